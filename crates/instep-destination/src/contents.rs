@@ -50,8 +50,7 @@ impl Contents {
     /// # Errors
     /// If the folder holds no copy, or the state cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        LocalCopy::check_is_at(folder)?;
-        let state = LocalCopy::state_of(folder)?.open_beside()?;
+        let state = LocalCopy::state_at(&folder.into())?.open_beside()?;
         let place = storage::place_of(&*state)?;
         Ok(Self { folder: folder.to_owned(), state, place, objects: OnceLock::new() })
     }

@@ -1,12 +1,10 @@
 //! The past of a copy, read from its state alone: its runs with their problems, how far it had come, and what is retried by
 //! the next run.
 
-use std::path::Path;
-
 use resourcesync::DateTime;
 
 use crate::{
-    Error, PastRun, PendingRetry,
+    CopyLocation, Error, PastRun, PendingRetry,
     run::LocalCopy,
     state::{ReachedPoint, ReadState},
 };
@@ -14,9 +12,9 @@ use crate::{
 /// Returns the newest runs over a copy, the newest first. It does not use the network, and works while a run uses the copy.
 ///
 /// # Errors
-/// If the folder holds no copy, or the state cannot be read.
-pub fn past_runs(dir: &Path, most: usize) -> Result<Vec<PastRun>, Error> {
-    Ok(state(dir)?.past_runs(most)?)
+/// If there is no copy, or the state cannot be read.
+pub fn past_runs(copy: &CopyLocation, most: usize) -> Result<Vec<PastRun>, Error> {
+    Ok(state(copy)?.past_runs(most)?)
 }
 
 /// Returns how far a copy had come after its runs since a time, the oldest first, and after the last run before it. Of the runs
@@ -24,21 +22,18 @@ pub fn past_runs(dir: &Path, most: usize) -> Result<Vec<PastRun>, Error> {
 ///
 /// # Errors
 /// As for [`past_runs`].
-pub fn reached_since(dir: &Path, since: DateTime) -> Result<Vec<ReachedPoint>, Error> {
-    Ok(state(dir)?.reached_since(since)?)
+pub fn reached_since(copy: &CopyLocation, since: DateTime) -> Result<Vec<ReachedPoint>, Error> {
+    Ok(state(copy)?.reached_since(since)?)
 }
 
 /// Returns the pending retries of a copy, in the order of their URIs, from the first one behind `after`.
 ///
 /// # Errors
 /// As for [`past_runs`].
-pub fn pending_retries(dir: &Path, after: &str, most: usize) -> Result<Vec<PendingRetry>, Error> {
-    Ok(state(dir)?.pending_retries(after, most)?)
+pub fn pending_retries(copy: &CopyLocation, after: &str, most: usize) -> Result<Vec<PendingRetry>, Error> {
+    Ok(state(copy)?.pending_retries(after, most)?)
 }
 
-fn state(dir: &Path) -> Result<Box<dyn ReadState>, Error> {
-    if !LocalCopy::is_at(dir) {
-        return Err(Error::NoCopy { dir: dir.to_owned() });
-    }
-    Ok(LocalCopy::state_of(dir)?.open_beside()?)
+fn state(copy: &CopyLocation) -> Result<Box<dyn ReadState>, Error> {
+    Ok(LocalCopy::state_at(copy)?.open_beside()?)
 }

@@ -13,6 +13,7 @@ mod follow;
 mod history;
 mod list;
 mod listen;
+mod location;
 mod map;
 mod monitor;
 mod options;
@@ -40,6 +41,7 @@ pub use error::{Error, ErrorKind, Guard};
 pub use history::{past_runs, pending_retries, reached_since};
 pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
 pub use list::{StreamOptions, changes, resources};
+pub use location::CopyLocation;
 pub use map::CopyPath;
 pub use monitor::{
     Event, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, RecordedEvents, TestMonitor,
@@ -54,9 +56,10 @@ pub use report::{
     AuditReport, ObjectsStatus, Outcome, PastRun, PendingRetry, RunProblem, RunStatus, SourceAudit,
     SourceStatus, Status, SyncReport,
 };
+pub use run::check_place;
 pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
-pub use status::status;
+pub use status::{status, status_at};
 pub use sync::sync;
 pub use watch::ChannelWatch;
 pub use web_archive::ArchiveOptions;

@@ -33,6 +33,9 @@ pub struct SyncOptions {
     pub store: Option<CopyPlace>,
     /// The URL of the state in PostgreSQL, which the folder remembers; `None` keeps it where it is, a new one in the folder.
     pub state: Option<String>,
+    /// `true` if whoever wrote the state in PostgreSQL before is known to be over: the run does not wait until its beat shows
+    /// that. One that lives all the same commits nothing more.
+    pub succeeds: bool,
     /// Deletes resources that the Source no longer has (DST-4).
     pub delete: bool,
     /// The largest number of deletions in one run.
@@ -98,6 +101,7 @@ impl SyncOptions {
             dir: dir.into(),
             store: None,
             state: None,
+            succeeds: false,
             delete: false,
             max_delete: MaxDelete::default(),
             allow_empty: false,

@@ -27,6 +27,7 @@ use crate::{
     web_archive::WebArchive,
 };
 
+pub use copy::storage::check_place;
 pub(crate) use copy::{LocalCopy, storage};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use instep_store::{Lock, RootFolder};
 
 use crate::{
-    Coverage, Error, ObjectsStatus, RunStatus, SourceStatus, Status, Strategy, records,
+    CopyLocation, Coverage, Error, ObjectsStatus, RunStatus, SourceStatus, Status, Strategy, records,
     run::{LocalCopy, storage},
     state::{LoggedProblem, Owed, ReadState, SetId, SourceId},
     store::FolderStore,
@@ -27,8 +27,16 @@ const PAGE: usize = 1_000;
 /// # Errors
 /// If the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
-    LocalCopy::check_is_at(dir)?;
-    let state = LocalCopy::state_of(dir)?.open_beside()?;
+    status_at(&dir.into())
+}
+
+/// Returns the status of a copy whose state may be in PostgreSQL, also from a machine that has never run it.
+///
+/// # Errors
+/// If there is no copy, or the state cannot be read.
+pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
+    let state = LocalCopy::state_at(copy)?.open_beside()?;
+    let dir = &*copy.dir;
     let mut status = Status::new(dir);
     status.url = state.setting(LocalCopy::URL)?;
     status.held = resources_held(&*state)?;

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     error::HttpError,
+    gate::RequestGate,
     host::{Host, HostLimits, Permit},
     options::HttpOptions,
     origin::Origin,
@@ -24,6 +25,7 @@ pub(crate) struct Hosts {
     hosts: Mutex<BTreeMap<Origin, Arc<Host>>>,
     seating: Arc<Seating>,
     limits: HostLimits,
+    gate: Option<RequestGate>,
 }
 
 impl Hosts {
@@ -39,6 +41,7 @@ impl Hosts {
                 rate: options.rate,
                 adaptive: options.adaptive,
             },
+            gate: options.gate.clone(),
         })
     }
 
@@ -61,7 +64,12 @@ impl Hosts {
 
     /// Waits until one more transfer from this host may begin.
     pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
-        host.admit(&self.seating).await
+        let permit = host.admit(&self.seating).await?;
+        // Last: whoever waits for a permit is let in at the end of the waiting.
+        if let Some(gate) = &self.gate {
+            gate.pass().await;
+        }
+        Ok(permit)
     }
 
     /// Returns the hosts that get no requests for a while, each with the time that is left.

@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use crate::{
     connection::HEADER_BYTES,
     credentials::Credentials,
+    gate::RequestGate,
     resolver::{Resolve, SystemResolver},
     retry::MAX_BACKOFF,
     scope::Scope,
@@ -54,6 +55,8 @@ pub struct HttpOptions {
     pub resolver: Arc<dyn Resolve>,
     /// Hears of each exchange, for an archive; nobody if `None`.
     pub witness: Option<Arc<dyn Witness>>,
+    /// The gate that each request passes before it begins; none if `None`.
+    pub gate: Option<RequestGate>,
 }
 
 impl HttpOptions {
@@ -88,6 +91,7 @@ impl HttpOptions {
             user_agent: Self::USER_AGENT.to_owned(),
             resolver: Arc::new(SystemResolver),
             witness: None,
+            gate: None,
         }
     }
 }

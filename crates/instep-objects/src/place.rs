@@ -74,6 +74,16 @@ impl ObjectPlace {
         Self { store: Some(store), ..self }
     }
 
+    /// Returns the place below this one with a name.
+    ///
+    /// # Errors
+    /// If the name is no part of a prefix.
+    pub fn below(&self, name: &str) -> Result<Self, InvalidPlace> {
+        let separator = if self.prefix.is_empty() { "" } else { "/" };
+        let named = Self::parse(&format!("{SCHEME}{}/{}{separator}{name}", self.bucket, self.prefix))?;
+        Ok(Self { prefix: named.prefix, ..self.clone() })
+    }
+
     /// Returns the name of the bucket.
     pub fn bucket(&self) -> &str {
         &self.bucket
@@ -117,6 +127,10 @@ mod tests {
             assert_eq!((place.bucket(), place.prefix()), (bucket, prefix));
             assert_eq!(place.to_string(), shown);
         }
+        let below = ObjectPlace::parse("s3://data/a").unwrap().at("http://h/").below("b.c").unwrap();
+        assert_eq!(below.to_string(), "s3://data/a/b.c");
+        assert_eq!(ObjectPlace::parse("s3://data").unwrap().below("b").unwrap().to_string(), "s3://data/b");
+        assert!(ObjectPlace::parse("s3://data").unwrap().below("..").is_err());
         for wrong in [
             "",
             "data",

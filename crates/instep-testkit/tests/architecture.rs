@@ -185,6 +185,9 @@ fn source_and_destination_do_not_know_each_other() {
     let below = dependencies("instep-net");
     let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
     assert_eq!(own, ["instep-net"], "the client is above nothing but the standard");
+    let below = dependencies("instep-postgres");
+    let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
+    assert_eq!(own, ["instep-postgres"], "a database is below the libraries");
     for package in [
         "instep",
         "instep-fleet",
@@ -192,6 +195,7 @@ fn source_and_destination_do_not_know_each_other() {
         "instep-destination",
         "instep-net",
         "instep-objects",
+        "instep-postgres",
         "instep-store",
         "resourcesync",
     ] {

@@ -111,12 +111,7 @@ impl From<PostgresError> for Error {
                 Self::NewerState { path: PathBuf::from(place), found: found.into(), known: known.into() }
             }
             PostgresError::Taken { place, holder } => Self::Locked { dir: PathBuf::from(place), holder },
-            PostgresError::Unreachable { ref place, .. }
-            | PostgresError::WentBack { ref place }
-            | PostgresError::Failed { ref place, .. }
-            | PostgresError::Damaged { ref place, .. } => {
-                Self::State { path: PathBuf::from(place), source: Box::new(error) }
-            }
+            error => Self::State { path: PathBuf::from(error.place()), source: Box::new(error) },
         }
     }
 }

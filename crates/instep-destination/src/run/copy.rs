@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    Error, Guard, MaxDelete, Strategy, SyncOptions,
+    CopyLocation, Error, Guard, MaxDelete, Strategy, SyncOptions,
     clock::now,
     commit::{CommitError, Committer},
     discover::{CapabilitySet, Discovered, Way},
@@ -20,7 +20,7 @@ use crate::{
     records::{self, PlanRules, RecentDeletions},
     state::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
-        StateError, StatePlace,
+        StatePlace,
     },
     store::CopyStore,
     web_archive::WebArchive,
@@ -68,9 +68,15 @@ impl LocalCopy {
     /// The setting that keeps the operator's URL.
     pub(crate) const URL: &str = "url";
 
-    /// The place of the state of the copy in a folder.
-    pub(crate) fn state_of(dir: &Path) -> Result<StatePlace, StateError> {
-        StatePlace::of(&Self::own_folder(dir), None)
+    /// Returns the place of the state of a copy.
+    ///
+    /// # Errors
+    /// If there is no copy in the folder and no URL leads to its state, or the copy has its state elsewhere.
+    pub(crate) fn state_at(copy: &CopyLocation) -> Result<StatePlace, Error> {
+        if copy.state.is_none() {
+            Self::check_is_at(&copy.dir)?;
+        }
+        Ok(StatePlace::of(&Self::own_folder(&copy.dir), copy.state.as_deref())?)
     }
 
     /// The folder of everything in a copy that is not a resource.

@@ -56,6 +56,15 @@ impl StatePlace {
         }
     }
 
+    /// Returns the place for a run that knows that whoever wrote the state before is over.
+    pub(crate) fn succeeding(self) -> Self {
+        match self {
+            Self::File(_) => self,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.succeeding()), remote),
+        }
+    }
+
     #[cfg(not(feature = "postgres"))]
     fn remote(remembered: Option<RemoteState>, _: Option<&str>) -> Result<Self, StateError> {
         Err(StateError::NoEngine { place: remembered.map(|before| before.state) })

@@ -4,15 +4,12 @@
 //! restarts or fails over makes a run wait: it goes on with a new connection, and a transaction whose answer was lost is
 //! recognised by its number (`writer.rs`).
 
-mod address;
 mod changes;
-mod error;
 mod followed;
 mod groups;
 mod held;
 mod held_row;
 mod lease;
-mod link;
 mod log;
 mod meet;
 mod packs;
@@ -20,19 +17,17 @@ mod pending;
 mod records;
 mod row;
 mod schema;
-mod tls;
-mod waiting;
 mod writer;
 
 use std::sync::Arc;
 
+pub(crate) use instep_postgres::PostgresError;
+use instep_postgres::{Address, EngineFault, ServerLink, Session, Values};
+
 use super::{CopyState, IntentId, Operation, ReadState, StateError};
 use crate::{changes::CopyChange, records::operations};
-use address::Address;
-use error::EngineFault;
-pub(crate) use error::PostgresError;
 use lease::{Claimant, WriteLease};
-use link::{ServerLink, Session, Values};
+use schema::TABLES;
 use writer::CopyWriter;
 
 /// The most bytes of a URI: an index takes a third of a page, which is 2,704 bytes with the other columns.
@@ -57,8 +52,14 @@ impl DatabaseCopy {
         let address = Address::parse(url)?;
         let name = address.copy.clone().unwrap_or_else(|| name.to_owned());
         let holder = format!("process {} on {}", std::process::id(), host());
-        let claimant = Claimant { holder, folder: folder.to_owned() };
+        let claimant = Claimant { holder, folder: folder.to_owned(), succeeds: false };
         Ok(Self { address, name, claimant })
+    }
+
+    /// Returns the copy for a run that knows that whoever wrote it before is over: it waits for nobody.
+    pub(crate) fn succeeding(mut self) -> Self {
+        self.claimant.succeeds = true;
+        self
     }
 
     /// Returns the URL without a password, and the name of the copy: what leads to the state again.
@@ -89,7 +90,7 @@ impl PostgresState {
     pub(crate) fn open(copy: &DatabaseCopy) -> Result<Self, StateError> {
         let link = Arc::new(ServerLink::new(copy.address.clone()));
         let session = link.session()?;
-        schema::migrate(&session, &copy.address)?;
+        TABLES.migrate(&session, &copy.address)?;
         let id = || {
             // An update of nothing, so that the row comes back whether it was there or not.
             let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
@@ -106,7 +107,7 @@ impl PostgresState {
     /// # Errors
     /// If not.
     pub(crate) fn probe(copy: &DatabaseCopy) -> Result<(), PostgresError> {
-        schema::probe(&Session::open(&copy.address)?, &copy.address)
+        TABLES.probe(&Session::open(&copy.address)?, &copy.address)
     }
 
     /// Opens the state only to read it, also beside a run.
@@ -116,7 +117,7 @@ impl PostgresState {
     pub(crate) fn open_beside(copy: &DatabaseCopy) -> Result<Self, StateError> {
         let link = Arc::new(ServerLink::new(copy.address.clone()));
         let session = link.session()?;
-        schema::check(&session, &copy.address)?;
+        TABLES.check(&session, &copy.address)?;
         let found = session.optional("SELECT id FROM copy WHERE name = $1", &[&copy.name]);
         let found = found.and_then(|row| Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?));
         let missing = || PostgresError::Missing { place: copy.address.shown.clone() };
@@ -125,7 +126,7 @@ impl PostgresState {
     }
 
     fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
-        self.link.read(work)
+        Ok(self.link.read(work)?)
     }
 
     fn count(&self, sql: &str, values: &Values<'_>) -> Result<u64, StateError> {

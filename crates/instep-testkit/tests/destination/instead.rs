@@ -23,7 +23,7 @@ fn b24_many_resources_whose_records_cannot_be_had_are_each_pending_with_the_reas
     };
     let run = choosing(&copy);
     assert_eq!((run.exit_code(), run.report().owed), (3, COUNT as u64), "{:?}", run.report());
-    let pending = pending_retries(&copy.dir(), "", 10).unwrap();
+    let pending = pending_retries(&(*copy.dir()).into(), "", 10).unwrap();
     assert!(pending.iter().all(|retry| retry.reason.contains("404")), "{pending:?}");
     copy.source.heal();
     let again = choosing(&copy);

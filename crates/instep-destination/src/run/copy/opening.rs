@@ -112,7 +112,8 @@ impl LocalCopy {
 
     /// Returns the place of the state that a run uses.
     fn place(options: &SyncOptions) -> Result<StatePlace, StateError> {
-        StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())
+        let place = StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())?;
+        Ok(if options.succeeds { place.succeeding() } else { place })
     }
 
     /// Writes down that a run begins.

@@ -62,6 +62,17 @@ pub(super) fn of_copy_that_is_written(
     Ok(store)
 }
 
+/// Checks that object storage can be used, before anything is made there.
+///
+/// # Errors
+/// If it cannot be reached, or refuses.
+pub fn check_place(place: &CopyPlace) -> Result<(), Error> {
+    let opened = |source| StoreError::Bucket { doing: "open", place: place.place.to_string(), source };
+    let bucket = Bucket::open(&place.place).map_err(opened)?;
+    bucket.first_below("").map_err(|error| StoreError::of_bucket("list", "", &bucket, error))?;
+    Ok(())
+}
+
 /// Returns the place of the bytes that a run is to use: that of the copy, or for a new copy the one that was asked for.
 fn chosen(state: &dyn ReadState, options: &SyncOptions) -> Result<Option<CopyPlace>, Error> {
     let usage = |what: String| Err(Error::Usage { what });

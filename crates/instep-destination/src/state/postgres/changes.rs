@@ -1,9 +1,10 @@
 //! Changes of the copy, recorded in the transaction that makes them and kept until a change sink has accepted them.
 
+use instep_postgres::{EngineFault, Session};
 use resourcesync::Change;
 use tokio_postgres::Row;
 
-use super::{error::EngineFault, link::Session, row};
+use super::row;
 use crate::changes::CopyChange;
 
 /// Writes down changes of held resources, not of versions kept beside them: after their rows are there, or before they

@@ -1,9 +1,10 @@
 //! The sets that a copy follows, with the checkpoint and the documents of each, its Sources and its settings.
 
+use instep_postgres::{EngineFault, Session};
 use resourcesync::Uri;
 use tokio_postgres::Row;
 
-use super::{PostgresState, error::EngineFault, link::Session, row};
+use super::{PostgresState, row};
 use crate::state::{
     Checkpoint, DocumentRecord, PassedEntry, ReadFollowed, SetId, SourceId, StateError, codec,
 };

@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
-use super::{
-    LONGEST_URI, PostgresState, changes, error::EngineFault, followed, held, link::Session, packs, pending,
-    row,
-};
+use super::{LONGEST_URI, PostgresState, changes, followed, held, packs, pending, row};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, SetId, StateError, Waits, WriteGroups},

@@ -3,17 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use futures_util::StreamExt as _;
+use instep_postgres::{EngineFault, Session, wait};
 use resourcesync::{Link, Uri};
 use tokio_postgres::Row;
 
 use super::{
     PostgresState,
-    error::EngineFault,
     held_row::{COLUMNS, place, read},
-    link::Session,
     meet, row,
     row::MetadataColumns,
-    waiting::wait,
 };
 use crate::{
     map::CopyPath,
@@ -94,7 +92,7 @@ impl ReadHeld for PostgresState {
             }
             Ok(())
         };
-        walk().map_err(|fault| self.link.error(fault))
+        Ok(walk().map_err(|fault| self.link.error(fault))?)
     }
 
     fn held_count(&self) -> Result<u64, StateError> {

@@ -1,9 +1,10 @@
 //! A row of a held resource.
 
+use instep_postgres::EngineFault;
 use resourcesync::Uri;
 use tokio_postgres::Row;
 
-use super::{error::EngineFault, row};
+use super::row;
 use crate::state::HeldResource;
 
 /// The place of the bytes as one column, NULL for all but those in objects.

@@ -7,15 +7,10 @@
 
 use std::{sync::Arc, thread, time::Duration};
 
+use instep_postgres::{Address, EngineFault, PostgresError, ServerLink, Session, driver};
 use rand::Rng as _;
 use tokio::{runtime::Handle, task::AbortHandle};
 
-use super::{
-    address::Address,
-    error::{EngineFault, PostgresError},
-    link::{ServerLink, Session},
-    waiting::driver,
-};
 use crate::state::StateError;
 
 /// The time between two beats.
@@ -32,6 +27,8 @@ pub(super) struct Claimant {
     pub(super) holder: String,
     /// The folder of the copy: who has its lock knows that an earlier run over it is dead.
     pub(super) folder: String,
+    /// Whoever had the right before is known to be over.
+    pub(super) succeeds: bool,
 }
 
 /// The right to write, while this value lives.
@@ -63,7 +60,7 @@ impl WriteLease {
         let mut looks = 0;
         loop {
             let found = look(&session, copy).map_err(|fault| link.error(fault))?;
-            let is_free = found.token.is_none() || found.folder == claimant.folder;
+            let is_free = found.token.is_none() || claimant.succeeds || found.folder == claimant.folder;
             let is_same = watched
                 .as_ref()
                 .is_some_and(|before| (&before.token, before.beat) == (&found.token, found.beat));

@@ -1,9 +1,10 @@
 //! The log of runs and their problems: for the next run, and for people, newest first, and bounded.
 
+use instep_postgres::{EngineFault, Session};
 use resourcesync::DateTime;
 use tokio_postgres::Row;
 
-use super::{PostgresState, error::EngineFault, link::Session, row};
+use super::{PostgresState, row};
 use crate::{
     report::{PastRun, RunProblem},
     state::{LoggedProblem, LoggedRun, MINUTE, ReachedPoint, ReadLog, RunId, SourceId, StateError},

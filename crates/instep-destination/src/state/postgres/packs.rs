@@ -1,8 +1,9 @@
 //! Objects in object storage that have the bytes of resources, and the bytes in them that no resource has any more.
 
+use instep_postgres::{EngineFault, Session};
 use instep_store::NameKind;
 
-use super::{PostgresState, error::EngineFault, link::Session, row};
+use super::{PostgresState, row};
 use crate::{
     map::CopyPath,
     state::{HeldAt, Operation, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},

@@ -1,9 +1,10 @@
 //! Pending retries: owed entries, and deletions that changes named.
 
+use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 use tokio_postgres::Row;
 
-use super::{PostgresState, error::EngineFault, link::Session, row, row::MetadataColumns};
+use super::{PostgresState, row, row::MetadataColumns};
 use crate::{
     plan::{Desired, DesiredPresence},
     report::PendingRetry,

@@ -1,8 +1,9 @@
 //! Records that belong to no group: sets, Sources, settings and the log.
 
+use instep_postgres::{EngineFault, Session};
 use resourcesync::{DateTime, Uri};
 
-use super::{PostgresState, error::EngineFault, followed, link::Session, row};
+use super::{PostgresState, followed, row};
 use crate::state::{
     KEPT_POINTS, KEPT_RUNS, LoggedProblem, LoggedRun, MINUTE, ReachedPoint, RunId, SetId, SourceId,
     StateError, WriteRecords, codec,
@@ -13,15 +14,17 @@ impl WriteRecords for PostgresState {
         if let Some(set) = self.read(|session| followed::known_set(session, self.copy, uri))? {
             return Ok(set);
         }
-        self.write(|session, copy| {
+        let set = self.write(|session, copy| {
             let sql = "SELECT COALESCE(MAX(id) + 1, 0) FROM set_of_resources WHERE copy = $1";
             let free: i64 = session.one(sql, &[&copy])?.try_get(0)?;
             let set = u8::try_from(free).ok().filter(|free| *free < SetId::MOST);
-            let set = set.ok_or_else(|| EngineFault::TooManySets(uri.to_owned()))?;
-            let sql = "INSERT INTO set_of_resources (copy, id, uri) VALUES ($1, $2, $3)";
-            session.execute(sql, &[&copy, &i64::from(set), &uri])?;
-            Ok(SetId(set))
-        })
+            if let Some(set) = set {
+                let sql = "INSERT INTO set_of_resources (copy, id, uri) VALUES ($1, $2, $3)";
+                session.execute(sql, &[&copy, &i64::from(set), &uri])?;
+            }
+            Ok(set.map(SetId))
+        })?;
+        set.ok_or_else(|| StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST })
     }
 
     fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {

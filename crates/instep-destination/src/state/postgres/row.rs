@@ -1,9 +1,5 @@
 //! Values in the rows of PostgreSQL. Of a column that cannot be read nothing is made up.
 
-use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
-use tokio_postgres::Row;
-
-use super::error::EngineFault;
 use crate::{
     map::CopyPath,
     state::{
@@ -11,6 +7,9 @@ use crate::{
         codec::{datetime_text, digests_from_blob, digests_to_blob, links_text, place_from_text},
     },
 };
+use instep_postgres::EngineFault;
+use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
+use tokio_postgres::Row;
 
 /// Returns the text of a column; `None` if it is NULL.
 pub(super) fn text(row: &Row, column: usize) -> Result<Option<&str>, EngineFault> {

@@ -4,9 +4,10 @@ mod cutter;
 mod faults;
 mod runs;
 
+use instep_postgres::Session;
 use instep_testkit::PostgresServer;
 
-use super::{DatabaseCopy, PostgresError, PostgresState, link::Session};
+use super::{DatabaseCopy, PostgresError, PostgresState};
 use crate::{
     Error,
     state::{

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{
-    error::{EngineFault, PostgresError},
-    lease::WriteLease,
-    link::{Patience, ServerLink, Session},
-};
+use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
+
+use super::lease::WriteLease;
 use crate::state::StateError;
 
 /// The writer of a copy.
@@ -29,7 +27,7 @@ enum CommitAttempt<T> {
     /// An earlier attempt with this number was committed.
     WasDone,
     /// Nothing of it stays.
-    Failed(StateError),
+    Failed(PostgresError),
 }
 
 impl CopyWriter {
@@ -47,7 +45,7 @@ impl CopyWriter {
         work: impl Fn(&Session) -> Result<T, EngineFault>,
     ) -> Result<T, StateError> {
         let number = self.last + 1;
-        let mut patience = Patience::new();
+        let mut patience = self.link.patience();
         let mut unanswered = None;
         loop {
             let failure = match self.attempt(number, &work) {
@@ -65,8 +63,7 @@ impl CopyWriter {
                     unanswered = Some(value);
                     failure
                 }
-                CommitAttempt::Failed(StateError::Postgres(failure)) => failure,
-                CommitAttempt::Failed(error) => return Err(error),
+                CommitAttempt::Failed(failure) => failure,
             };
             patience.wait_after(failure)?;
         }
@@ -79,7 +76,7 @@ impl CopyWriter {
     ) -> CommitAttempt<T> {
         let session = match self.link.session() {
             Ok(session) => session,
-            Err(error) => return CommitAttempt::Failed(error.into()),
+            Err(error) => return CommitAttempt::Failed(error),
         };
         let begun = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(EngineFault::from);
         let begun = begun.and_then(|()| self.begin(&session, number));
@@ -106,7 +103,7 @@ impl CopyWriter {
                 self.link.give_up();
                 match PostgresError::of(&self.link.address.shown, error) {
                     failure if failure.may_pass() => CommitAttempt::Unanswered(value, failure),
-                    failure => CommitAttempt::Failed(failure.into()),
+                    failure => CommitAttempt::Failed(failure),
                 }
             }
         }
@@ -120,7 +117,7 @@ impl CopyWriter {
     }
 
     /// Returns `Ok` if the transaction of a number was committed.
-    fn why_not(&self, session: &Session, number: i64) -> Result<(), StateError> {
+    fn why_not(&self, session: &Session, number: i64) -> Result<(), PostgresError> {
         let sql = "SELECT COALESCE(token = $2, false), grp, COALESCE(holder, '') FROM copy WHERE id = $1";
         let look = || {
             let row = session.one(sql, &[&self.copy, &self.lease.token])?;
@@ -130,8 +127,8 @@ impl CopyWriter {
         let place = self.link.address.shown.clone();
         match is_ours {
             true if last == number => Ok(()),
-            true => Err(PostgresError::WentBack { place }.into()),
-            false => Err(PostgresError::Taken { place, holder }.into()),
+            true => Err(PostgresError::WentBack { place }),
+            false => Err(PostgresError::Taken { place, holder }),
         }
     }
 }

@@ -122,7 +122,7 @@ fn router(copy: Arc<ServedCopy>) -> Router {
 
 impl ServedCopy {
     fn status(&self) -> Result<Status> {
-        shown::status(&self.dir, self.live.is_some())
+        shown::status(&(*self.dir).into(), self.live.is_some())
     }
 
     fn first_page(&self, range: ChartRange) -> Result<PageBody> {
@@ -130,7 +130,7 @@ impl ServedCopy {
             Some((run, _)) => Some(run.lock().unwrap_or_else(PoisonError::into_inner).figures()),
             None => LiveFigures::of_other_process(&self.dir),
         };
-        shown::first_page(&self.dir, &self.name(), live, range)
+        shown::first_page(&(*self.dir).into(), &self.name(), live, range)
     }
 
     /// Returns the name of the copy: that of its folder, without the folders above it.
@@ -175,11 +175,11 @@ async fn first(State(copy): State<Arc<ServedCopy>>, Query(query): Query<CopyQuer
 }
 
 async fn past_runs(State(copy): State<Arc<ServedCopy>>) -> Response {
-    blocking(copy, |copy| shown::runs_page(&copy.dir)).await
+    blocking(copy, |copy| shown::runs_page(&(*copy.dir).into())).await
 }
 
 async fn pending_retries(State(copy): State<Arc<ServedCopy>>, Query(query): Query<CopyQuery>) -> Response {
-    blocking(copy, move |copy| shown::pending_page(&copy.dir, &query.after)).await
+    blocking(copy, move |copy| shown::pending_page(&(*copy.dir).into(), &query.after)).await
 }
 
 async fn state(State(copy): State<Arc<ServedCopy>>) -> Response {

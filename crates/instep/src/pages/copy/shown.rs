@@ -1,9 +1,7 @@
 //! A copy as its pages show it, whoever serves them: what is read for each page, and the pages below the first one.
 
-use std::path::Path;
-
 use anyhow::Result;
-use instep_destination::{self as destination, Status};
+use instep_destination::{self as destination, CopyLocation, Status};
 use maud::html;
 
 use super::{
@@ -21,47 +19,47 @@ const MOST: usize = 100;
 pub(crate) const RUNS: &str = "Runs";
 pub(crate) const PENDING: &str = "Pending";
 
-/// Reads the copy in a folder. One that its first run has not made yet is empty while that run is under way.
+/// Reads a copy. One that its first run has not made yet is empty while that run is under way.
 ///
 /// Errors: the state cannot be read.
-pub(crate) fn status(dir: &Path, is_running: bool) -> Result<Status> {
-    match destination::status(dir) {
+pub(crate) fn status(copy: &CopyLocation, is_running: bool) -> Result<Status> {
+    match destination::status_at(copy) {
         Ok(status) => Ok(status),
-        Err(_) if is_running => Ok(Status::new(dir)),
+        Err(_) if is_running => Ok(Status::new(&copy.dir)),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes the first page of the copy in a folder.
+/// Makes the first page of a copy.
 ///
 /// Errors: the state cannot be read.
 pub(crate) fn first_page(
-    dir: &Path,
+    copy: &CopyLocation,
     title: &str,
     live: Option<LiveFigures>,
     range: ChartRange,
 ) -> Result<PageBody> {
-    let (now, status) = (destination::now(), status(dir, live.is_some())?);
-    let reached = destination::reached_since(dir, lag::begin(range, now)).unwrap_or_default();
-    let runs = destination::past_runs(dir, MOST_FIRST).unwrap_or_default();
-    let pending = destination::pending_retries(dir, "", MOST_FIRST).unwrap_or_default();
+    let (now, status) = (destination::now(), status(copy, live.is_some())?);
+    let reached = destination::reached_since(copy, lag::begin(range, now)).unwrap_or_default();
+    let runs = destination::past_runs(copy, MOST_FIRST).unwrap_or_default();
+    let pending = destination::pending_retries(copy, "", MOST_FIRST).unwrap_or_default();
     Ok(overview(&ShownCopy { now, status, runs, pending, reached, range, live }, title))
 }
 
 /// Makes the page of all runs that are kept.
 ///
 /// Errors: the state cannot be read.
-pub(crate) fn runs_page(dir: &Path) -> Result<PageBody> {
-    let past = destination::past_runs(dir, MOST)?;
-    let is_active = destination::status(dir)?.running;
+pub(crate) fn runs_page(copy: &CopyLocation) -> Result<PageBody> {
+    let past = destination::past_runs(copy, MOST)?;
+    let is_active = destination::status_at(copy)?.running;
     Ok(PageBody::new("Runs", RUNS, runs::table(&past, is_active)))
 }
 
 /// Makes the page of the resources that are retried by the next run, from the one behind `after`.
 ///
 /// Errors: the state cannot be read.
-pub(crate) fn pending_page(dir: &Path, after: &str) -> Result<PageBody> {
-    let retries = destination::pending_retries(dir, after, MOST)?;
+pub(crate) fn pending_page(copy: &CopyLocation, after: &str) -> Result<PageBody> {
+    let retries = destination::pending_retries(copy, after, MOST)?;
     let next = retries.last().filter(|_| retries.len() == MOST).map(|last| last.uri.as_str());
     let next = next.map(|after| {
         let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("after", after).finish();

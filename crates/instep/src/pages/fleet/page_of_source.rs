@@ -72,7 +72,8 @@ pub(super) async fn first(
         let live = served.display.look(name);
         let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
         // A Source that was never looked at has no copy yet.
-        let copy = copy::first_page(&served.fleet.folder(source), name.as_str(), live, range);
+        let copy =
+            copy::first_page(&served.fleet.folder(source).as_path().into(), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))
             @match copy {
@@ -91,7 +92,10 @@ pub(super) async fn runs(
     UriPath(name): UriPath<SourceName>,
     headers: HeaderMap,
 ) -> Response {
-    make(served, name, &headers, |served, source, _| copy::runs_page(&served.fleet.folder(source))).await
+    make(served, name, &headers, |served, source, _| {
+        copy::runs_page(&served.fleet.folder(source).as_path().into())
+    })
+    .await
 }
 
 pub(super) async fn pending(
@@ -101,7 +105,7 @@ pub(super) async fn pending(
     headers: HeaderMap,
 ) -> Response {
     make(served, name, &headers, move |served, source, _| {
-        copy::pending_page(&served.fleet.folder(source), &query.after)
+        copy::pending_page(&served.fleet.folder(source).as_path().into(), &query.after)
     })
     .await
 }

@@ -10,13 +10,13 @@ use rustls::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::address::Trust;
+use crate::address::Trust;
 
 /// Returns what makes connections that accept the certificates of a trust.
 ///
 /// # Errors
 /// If the authorities cannot be read.
-pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect, String> {
+pub(crate) fn connector(trust: &Trust) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

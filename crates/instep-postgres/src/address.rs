@@ -8,7 +8,7 @@ use std::{env, fmt, fs, path::PathBuf, time::Duration};
 use tokio_postgres::{Config, config::SslMode};
 use url::Url;
 
-use super::error::PostgresError;
+use crate::error::PostgresError;
 
 /// The schema whose tables are used unless the URL names one.
 const SCHEMA: &str = "instep";
@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The certificates that a connection accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(crate) enum Trust {
     /// The connection is not encrypted.
     Plain,
     /// Encrypted where the mode of the connection says so; whoever answers is believed, as libpq does.
@@ -32,14 +32,16 @@ pub(super) enum Trust {
 
 /// A server and what of it is used.
 #[derive(Clone)]
-pub(super) struct Address {
-    pub(super) config: Config,
-    pub(super) trust: Trust,
-    pub(super) schema: String,
+#[non_exhaustive]
+pub struct Address {
+    pub(crate) config: Config,
+    pub(crate) trust: Trust,
+    /// The schema that has the tables.
+    pub schema: String,
     /// The name of the copy, if the URL has one.
-    pub(super) copy: Option<String>,
+    pub copy: Option<String>,
     /// The URL without its password.
-    pub(super) shown: String,
+    pub shown: String,
 }
 
 impl fmt::Debug for Address {
@@ -53,7 +55,7 @@ impl Address {
     ///
     /// # Errors
     /// If it is none of PostgreSQL, or asks for something that is not known.
-    pub(super) fn parse(text: &str) -> Result<Self, PostgresError> {
+    pub fn parse(text: &str) -> Result<Self, PostgresError> {
         let fault = |what: String| PostgresError::Url { what };
         let mut url = Url::parse(text).map_err(|error| fault(error.to_string()))?;
         if !matches!(url.scheme(), "postgres" | "postgresql") {
@@ -100,6 +102,19 @@ impl Address {
         config.application_name("instep").connect_timeout(TIMEOUT).tcp_user_timeout(TIMEOUT * 2);
         config.keepalives_idle(TIMEOUT).keepalives_interval(TIMEOUT / 3).keepalives_retries(3);
         Ok(Self { config, trust, schema, copy, shown })
+    }
+
+    /// Returns the same with tables of another kind, in a schema whose name ends so.
+    ///
+    /// # Errors
+    /// If the name of the schema would be too long.
+    pub fn beside(mut self, ending: &str) -> Result<Self, PostgresError> {
+        self.schema.push_str(ending);
+        if self.schema.len() > LONGEST_SCHEMA {
+            let what = format!("the schema {:?} has a name of more than {LONGEST_SCHEMA} bytes", self.schema);
+            return Err(PostgresError::Url { what });
+        }
+        Ok(self)
     }
 }
 

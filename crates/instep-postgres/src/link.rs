@@ -9,16 +9,15 @@ use std::{
 
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
-use super::{
+use crate::{
     address::Address,
     error::{EngineFault, PostgresError},
     tls,
     waiting::{driver, wait},
 };
-use crate::state::{SetId, StateError};
 
 /// Values of the places of a statement.
-pub(super) type Values<'a> = [&'a (dyn ToSql + Sync)];
+pub type Values<'a> = [&'a (dyn ToSql + Sync)];
 
 /// The time that a run waits for a server that is gone: longer than a standby needs to take over.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -27,14 +26,23 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
 /// A connection, with the statements that it has prepared.
-pub(super) struct Session {
+pub struct Session {
     client: Client,
     statements: Mutex<BTreeMap<String, Statement>>,
 }
 
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("is_closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
 impl Session {
     /// Connects.
-    pub(super) fn open(address: &Address) -> Result<Self, PostgresError> {
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or refuses.
+    pub fn open(address: &Address) -> Result<Self, PostgresError> {
         let place = || address.shown.clone();
         let unreachable =
             |source: std::io::Error| PostgresError::Unreachable { place: place(), source: source.into() };
@@ -63,41 +71,60 @@ impl Session {
     }
 
     /// Runs statements that give nothing back.
-    pub(super) fn batch(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+    ///
+    /// # Errors
+    /// If one fails; those before it stay, unless they are part of a transaction.
+    pub fn batch(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
         wait(self.client.batch_execute(sql))
     }
 
     /// Returns the rows of a statement, which is prepared once.
-    pub(super) fn query(&self, sql: &str, values: &Values<'_>) -> Result<Vec<Row>, EngineFault> {
+    ///
+    /// # Errors
+    /// If the statement fails, or the connection is lost.
+    pub fn query(&self, sql: &str, values: &Values<'_>) -> Result<Vec<Row>, EngineFault> {
         let statement = self.prepared(sql)?;
         Ok(wait(self.client.query(&statement, values))?)
     }
 
     /// Returns the one row of a statement.
-    pub(super) fn one(&self, sql: &str, values: &Values<'_>) -> Result<Row, EngineFault> {
+    ///
+    /// # Errors
+    /// If the statement fails, or the connection is lost.
+    pub fn one(&self, sql: &str, values: &Values<'_>) -> Result<Row, EngineFault> {
         let statement = self.prepared(sql)?;
         Ok(wait(self.client.query_one(&statement, values))?)
     }
 
     /// Returns the row of a statement that may have none.
-    pub(super) fn optional(&self, sql: &str, values: &Values<'_>) -> Result<Option<Row>, EngineFault> {
+    ///
+    /// # Errors
+    /// If the statement fails, or the connection is lost.
+    pub fn optional(&self, sql: &str, values: &Values<'_>) -> Result<Option<Row>, EngineFault> {
         let statement = self.prepared(sql)?;
         Ok(wait(self.client.query_opt(&statement, values))?)
     }
 
     /// Runs a statement; returns how many rows it touched.
-    pub(super) fn execute(&self, sql: &str, values: &Values<'_>) -> Result<u64, EngineFault> {
+    ///
+    /// # Errors
+    /// If the statement fails, or the connection is lost.
+    pub fn execute(&self, sql: &str, values: &Values<'_>) -> Result<u64, EngineFault> {
         let statement = self.prepared(sql)?;
         Ok(wait(self.client.execute(&statement, values))?)
     }
 
     /// Returns the rows of a statement as they come.
-    pub(super) fn stream(&self, sql: &str, values: &Values<'_>) -> Result<RowStream, EngineFault> {
+    ///
+    /// # Errors
+    /// If the statement fails, or the connection is lost.
+    pub fn stream(&self, sql: &str, values: &Values<'_>) -> Result<RowStream, EngineFault> {
         let statement = self.prepared(sql)?;
         Ok(wait(self.client.query_raw(&statement, values.iter().copied()))?)
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    /// Returns `true` if the connection is lost.
+    pub fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
@@ -114,8 +141,10 @@ impl Session {
 }
 
 /// A connection that is opened again when it is lost; shared by those who only read.
-pub(super) struct ServerLink {
-    pub(super) address: Address,
+pub struct ServerLink {
+    /// The server.
+    pub address: Address,
+    patience: Duration,
     current: Mutex<Option<Arc<Session>>>,
 }
 
@@ -126,12 +155,21 @@ impl std::fmt::Debug for ServerLink {
 }
 
 impl ServerLink {
-    pub(super) fn new(address: Address) -> Self {
-        Self { address, current: Mutex::new(None) }
+    /// Returns a link that waits for a server for as long as a standby needs to take over; no connection is opened yet.
+    pub fn new(address: Address) -> Self {
+        Self { address, patience: PATIENCE, current: Mutex::new(None) }
+    }
+
+    /// Returns a link that waits no longer than this: for who tries again by other means.
+    pub fn with_patience(address: Address, patience: Duration) -> Self {
+        Self { patience, ..Self::new(address) }
     }
 
     /// Returns the connection, opened now if there is none.
-    pub(super) fn session(&self) -> Result<Arc<Session>, PostgresError> {
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or refuses.
+    pub fn session(&self) -> Result<Arc<Session>, PostgresError> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = current.as_ref().filter(|session| !session.is_closed()) {
             return Ok(Arc::clone(session));
@@ -142,56 +180,56 @@ impl ServerLink {
     }
 
     /// Gives the connection up: the next use opens another.
-    pub(super) fn give_up(&self) {
+    pub fn give_up(&self) {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Reads, again if the connection is lost meanwhile.
-    pub(super) fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
-        let mut patience = Patience::new();
+    ///
+    /// # Errors
+    /// If the work fails, or the server does not come back.
+    pub fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, PostgresError> {
+        let mut patience = self.patience();
         loop {
-            let session = self.session();
-            let failure = match session.map(|session| work(&session).map_err(|fault| self.error(fault))) {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(StateError::Postgres(error))) | Err(error) => error,
-                Ok(Err(other)) => return Err(other),
-            };
+            let failure =
+                match self.session().and_then(|session| work(&session).map_err(|fault| self.error(fault))) {
+                    Ok(value) => return Ok(value),
+                    Err(failure) => failure,
+                };
             patience.wait_after(failure)?;
             self.give_up();
         }
     }
 
-    /// Returns the error of a fault.
-    pub(super) fn error(&self, fault: EngineFault) -> StateError {
-        let place = &self.address.shown;
-        match fault {
-            EngineFault::Engine(error) => PostgresError::of(place, error).into(),
-            EngineFault::Value(what) => PostgresError::Damaged { place: place.clone(), what }.into(),
-            EngineFault::TooManySets(uri) => StateError::TooManySets { uri, most: SetId::MOST },
-        }
+    /// Returns the error for a fault.
+    pub fn error(&self, fault: EngineFault) -> PostgresError {
+        fault.at(&self.address.shown)
+    }
+
+    /// Returns the waiting for a failure of this server.
+    pub fn patience(&self) -> Patience {
+        Patience { since: Instant::now(), most: self.patience, pause: PAUSES.0 }
     }
 }
 
 /// The waiting for a failure to pass.
-pub(super) struct Patience {
+#[derive(Debug)]
+pub struct Patience {
     since: Instant,
+    most: Duration,
     pause: Duration,
 }
 
 impl Patience {
-    pub(super) fn new() -> Self {
-        Self { since: Instant::now(), pause: PAUSES.0 }
-    }
-
     /// Waits before the next attempt.
     ///
     /// # Errors
     /// The failure, if it will not pass, or lasts too long.
-    pub(super) fn wait_after(&mut self, failure: PostgresError) -> Result<(), PostgresError> {
-        if !failure.may_pass() || self.since.elapsed() > PATIENCE {
+    pub fn wait_after(&mut self, failure: PostgresError) -> Result<(), PostgresError> {
+        if !failure.may_pass() || self.since.elapsed() > self.most {
             return Err(failure);
         }
-        tracing::debug!(error = %crate::error::error_chain(&failure), "waiting for the state");
+        tracing::debug!(error = &failure as &dyn std::error::Error, "waiting for the server");
         thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(PAUSES.1);
         Ok(())
@@ -199,6 +237,6 @@ impl Patience {
 }
 
 /// Returns a name as an identifier of SQL.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

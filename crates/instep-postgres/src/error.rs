@@ -87,8 +87,24 @@ pub enum PostgresError {
 }
 
 impl PostgresError {
+    /// Returns the database that it is about; empty for a URL that is none.
+    pub fn place(&self) -> &str {
+        match self {
+            Self::Url { .. } => "",
+            Self::Unreachable { place, .. }
+            | Self::Denied { place, .. }
+            | Self::Foreign { place, .. }
+            | Self::Newer { place, .. }
+            | Self::Missing { place }
+            | Self::Taken { place, .. }
+            | Self::WentBack { place }
+            | Self::Failed { place, .. }
+            | Self::Damaged { place, .. } => place,
+        }
+    }
+
     /// Returns the error for a failure of the server.
-    pub(super) fn of(place: &str, source: tokio_postgres::Error) -> Self {
+    pub fn of(place: &str, source: tokio_postgres::Error) -> Self {
         let place = place.to_owned();
         if is_refusal(&source) {
             let what =
@@ -102,7 +118,7 @@ impl PostgresError {
     }
 
     /// Returns `true` if it may be over in a moment: the server starts, fails over, or cannot be reached now.
-    pub(super) fn may_pass(&self) -> bool {
+    pub fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
             Self::Failed { source, .. } => is_conflict(source),
@@ -147,13 +163,21 @@ fn is_conflict(error: &tokio_postgres::Error) -> bool {
 
 /// A failure within a piece of work, before it is known which state it belongs to.
 #[derive(Debug)]
-pub(super) enum EngineFault {
+pub enum EngineFault {
     /// The server, or the connection to it.
     Engine(tokio_postgres::Error),
     /// A row that cannot be read, or a value that cannot be written.
     Value(String),
-    /// The copy follows as many sets as it can, this one on top.
-    TooManySets(String),
+}
+
+impl EngineFault {
+    /// Returns the error for a fault of the database at a place.
+    pub fn at(self, place: &str) -> PostgresError {
+        match self {
+            Self::Engine(error) => PostgresError::of(place, error),
+            Self::Value(what) => PostgresError::Damaged { place: place.to_owned(), what },
+        }
+    }
 }
 
 impl From<tokio_postgres::Error> for EngineFault {

@@ -18,7 +18,7 @@ static DRIVER: Mutex<Option<Handle>> = Mutex::new(None);
 ///
 /// # Errors
 /// If the system gives no thread.
-pub(super) fn driver() -> io::Result<Handle> {
+pub fn driver() -> io::Result<Handle> {
     let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(handle) = &*driver {
         return Ok(handle.clone());
@@ -41,7 +41,7 @@ impl Wake for Unpark {
 }
 
 /// Blocks this thread until a future is ready.
-pub(super) fn wait<F: Future>(future: F) -> F::Output {
+pub fn wait<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);

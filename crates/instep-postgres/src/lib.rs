@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod address;
+mod error;
+mod link;
+mod tables;
+mod tls;
+mod waiting;
+
+pub use address::Address;
+pub use error::{EngineFault, PostgresError};
+pub use link::{Patience, ServerLink, Session, Values};
+pub use tables::Tables;
+pub use waiting::{driver, wait};
