@@ -9,6 +9,7 @@ mod spool;
 mod together;
 
 use std::{
+    fmt,
     io::{self, Read},
     path::{Path, PathBuf},
     sync::{
@@ -50,6 +51,13 @@ pub struct Documents {
     most: u64,
     asked_for: Arc<AtomicU64>,
     stop: CancellationToken,
+    witness: Option<Arc<dyn DocumentWitness>>,
+}
+
+/// Receives each document that a run fetches, as it arrived, before anything in it is used.
+pub trait DocumentWitness: fmt::Debug + Send + Sync {
+    /// A document arrived whole that was asked for at a URI. The run waits until this returns.
+    fn arrived(&self, uri: &Uri, document: &Download);
 }
 
 /// The result of fetching a document.
@@ -79,6 +87,7 @@ impl Documents {
             most: Self::MOST,
             asked_for: Arc::default(),
             stop: CancellationToken::new(),
+            witness: None,
         }
     }
 
@@ -104,6 +113,12 @@ impl Documents {
     #[must_use]
     pub(crate) fn ending(self, stop: CancellationToken) -> Self {
         Self { stop, ..self }
+    }
+
+    /// Passes each document that arrives to a witness.
+    #[must_use]
+    pub(crate) fn witnessed(self, witness: Option<Arc<dyn DocumentWitness>>) -> Self {
+        Self { witness, ..self }
     }
 
     /// Follows `file:` URIs too, for an operator who began with a path (D26).
@@ -142,7 +157,12 @@ impl Documents {
         request.speaker = speaker.cloned();
         request.held = held.filter(|held| !held.is_empty()).cloned();
         let fetched = self.stop.run_until_cancelled(Box::pin(self.receive_with_retries(&request))).await;
-        fetched.unwrap_or_else(|| Err(DocumentError::Stopped { uri: uri.as_str().to_owned() }))
+        let fetched =
+            fetched.unwrap_or_else(|| Err(DocumentError::Stopped { uri: uri.as_str().to_owned() }))?;
+        if let (Some(witness), Fetched::Arrived(document)) = (&self.witness, &fetched) {
+            witness.arrived(uri, document);
+        }
+        Ok(fetched)
     }
 
     async fn receive_with_retries(&self, request: &Request) -> Result<Fetched, DocumentError> {

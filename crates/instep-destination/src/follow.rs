@@ -2,14 +2,14 @@
 
 mod messages;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep};
 
 use crate::{
     Contents, Error, Event, Guard, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
-    listen::{Listener, Received},
+    listen::{Callbacks, Listener, Received},
     plan::Pace,
     run::{LocalCopy, RunLimits, SyncRun},
 };
@@ -25,7 +25,11 @@ const A_WHILE: Duration = Duration::from_secs(10);
 /// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does
 /// not, until the run is to end.
 pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
-    let listener = Listener::open(options.callbacks.as_ref()).await?;
+    let callbacks = match &options.callbacks {
+        Some(callbacks) => Some(Arc::new(Callbacks::open(callbacks).await?)),
+        None => None,
+    };
+    let listener = Listener::new(callbacks);
     let holds_copy = Contents::are_at(&options.dir) && Contents::open(&options.dir)?.are_complete()?;
     let pace = Pace::new(options.poll);
     let limits = RunLimits::of(options);

@@ -61,5 +61,5 @@ pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
 pub use status::{status, status_at};
 pub use sync::sync;
-pub use watch::ChannelWatch;
+pub use watch::{ChannelWatch, SharedCallbacks};
 pub use web_archive::ArchiveOptions;

@@ -22,8 +22,8 @@ use resourcesync::Uri;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{CallbackOptions, Error, discover::Discovered};
-use callbacks::Callbacks;
+use crate::discover::Discovered;
+pub(crate) use callbacks::Callbacks;
 pub(crate) use framework::{Consequence, leads};
 use inbox::Inbox;
 pub(crate) use inbox::{ChannelMessage, Received};
@@ -67,16 +67,9 @@ impl Drop for Channel {
 }
 
 impl Listener {
-    /// Returns a listener without any channel yet. Hubs are used only if there is an address for callbacks.
-    ///
-    /// # Errors
-    /// If that address cannot be listened on.
-    pub(crate) async fn open(options: Option<&CallbackOptions>) -> Result<Self, Error> {
-        let callbacks = match options {
-            Some(options) => Some(Arc::new(Callbacks::open(options).await?)),
-            None => None,
-        };
-        Ok(Self { callbacks, ..Self::default() })
+    /// Returns a listener without any channel yet. Hubs are used only if there are callbacks.
+    pub(crate) fn new(callbacks: Option<Arc<Callbacks>>) -> Self {
+        Self { callbacks, ..Self::default() }
     }
 
     /// Listens to the channels that a Source offers now, and to no other (FN-6).

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{ArchiveOptions, ChangeSink, Error, Shutdown};
+use crate::{ArchiveOptions, ChangeSink, Error, Shutdown, documents::DocumentWitness};
 pub use access::{AccessOptions, Credential, Secret};
 pub use choices::{Durability, LastmodTrust, Verify, Via};
 pub use max_delete::MaxDelete;
@@ -87,6 +87,8 @@ pub struct SyncOptions {
     pub callbacks: Option<CallbackOptions>,
     /// The archive in which each exchange is kept as WARC too; none if `None`.
     pub archive: Option<ArchiveOptions>,
+    /// The receiver of each document that the run fetches; none if `None`.
+    pub document_witness: Option<Arc<dyn DocumentWitness>>,
     /// Options of access to the network.
     pub access: AccessOptions,
     /// Asks the run to commit what is in flight and to end.
@@ -127,6 +129,7 @@ impl SyncOptions {
             changes: None,
             callbacks: None,
             archive: None,
+            document_witness: None,
             access: AccessOptions::default(),
             shutdown: Shutdown::new(),
         }
@@ -153,7 +156,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// Callbacks by which hubs reach a following Destination (WebSub).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallbackOptions {
     /// The URL that hubs call, as they see it; an unguessable segment is appended for each subscription.

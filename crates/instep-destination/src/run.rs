@@ -75,7 +75,9 @@ impl<'a> SyncRun<'a> {
         let scope = client.options().scope.clone();
         let mut copy = take(options)?;
         copy.archive_first(archive.clone());
-        let mut documents = Documents::new(client.clone(), copy.spool()).ending(stop.token().clone());
+        let mut documents = Documents::new(client.clone(), copy.spool())
+            .ending(stop.token().clone())
+            .witnessed(options.document_witness.clone());
         if options.url.starts_with("file:") {
             documents = documents.with_files();
         }

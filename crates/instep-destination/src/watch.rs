@@ -1,15 +1,36 @@
 //! Hears from a Source that something is new, for who looks at it by other means.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use resourcesync::Uri;
 
-use crate::{Error, SyncOptions, discover::discover, documents::Documents, listen::Listener};
+use crate::{
+    CallbackOptions, Error, SyncOptions,
+    discover::discover,
+    documents::Documents,
+    listen::{Callbacks, Listener},
+};
 
-/// The channels of a Source, listened to over WebSockets while this value lives. A message says only that the Source is
-/// to be looked at: what it announces is read from the Change List.
+/// One server at which hubs deliver for any number of [`ChannelWatch`]es. It ends when the last of them and this value are
+/// dropped.
+#[derive(Clone, Debug)]
+pub struct SharedCallbacks(Arc<Callbacks>);
+
+impl SharedCallbacks {
+    /// Listens for hubs.
+    ///
+    /// # Errors
+    /// If the URL is none that hubs can call, or its address cannot be listened on.
+    pub async fn open(options: &CallbackOptions) -> Result<Self, Error> {
+        Ok(Self(Arc::new(Callbacks::open(options).await?)))
+    }
+}
+
+/// The channels of a Source, listened to while this value lives: over WebSockets, or by subscriptions at hubs if there are
+/// callbacks and no WebSocket can be opened. A message says only that the Source is to be looked at: what it announces is
+/// read from the Change List.
 ///
-/// Thousands of Sources can be watched in one process: each has a connection and no thread.
+/// Thousands of Sources can be watched in one process: each has a connection or a subscription, and no thread.
 #[derive(Debug)]
 pub struct ChannelWatch(Listener);
 
@@ -19,13 +40,17 @@ impl ChannelWatch {
     ///
     /// # Errors
     /// If the Source cannot be reached or is none, or an option cannot be used.
-    pub async fn open(options: &SyncOptions, folder: &Path) -> Result<Self, Error> {
+    pub async fn open(
+        options: &SyncOptions,
+        folder: &Path,
+        callbacks: Option<&SharedCallbacks>,
+    ) -> Result<Self, Error> {
         let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", options.url) };
         let url = Uri::parse(&options.url).map_err(unusable)?;
         let client = options.access.client(&options.url)?;
         let documents = Documents::new(client.clone(), folder);
         let source = discover(&url, &options.selection.sets, &documents).await?;
-        let mut listener = Listener::open(None).await?;
+        let mut listener = Listener::new(callbacks.map(|callbacks| Arc::clone(&callbacks.0)));
         listener.listen_to(&source, &client);
         Ok(Self(listener))
     }
@@ -40,5 +65,10 @@ impl ChannelWatch {
     pub async fn news(&self) {
         self.0.news().await;
         drop(self.0.take());
+    }
+
+    /// Ends the subscriptions whose hubs answer within a few seconds; the others end with their leases.
+    pub async fn end(self) {
+        self.0.end().await;
     }
 }

@@ -81,6 +81,9 @@ pub enum FleetError {
     /// An option of the network cannot be used.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// The address at which hubs deliver cannot be used.
+    #[error(transparent)]
+    Callbacks(#[from] instep_destination::Error),
 }
 
 impl FleetError {

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use instep_destination::{Monitor, Shutdown, Traffic, now};
+use instep_destination::{Monitor, SharedCallbacks, Shutdown, Traffic, now};
 use instep_store::{Lock, LockError, RootFolder};
 use tokio::{
     runtime::Handle,
@@ -34,6 +34,7 @@ pub use figures::FleetFigures;
 use look::{LookOutcome, LookTask};
 pub use operating::SourceOperation;
 use state::FleetState;
+use watching::SourceWatch;
 
 /// The time between two looks at the record, which commands write, and at the clock: the schedule counts in seconds.
 const TICK: Duration = Duration::from_secs(1);
@@ -102,8 +103,13 @@ impl Fleet {
     /// Looks at each Source when it is due, until `shutdown`. Looks that are under way then commit what has arrived.
     ///
     /// # Errors
-    /// If the record cannot be read or written.
+    /// If the record cannot be read or written, or the address for hubs cannot be listened on.
     pub async fn run(&self, shutdown: Shutdown) -> Result<(), FleetError> {
+        let callbacks = self.state().options().callbacks.clone();
+        if let Some(callbacks) = callbacks {
+            let callbacks = SharedCallbacks::open(&callbacks).await?;
+            self.state().deliver_at(Some(callbacks));
+        }
         let fleet = self.clone();
         let alerting = tokio::spawn(async move { fleet.send_alerts().await });
         let mut ticks = tokio::time::interval(TICK);
@@ -125,6 +131,12 @@ impl Fleet {
                 () = sleep(TICK) => {}
             }
         }
+        // Each takes a few seconds at most, and all end at the same time.
+        let watches = self.state().end_watches();
+        for watch in watches {
+            let _ = watch.await;
+        }
+        self.state().deliver_at(None);
         // An alert that was not sent is sent by the next process.
         alerting.abort();
         result
@@ -212,8 +224,9 @@ impl Fleet {
             }
         };
         let folder = FleetRecord::own_folder(&state.options().dir);
-        let watch = tokio::spawn(watching::watch(options, folder, news));
-        state.watched(source, watch.abort_handle());
+        let ending = Shutdown::new();
+        let task = tokio::spawn(watching::watch((options, folder), state.callbacks(), ending.clone(), news));
+        state.watched(SourceWatch { definition: source.definition.clone(), ending, task });
     }
 
     fn tick(&self) -> Result<(), FleetError> {

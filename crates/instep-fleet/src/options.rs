@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use instep_destination::AccessOptions;
+use instep_destination::{AccessOptions, CallbackOptions};
 
 use crate::schedule::PacingRules;
 
@@ -18,6 +18,8 @@ pub struct FleetOptions {
     pub runs_per_host: usize,
     /// Options of access to the network; their limits hold for all Sources together.
     pub access: AccessOptions,
+    /// The address at which hubs announce changes of Sources that are followed; none if `None`.
+    pub callbacks: Option<CallbackOptions>,
     /// The bounds of the pauses between looks.
     pub pacing: PacingRules,
     /// The bytes of all copies together; no look begins beyond that.
@@ -40,6 +42,7 @@ impl FleetOptions {
             runs: 32,
             runs_per_host: 4,
             access: AccessOptions::default(),
+            callbacks: None,
             pacing: PacingRules::default(),
             disk: None,
             min_free: 0,

@@ -1,5 +1,5 @@
 //! Everything of a fleet that outlives its process, in one SQLite file: Sources, flags that operators set, the schedule,
-//! how looks ended, the audit log, and alerts that are not sent yet.
+//! how looks ended, surveys of their documents, the audit log, and alerts that are not sent yet.
 //!
 //! Commands write flags and definitions beside a running process; the process writes everything else. Each reads what
 //! the other wrote, so that neither has to be asked.
@@ -7,6 +7,7 @@
 mod journal;
 mod rows;
 mod schema;
+mod surveys;
 
 use std::{
     fs,

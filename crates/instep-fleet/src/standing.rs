@@ -82,7 +82,7 @@ impl SourceStanding {
 
     /// Returns the state in a word; `approve` is that of the definition.
     pub fn state(&self, approve: bool, now: i64) -> SourceState {
-        let is_overdue = now.saturating_sub(self.due) > self.interval.max(300).cast_signed();
+        let is_overdue = now > self.overdue();
         match self {
             Self { paused: true, .. } => SourceState::Paused,
             Self { quarantined: true, .. } => SourceState::Quarantined,
@@ -93,6 +93,11 @@ impl SourceStanding {
             Self { exit_code: Some(0), .. } if !is_overdue => SourceState::InStep,
             _ => SourceState::Behind,
         }
+    }
+
+    /// Returns the time after which the next look is overdue.
+    pub(crate) fn overdue(&self) -> i64 {
+        self.due.saturating_add(self.interval.max(300).cast_signed())
     }
 
     /// Returns `true` if it was sized, and an operator has to approve it before anything is copied.

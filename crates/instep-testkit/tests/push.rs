@@ -6,6 +6,8 @@ mod support;
 
 #[path = "push/destination.rs"]
 mod destination;
+#[path = "push/fleet.rs"]
+mod fleet;
 #[path = "push/framework.rs"]
 mod framework;
 #[path = "push/source.rs"]

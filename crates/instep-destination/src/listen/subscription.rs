@@ -16,9 +16,14 @@ use super::{
     lease::Lease,
 };
 
+/// The characters of a key.
+const KEY_LENGTH: usize = 32;
+
 /// A subscription and the inbox of its deliveries.
 #[derive(Debug)]
 pub(super) struct Subscription {
+    /// The beginning of all its tokens, by which it is found.
+    key: String,
     pub(super) topic: Uri,
     name: Name,
     inbox: Arc<Inbox>,
@@ -39,7 +44,17 @@ impl Subscription {
         state: Arc<ChannelState>,
     ) -> Self {
         let lease = Mutex::new(lease);
-        Self { topic, name, inbox, state, lease, began: Instant::now(), changed: Notify::new() }
+        let key = random();
+        Self { key, topic, name, inbox, state, lease, began: Instant::now(), changed: Notify::new() }
+    }
+
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the key within a token; `None` if the token is too short to be one of ours.
+    pub(super) fn key_of(token: &str) -> Option<&str> {
+        token.get(..KEY_LENGTH)
     }
 
     pub(super) fn now(&self) -> Duration {
@@ -53,7 +68,7 @@ impl Subscription {
     /// Returns the request to send now. A lease that has run out is noticed here.
     pub(super) fn ask(&self) -> Option<Ask> {
         let now = self.now();
-        let ask = self.lease().ask(now, identity);
+        let ask = self.lease().ask(now, || identity(&self.key));
         if self.lease().expires(now).is_none() && self.state.end_lease() {
             self.lost("its lease ran out");
         }
@@ -114,7 +129,10 @@ impl Subscription {
 }
 
 /// Returns a token and a secret that nobody guesses (W2, W6).
-fn identity() -> Identity {
-    let random = || format!("{:032x}{:032x}", rand::rng().random::<u128>(), rand::rng().random::<u128>());
-    Identity { token: random(), secret: random() }
+fn identity(key: &str) -> Identity {
+    Identity { token: format!("{key}{}", random()), secret: format!("{}{}", random(), random()) }
+}
+
+fn random() -> String {
+    format!("{:032x}", rand::rng().random::<u128>())
 }

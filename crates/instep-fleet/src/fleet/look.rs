@@ -2,16 +2,21 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
 };
 
 use instep_destination::{
     AccessOptions, Client, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Shutdown, SyncOptions,
-    SyncReport, status, sync,
+    SyncReport, documents::DocumentWitness, status, sync,
 };
 use tokio::task::{JoinError, spawn_blocking};
 
-use crate::{definition::SourceDefinition, schedule::LookVerdict, standing::SourceStanding};
+use crate::{
+    definition::SourceDefinition,
+    schedule::LookVerdict,
+    standing::SourceStanding,
+    survey::{SourceSurvey, Surveyor},
+};
 
 /// Everything that a look needs.
 pub(super) struct LookTask {
@@ -21,6 +26,8 @@ pub(super) struct LookTask {
     pub(super) dir: PathBuf,
     pub(super) client: Client,
     pub(super) access: AccessOptions,
+    /// The time at which it begins, in seconds since 1970.
+    pub(super) began: i64,
     /// The bytes that it may transfer.
     pub(super) grant: Option<u64>,
     pub(super) shutdown: Shutdown,
@@ -41,6 +48,8 @@ pub(super) struct LookOutcome {
     pub(super) pending: u64,
     pub(super) changed: u64,
     pub(super) transferred: u64,
+    /// The documents that arrived.
+    pub(super) survey: Option<SourceSurvey>,
 }
 
 /// The exit code of work that a fault in the program ended.
@@ -68,10 +77,18 @@ impl LookOutcome {
 
 /// Looks at a Source.
 pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
-    let mut options = match options(&task) {
-        Ok(options) => options,
-        Err(error) => return LookOutcome::failed(&error),
+    let surveyor = Arc::new(Surveyor::new(&task.definition.url, task.began));
+    let outcome = match options(&task) {
+        Ok(mut options) => {
+            options.document_witness = Some(Arc::clone(&surveyor) as Arc<dyn DocumentWitness>);
+            size_and_copy(&task, options, monitor).await
+        }
+        Err(error) => LookOutcome::failed(&error),
     };
+    LookOutcome { survey: surveyor.finish(), ..outcome }
+}
+
+async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn Monitor) -> LookOutcome {
     let mut sized = task.standing.sized;
     if task.standing.is_new() && sized.is_none() {
         options.dry_run = true;

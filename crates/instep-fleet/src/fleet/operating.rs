@@ -1,13 +1,15 @@
 //! The actions of operators on a running fleet, and their view of it. Each action is written into the audit log.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use super::{Fleet, FleetFigures, seconds};
 use crate::{
     AuditLine, FleetError, LookSample,
     definition::SourceDefinition,
+    index::{SourcePage, SourceRequest},
     name::SourceName,
     standing::{FleetSource, SourceState},
+    survey::SourceSurvey,
 };
 
 /// An action on a Source.
@@ -76,7 +78,7 @@ impl Fleet {
                 SourceOperation::Forget => record.remove(name)?,
             }
             record.note_action(seconds(), who, operation.as_str(), Some(name))?;
-            state.load()?;
+            state.load_one(name)?;
         }
         self.news();
         Ok(())
@@ -92,7 +94,7 @@ impl Fleet {
             let record = state.record();
             record.add(std::slice::from_ref(definition), seconds())?;
             record.note_action(seconds(), who, "add", Some(&definition.name))?;
-            state.load()?;
+            state.load_one(&definition.name)?;
         }
         self.news();
         Ok(())
@@ -108,7 +110,17 @@ impl Fleet {
 
     /// Returns all Sources, by name, as they are now.
     pub fn sources(&self) -> Vec<Arc<FleetSource>> {
-        self.state().sources().values().map(Arc::clone).collect()
+        self.state().sources().iter().map(Arc::clone).collect()
+    }
+
+    /// Returns a page of Sources as they are now.
+    pub fn page(&self, request: &SourceRequest) -> SourcePage {
+        self.state().sources_mut().page(request, seconds())
+    }
+
+    /// Returns the number of Sources in each state.
+    pub fn states(&self) -> BTreeMap<SourceState, usize> {
+        self.state().sources_mut().states(seconds())
     }
 
     /// Returns one Source; `None` if there is none with this name.
@@ -132,6 +144,26 @@ impl Fleet {
     /// If the record cannot be read.
     pub fn looks(&self, name: &SourceName) -> Result<Vec<LookSample>, FleetError> {
         self.state().record().looks(name)
+    }
+
+    /// Returns the last looks at some Sources, the oldest first; at most so many of each.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn looks_of(
+        &self,
+        names: &[SourceName],
+        most: usize,
+    ) -> Result<BTreeMap<SourceName, Vec<LookSample>>, FleetError> {
+        self.state().record().looks_of(names, most)
+    }
+
+    /// Returns the survey of a Source; `None` if no document of it has been read.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn survey(&self, name: &SourceName) -> Result<Option<SourceSurvey>, FleetError> {
+        self.state().record().survey(name)
     }
 
     /// Returns actions of operators, the newest first, from the one before `before`.

@@ -1,6 +1,8 @@
 //! The fleet in memory: every Source with its standing, the queue, and the looks under way. It never waits; the record
 //! has everything that it decides.
 
+mod following;
+mod loading;
 mod outcome;
 
 use std::{
@@ -8,12 +10,11 @@ use std::{
     sync::Arc,
 };
 
-use instep_destination::{Client, Shutdown, SyncOptions, Traffic};
-use tokio::task::AbortHandle;
+use instep_destination::{Client, SharedCallbacks, Shutdown, Traffic};
 
-use super::{figures::FleetFigures, look::LookTask};
+use super::{figures::FleetFigures, look::LookTask, watching::SourceWatch};
 use crate::{
-    FleetError, definition::SourceDefinition, name::SourceName, options::FleetOptions, record::FleetRecord,
+    FleetError, index::SourceIndex, name::SourceName, options::FleetOptions, record::FleetRecord,
     schedule::SourceQueue, standing::FleetSource,
 };
 
@@ -26,12 +27,14 @@ pub(super) struct FleetState {
     record: FleetRecord,
     /// The version of the record that `sources` is.
     version: i64,
-    sources: BTreeMap<SourceName, Arc<FleetSource>>,
+    sources: SourceIndex,
     queue: SourceQueue<SourceName>,
     /// The looks under way: what ends them, and the bytes that they may add.
     looks: BTreeMap<SourceName, (Shutdown, u64)>,
-    /// The channels that are listened to, each with the definition that led to them.
-    watches: BTreeMap<SourceName, (SourceDefinition, AbortHandle)>,
+    /// The channels that are listened to.
+    watches: BTreeMap<SourceName, SourceWatch>,
+    /// The server at which hubs deliver, for all Sources; `None` if none can.
+    callbacks: Option<SharedCallbacks>,
     /// Sources that announced something while they were looked at.
     pushed: BTreeSet<SourceName>,
     options: FleetOptions,
@@ -44,85 +47,16 @@ impl FleetState {
         Ok(Self {
             version: record.version()?,
             record,
-            sources: BTreeMap::new(),
+            sources: SourceIndex::default(),
             queue: SourceQueue::new(options.runs, options.runs_per_host),
             looks: BTreeMap::new(),
             watches: BTreeMap::new(),
+            callbacks: None,
             pushed: BTreeSet::new(),
             client: client(&options)?,
             options,
             figures: FleetFigures::default(),
         })
-    }
-
-    /// Makes the configuration file's Sources those of the fleet.
-    pub(super) fn configure(&mut self, configured: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
-        self.record.configure(configured, now)?;
-        self.load()
-    }
-
-    pub(super) fn reload(
-        &mut self,
-        options: FleetOptions,
-        configured: &[SourceDefinition],
-        now: i64,
-    ) -> Result<(), FleetError> {
-        let client = client(&options)?;
-        self.configure(configured, now)?;
-        self.queue.limit(options.runs, options.runs_per_host);
-        (self.client, self.options) = (client, options);
-        Ok(())
-    }
-
-    /// Takes up what commands have written since the last call. Returns `true` if there was something.
-    pub(super) fn take_up(&mut self) -> Result<bool, FleetError> {
-        let version = self.record.version()?;
-        if version == self.version {
-            return Ok(false);
-        }
-        self.version = version;
-        self.load()?;
-        Ok(true)
-    }
-
-    /// Reads all Sources. Looks at those that are gone or paused are asked to end.
-    pub(super) fn load(&mut self) -> Result<(), FleetError> {
-        let stored = self.record.sources()?;
-        let before = std::mem::take(&mut self.sources);
-        for mut source in stored {
-            let name = source.definition.name.clone();
-            let known = before.get(&name);
-            source.running = known.and_then(|known| known.running);
-            if source.standing.paused
-                && let Some((ending, _)) = self.looks.get(&name)
-            {
-                ending.request();
-            }
-            match known.filter(|known| ***known == source) {
-                Some(same) => drop(self.sources.insert(name, Arc::clone(same))),
-                None => {
-                    self.sources.insert(name.clone(), Arc::new(source));
-                    self.enqueue(&name);
-                }
-            }
-        }
-        for gone in before.keys().filter(|name| !self.sources.contains_key(*name)) {
-            self.queue.remove(gone);
-            if let Some((ending, _)) = self.looks.get(gone) {
-                ending.request();
-            }
-        }
-        let sources = &self.sources;
-        self.watches.retain(|name, (definition, watch)| {
-            let known = sources.get(name);
-            let stays = known.is_some_and(|known| known.definition == *definition && !known.standing.paused);
-            if !stays {
-                watch.abort();
-            }
-            stays
-        });
-        self.figures.bytes = self.sources.values().map(|source| source.standing.bytes).sum();
-        Ok(())
     }
 
     /// Puts a Source where it belongs in the queue, or takes it out.
@@ -161,11 +95,12 @@ impl FleetState {
             standing: source.standing.clone(),
             client: self.client.clone(),
             access: self.options.access.clone(),
+            began: now,
             grant,
             shutdown: ending.clone(),
         };
-        self.looks.insert(name.clone(), (ending, grant.unwrap_or(0)));
-        self.sources.insert(name, Arc::new(source));
+        self.looks.insert(name, (ending, grant.unwrap_or(0)));
+        self.sources.insert(Arc::new(source));
         Ok(Some(task))
     }
 
@@ -192,44 +127,6 @@ impl FleetState {
         }
     }
 
-    /// Returns the options by which the channels of a Source are found; `None` if they are not wanted, or listened to
-    /// already.
-    pub(super) fn to_watch(&self, source: &FleetSource) -> Option<SyncOptions> {
-        let (definition, standing) = (&source.definition, &source.standing);
-        let is_well = standing.success.is_some() && standing.failures == 0 && !standing.paused;
-        let is_watched = self.watches.get(&definition.name).is_some_and(|(_, watch)| !watch.is_finished());
-        if !definition.follow || !is_well || is_watched {
-            return None;
-        }
-        let mut options = definition.run_options(&self.options.dir, &self.options.access).ok()?;
-        options.access.shared = Some(self.client.clone());
-        Some(options)
-    }
-
-    /// Remembers that the channels of a Source are listened to.
-    pub(super) fn watched(&mut self, source: &FleetSource, watch: AbortHandle) {
-        self.watches.insert(source.definition.name.clone(), (source.definition.clone(), watch));
-    }
-
-    /// Makes a Source due because it announced something. Returns `true` if a look may begin.
-    pub(super) fn push(&mut self, name: &SourceName, now: i64) -> bool {
-        if self.looks.contains_key(name) {
-            self.pushed.insert(name.clone());
-            return false;
-        }
-        let Some(source) = self.sources.get(name) else { return false };
-        let mut source = FleetSource::clone(source);
-        // One that announces without end is looked at every few seconds.
-        let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
-        source.standing.due = source.standing.due.min(earliest.max(now));
-        if let Err(error) = self.record.write(name, &source.standing) {
-            tracing::warn!(%name, %error, "an announcement is not recorded");
-        }
-        self.sources.insert(name.clone(), Arc::new(source));
-        self.enqueue(name);
-        true
-    }
-
     /// Asks all looks to end.
     pub(super) fn end_all(&self) {
         self.looks.values().for_each(|(ending, _)| ending.request());
@@ -248,8 +145,12 @@ impl FleetState {
         &self.options
     }
 
-    pub(super) fn sources(&self) -> &BTreeMap<SourceName, Arc<FleetSource>> {
+    pub(super) fn sources(&self) -> &SourceIndex {
         &self.sources
+    }
+
+    pub(super) fn sources_mut(&mut self) -> &mut SourceIndex {
+        &mut self.sources
     }
 
     pub(super) fn take_traffic(&self) -> Vec<(String, Traffic)> {

@@ -1,5 +1,7 @@
 //! The journal: looks at a Source for its trend, actions of operators, and alerts that wait to be sent.
 
+use std::collections::BTreeMap;
+
 use rusqlite::params;
 
 use super::FleetRecord;
@@ -7,6 +9,11 @@ use crate::{Alert, AlertKind, FleetError, name::SourceName};
 
 /// The looks that are kept of each Source.
 const KEPT_LOOKS: i64 = 200;
+
+/// By the primary key, backwards: it reads the rows that it returns and no others.
+pub(super) const LAST_LOOKS: &str =
+    "SELECT at, exit_code, lag, held, bytes, pending, changed, transferred FROM look
+    WHERE source = ?1 ORDER BY at DESC LIMIT ?2";
 
 /// The end of a look at a Source: one point of its trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +84,22 @@ impl FleetRecord {
     /// # Errors
     /// If the record cannot be read.
     pub fn looks(&self, name: &SourceName) -> Result<Vec<LookSample>, FleetError> {
+        self.last_looks(name, KEPT_LOOKS)
+    }
+
+    /// Returns the last looks at some Sources, the oldest first; at most so many of each.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn looks_of(
+        &self,
+        names: &[SourceName],
+        most: usize,
+    ) -> Result<BTreeMap<SourceName, Vec<LookSample>>, FleetError> {
+        names.iter().map(|name| Ok((name.clone(), self.last_looks(name, most as i64)?))).collect()
+    }
+
+    fn last_looks(&self, name: &SourceName, most: i64) -> Result<Vec<LookSample>, FleetError> {
         let read = |row: &rusqlite::Row<'_>| {
             let number = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
             Ok(LookSample {
@@ -92,13 +115,13 @@ impl FleetRecord {
         };
         let looks = || {
             self.connection
-                .prepare_cached(
-                    "SELECT at, exit_code, lag, held, bytes, pending, changed, transferred FROM look WHERE source = ?1 ORDER BY at",
-                )?
-                .query_map([name.as_str()], read)?
-                .collect::<rusqlite::Result<_>>()
+                .prepare_cached(LAST_LOOKS)?
+                .query_map(params![name.as_str(), most], read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
         };
-        looks().map_err(|source| self.error(source))
+        let mut looks = looks().map_err(|source| self.error(source))?;
+        looks.reverse();
+        Ok(looks)
     }
 
     /// Writes an action into the audit log.

@@ -43,7 +43,11 @@ pub(super) fn put(
 
 /// Forgets a Source with everything that is known of it.
 pub(super) fn forget(connection: &Connection, name: &SourceName) -> rusqlite::Result<()> {
-    for statement in ["DELETE FROM source WHERE name = ?1", "DELETE FROM look WHERE source = ?1"] {
+    for statement in [
+        "DELETE FROM source WHERE name = ?1",
+        "DELETE FROM look WHERE source = ?1",
+        "DELETE FROM survey WHERE source = ?1",
+    ] {
         connection.prepare_cached(statement)?.execute([name.as_str()])?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "infl", so that `file` can identify it.
     application_id: 0x696e_666c,
-    steps: &[VERSION_1],
+    steps: &[VERSION_1, VERSION_2],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
 };
@@ -30,3 +30,5 @@ CREATE TABLE look (
 CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, source TEXT);
 CREATE TABLE alert (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT NOT NULL, url TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
 ";
+
+const VERSION_2: &str = "CREATE TABLE survey (source TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;";

@@ -124,17 +124,33 @@ fn actions_are_paged_from_the_newest() {
     assert_eq!(record.actions(page[1].id, 9).unwrap().len(), 3);
 }
 
-/// A file as a version wrote it is read for ever.
-#[test]
-fn a_record_of_version_1_is_read() {
+/// Opens a record as a version wrote it.
+fn golden(version: u32) -> (tempfile::TempDir, FleetRecord) {
     let dir = tempfile::tempdir().unwrap();
     let own = dir.path().join(".instep");
     fs::create_dir(&own).unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fleet.1.sql");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/fleet.{version}.sql"));
     let file = Connection::open(own.join("fleet.sqlite")).unwrap();
     file.execute_batch(&fs::read_to_string(golden).unwrap()).unwrap();
     drop(file);
-    let mut record = FleetRecord::existing(dir.path()).unwrap();
+    let record = FleetRecord::existing(dir.path()).unwrap();
+    (dir, record)
+}
+
+#[test]
+fn a_record_of_version_2_is_read() {
+    let (_dir, mut record) = golden(2);
+    let survey = record.survey(&name("letters")).unwrap().unwrap();
+    let document = &survey.documents["https://example.org/capabilitylist.xml"];
+    assert_eq!((document.entries, document.leads_to.len()), (Some(1), 1));
+    assert_eq!((document.broken[0].rule.as_str(), document.broken[0].line), ("NAV-1", 3));
+    record.configure(&[], 0).unwrap();
+    assert_eq!(record.survey(&name("letters")).unwrap(), None, "it goes with its Source");
+}
+
+#[test]
+fn a_record_of_version_1_is_read() {
+    let (_dir, mut record) = golden(1);
     let read = record.source(&name("letters")).unwrap();
     assert_eq!(read.definition.url, "https://example.org/letters/");
     assert_eq!(read.definition.cadence, Cadence::Every { seconds: 3_600 });
@@ -146,6 +162,7 @@ fn a_record_of_version_1_is_read() {
     assert_eq!(record.actions(i64::MAX, 1).unwrap()[0].who, "ada");
     let (last, alerts) = record.unsent_alerts(9).unwrap();
     assert_eq!((last, alerts[0].kind), (1, crate::AlertKind::Quarantined));
+    assert_eq!(record.survey(&name("letters")).unwrap(), None);
     record.add(&[source("a")], 0).unwrap();
 }
 
@@ -157,4 +174,34 @@ fn a_record_of_a_newer_version_is_refused_and_left_as_it_is() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = FleetRecord::open(dir.path()).unwrap_err();
     assert_eq!(error.exit_code(), 10, "{error}");
+}
+
+#[test]
+fn the_looks_of_a_page_are_read_by_their_key_and_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut record = FleetRecord::open(dir.path()).unwrap();
+    record.add(&[source("a"), source("b")], 0).unwrap();
+    for at in 0..150 {
+        let look = |held| LookSample {
+            at,
+            exit_code: 0,
+            lag: None,
+            held,
+            bytes: 0,
+            pending: 0,
+            changed: 0,
+            transferred: 0,
+        };
+        record.add_look(&name("a"), &look(1)).unwrap();
+        record.add_look(&name("b"), &look(2)).unwrap();
+    }
+    let looks = record.looks_of(&[name("b"), name("nobody")], 20).unwrap();
+    let times: Vec<_> = looks[&name("b")].iter().map(|look| look.at).collect();
+    assert_eq!(times, (130..150).collect::<Vec<_>>());
+    assert!(looks[&name("b")].iter().all(|look| look.held == 2) && looks[&name("nobody")].is_empty());
+    let mut read = record.connection.prepare(journal::LAST_LOOKS).unwrap();
+    let rows = read.query_map(rusqlite::params!["b", 20], |row| row.get::<_, i64>(0)).unwrap().count();
+    assert_eq!(rows, 20);
+    assert_eq!(read.get_status(rusqlite::StatementStatus::FullscanStep), 0);
+    assert_eq!(read.get_status(rusqlite::StatementStatus::Sort), 0);
 }

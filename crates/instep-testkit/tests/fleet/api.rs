@@ -84,6 +84,12 @@ fn each_answer_is_what_the_description_says() {
     let looks = check("looks", 200, get(&run, "/api/v1/sources/a/looks")).json();
     assert_eq!(looks["looks"][0]["held"], 2, "{looks}");
     check("looks", 404, get(&run, "/api/v1/sources/b/looks"));
+    let documents = check("documents", 200, get(&run, "/api/v1/sources/a/documents")).json();
+    let lists = documents["documents"].as_array().unwrap();
+    let of = |capability: &str| lists.iter().find(|document| document["capability"] == capability).unwrap();
+    assert_eq!((&of("resourcelist")["entries"], &of("resourcelist")["broken"]), (&2.into(), &json!([])));
+    assert!(of("capabilitylist")["leads_to"].as_array().unwrap().contains(&of("resourcelist")["uri"]));
+    check("documents", 404, get(&run, "/api/v1/sources/b/documents"));
     check("operate", 401, ask(&run, "POST /api/v1/sources/a/pause", &[], ""));
     check("operate", 200, as_ada(&run, "POST /api/v1/sources/a/pause", ""));
     check("operate", 409, as_ada(&run, "POST /api/v1/sources/a/run", ""));
@@ -94,6 +100,6 @@ fn each_answer_is_what_the_description_says() {
         (&actions["actions"][0]["what"], &actions["actions"][0]["who"]),
         (&"pause".into(), &"ada".into())
     );
-    assert_eq!(tried, 17);
+    assert_eq!(tried, 19);
     assert_eq!(get(&run, "/api/v1/nothing").status, 404);
 }

@@ -9,7 +9,7 @@ use resourcesync::DateTime;
 use super::support::{Following, Peer, TOPIC, notification, topical, topical_at};
 
 /// Publishes at the hub as a Source does (CN-9).
-fn publish(hub: &str, topic: &str, body: &str) {
+pub(crate) fn publish(hub: &str, topic: &str, body: &str) {
     let [curl] = peers::find(["curl"]).unwrap();
     let links = format!("Link: <{topic}>; rel=\"self\", <{hub}>; rel=\"hub\"");
     let mut command = Command::new(curl);

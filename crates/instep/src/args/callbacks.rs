@@ -7,12 +7,12 @@ use instep_destination::CallbackOptions;
 
 use super::{headings::FOLLOWING, values};
 
-/// The address at which hubs deliver notifications while `sync --follow` runs (WebSub).
+/// The address at which hubs deliver notifications while Sources are followed (WebSub).
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = FOLLOWING)]
 pub(crate) struct CallbackArgs {
     /// Subscribe at hubs if no WebSocket can be opened; they deliver to this URL
-    #[arg(long, hide_short_help = true, value_name = "URL", requires = "follow")]
+    #[arg(long, hide_short_help = true, value_name = "URL")]
     callback_url: Option<String>,
     /// Address and port to listen on for hubs [default: those of --callback-url]
     #[arg(long, hide_short_help = true, value_name = "ADDRESS", requires = "callback_url")]

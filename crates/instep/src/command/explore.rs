@@ -12,7 +12,7 @@ use crate::{
     runtime,
     ui::{
         Output,
-        format::{bytes, counted, name},
+        format::{bytes, capability_name, counted, name},
     },
 };
 
@@ -68,25 +68,11 @@ fn show(output: &Output, node: &Node, stem: &str, indent: &str) {
 
 fn kind(node: &Node) -> String {
     let name = match &node.capability {
-        Some(Capability::Description) => "Source Description",
-        Some(Capability::CapabilityList) => "Capability List",
-        Some(Capability::ResourceList) => "Resource List",
-        Some(Capability::ResourceDump) => "Resource Dump",
-        Some(Capability::ChangeList) => "Change List",
-        Some(Capability::ChangeDump) => "Change Dump",
-        Some(Capability::ResourceDumpManifest) => "Resource Dump Manifest",
-        Some(Capability::ChangeDumpManifest) => "Change Dump Manifest",
-        Some(Capability::ResourceListArchive) => "Resource List Archive",
-        Some(Capability::ResourceDumpArchive) => "Resource Dump Archive",
-        Some(Capability::ChangeListArchive) => "Change List Archive",
-        Some(Capability::ChangeDumpArchive) => "Change Dump Archive",
-        Some(Capability::ChangeNotification) => "Change Notification",
-        Some(Capability::FrameworkNotification) => "Framework Notification",
-        Some(other) => return name(other.as_str()),
-        None if node.form.is_none() && !node.children.is_empty() => "Site",
-        None => "Sitemap",
+        Some(capability) => capability_name(capability),
+        None if node.form.is_none() && !node.children.is_empty() => "Site".to_owned(),
+        None => "Sitemap".to_owned(),
     };
-    if node.form == Some(Form::Index) { format!("{name} Index") } else { name.to_owned() }
+    if node.form == Some(Form::Index) { format!("{name} Index") } else { name }
 }
 
 fn facts(node: &Node) -> Vec<String> {

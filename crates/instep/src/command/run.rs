@@ -4,13 +4,14 @@ use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use clap::Args;
 use http::HeaderName;
-use instep_destination::Shutdown;
+use instep_destination::{CallbackOptions, Shutdown};
 use instep_fleet::{Fleet, FleetMonitor, FleetOptions, PacingRules, SourceDefinition};
 use serde_json::json;
 
 use crate::{
     args::{
         access::{LimitArgs, RouteArgs},
+        callbacks::CallbackArgs,
         fleet::FleetArgs,
         headings::{ALERTS, SCHEDULE, SERVING},
         values,
@@ -27,7 +28,7 @@ use crate::{
 /// Keep many Sources current: look at each when it is due, in one process
 ///
 /// Sources are the `[[source]]` tables of the configuration and those that `instep source` added. A new one is sized by a
-/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again, all but the address, the
+/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again, all but addresses, the
 /// file of the operators and their header; SIGINT or SIGTERM ends the process after what is in flight is committed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
@@ -67,6 +68,8 @@ pub(crate) struct RunCommand {
     #[arg(long, value_parser = values::size, value_name = "SIZE", default_value = "0", help_heading = SCHEDULE,
         hide_short_help = true)]
     min_free: u64,
+    #[command(flatten)]
+    callbacks: CallbackArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -112,12 +115,13 @@ struct FleetSetup {
     access: OperatorAccess,
 }
 
-/// The settings of the dashboard that hold until the process ends.
+/// The settings of the dashboard, and of what hubs call, that hold until the process ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PagesSetup {
     listen: Option<String>,
     operators: Option<PathBuf>,
     operator_header: Option<HeaderName>,
+    callbacks: Option<CallbackOptions>,
 }
 
 impl RunCommand {
@@ -147,6 +151,7 @@ impl RunCommand {
         pacing.longest = self.longest.as_secs().max(pacing.shortest);
         pacing.quarantine_after = self.quarantine_after.max(1);
         options.pacing = pacing;
+        options.callbacks = self.callbacks.options();
         (options.disk, options.min_free) = (self.disk, self.min_free);
         options.webhook = self
             .alert_webhook
@@ -158,7 +163,8 @@ impl RunCommand {
         options.access = self.limits.for_fleet(self.route, config)?;
         let access = OperatorAccess::new(self.operators.as_deref(), self.operator_header.clone())?;
         let Self { listen, operators, operator_header, .. } = self;
-        let pages = PagesSetup { listen, operators, operator_header };
+        let callbacks = options.callbacks.clone();
+        let pages = PagesSetup { listen, operators, operator_header, callbacks };
         Ok(FleetSetup { options, sources: configured(config)?, pages, access })
     }
 }
@@ -212,7 +218,7 @@ async fn keep(
             ended = &mut running => return ended,
             next = runtime::reloaded(hangups, reload, output) => {
                 if next.pages != pages {
-                    let what = "SIGHUP: listen, operators and operator-header stay as they are until instep run is started again";
+                    let what = "SIGHUP: listen, operators, operator-header and the callbacks stay as they are until instep run is started again";
                     output.log(LineLevel::Warn, what);
                 }
                 match fleet.reload(next.options, &next.sources) {

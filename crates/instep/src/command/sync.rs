@@ -279,6 +279,9 @@ impl SyncCommand {
             archive
         });
         options.callbacks = self.callbacks.options();
+        if options.callbacks.is_some() && !self.follow {
+            bail!("--callback-url is where hubs deliver while a copy is followed; add --follow");
+        }
         options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;
         if self.server.listen.is_some() && !self.follow {

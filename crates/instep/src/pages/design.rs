@@ -209,10 +209,15 @@ pub(crate) fn change_kind(change: &Change) -> Markup {
 
 /// A link to a URI from outside, if browsers open such URIs harmlessly; else its text.
 pub(crate) fn outside_link(uri: &str) -> Markup {
+    outside_link_as(uri, uri)
+}
+
+/// A link to a URI from outside, as [`outside_link`], under another text.
+pub(crate) fn outside_link_as(uri: &str, text: &str) -> Markup {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     html! {
-        @if matches!(scheme.as_deref(), Some("http" | "https")) { a href=(uri) rel="nofollow noreferrer" { (uri) } }
-        @else { (uri) }
+        @if matches!(scheme.as_deref(), Some("http" | "https")) { a href=(uri) rel="nofollow noreferrer" { (text) } }
+        @else { (text) }
     }
 }
 

@@ -11,6 +11,7 @@ mod selection;
 mod served;
 mod server;
 mod signing;
+mod surveyed;
 
 pub(crate) use access::OperatorAccess;
 pub(crate) use json::source_object;

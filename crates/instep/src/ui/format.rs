@@ -3,6 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use instep_destination::Coverage;
+use resourcesync::Capability;
 use serde_json::{Value, json};
 
 /// Writes a number as `1,234,567`.
@@ -59,6 +60,43 @@ pub(crate) fn coverage(coverage: Coverage) -> Value {
         Coverage::ChangesKnown { since } => json!({ "known": "changes", "since": since.to_string() }),
         _ => json!({ "known": "unknown" }),
     }
+}
+
+/// Returns the name of a capability as the standard writes it.
+pub(crate) fn capability_name(capability: &Capability) -> String {
+    match capability {
+        Capability::Description => "Source Description",
+        Capability::CapabilityList => "Capability List",
+        Capability::ResourceList => "Resource List",
+        Capability::ResourceDump => "Resource Dump",
+        Capability::ChangeList => "Change List",
+        Capability::ChangeDump => "Change Dump",
+        Capability::ResourceDumpManifest => "Resource Dump Manifest",
+        Capability::ChangeDumpManifest => "Change Dump Manifest",
+        Capability::ResourceListArchive => "Resource List Archive",
+        Capability::ResourceDumpArchive => "Resource Dump Archive",
+        Capability::ChangeListArchive => "Change List Archive",
+        Capability::ChangeDumpArchive => "Change Dump Archive",
+        Capability::ChangeNotification => "Change Notification",
+        Capability::FrameworkNotification => "Framework Notification",
+        other => return name(other.as_str()),
+    }
+    .to_owned()
+}
+
+/// Returns the noun for the entries of a document.
+pub(crate) fn entry_noun(capability: &Capability) -> &'static str {
+    match capability {
+        Capability::ResourceDump | Capability::ChangeDump => "package",
+        Capability::ChangeList => "change",
+        Capability::ResourceList => "resource",
+        _ => "document",
+    }
+}
+
+/// Returns a word for a shell.
+pub(crate) fn shell_word(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Returns a name from the network, safe for a terminal: control characters and direction marks are escaped (D10).

@@ -29,7 +29,11 @@ impl Scene {
             Subscription::new(uri(TOPIC), Lease::new(1, LEASE), name, Arc::clone(&inbox), state);
         let subscription = Arc::new(subscription);
         let server = Arc::new(CallbackServer::new(false));
-        server.subscriptions.lock().unwrap().push(Arc::downgrade(&subscription));
+        server
+            .subscriptions
+            .lock()
+            .unwrap()
+            .insert(subscription.key().to_owned(), Arc::downgrade(&subscription));
         tokio::spawn(accept(listener, Arc::clone(&server)));
         let ask = subscription.ask().unwrap();
         let scene = Self { address, inbox, ask, _subscription: subscription };

@@ -44,10 +44,15 @@ impl FleetState {
             source.standing.due = now.saturating_add(BETWEEN_PUSHED);
         }
         self.record.write(name, &source.standing)?;
+        if let Some(survey) = &outcome.survey {
+            let mut known = self.record.survey(name)?.unwrap_or_default();
+            known.add(survey.clone());
+            self.record.keep_survey(name, &known)?;
+        }
         if outcome.verdict.is_some() {
             self.record.add_look(name, &sample(&source.standing, &outcome, now))?;
         }
-        self.sources.insert(name.clone(), Arc::new(source.clone()));
+        self.sources.insert(Arc::new(source.clone()));
         self.enqueue(name);
         Ok(Some(source))
     }

@@ -14,7 +14,12 @@ use crate::{
     args::waiting::WaitArgs,
     exit::Exit,
     listener::RunningServer,
-    ui::{Output, format::count, output::typed, publishing::Publishing},
+    ui::{
+        Output,
+        format::{count, counted},
+        output::typed,
+        publishing::Publishing,
+    },
 };
 
 /// Changes per request or transaction.
@@ -59,7 +64,7 @@ pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Resu
         take(batch, state, wait, output, &mut counts)?;
     }
     let LineCounts { reported, refused, recorded, by } = counts;
-    output.note(format!("{} lines, {} refused", count(reported), count(refused)));
+    output.note(format!("{}, {} refused", counted(reported, "line"), count(refused)));
     let Recorded { created, updated, deleted, sequence, .. } = recorded;
     output.object(
         "summary",

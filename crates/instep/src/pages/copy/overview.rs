@@ -15,7 +15,7 @@ use crate::{
         chart::ChartRange,
         design::{PageBody, ago, copyable, figures, moment, outside_link, passed, warning},
     },
-    ui::format::{bytes, count, counted, name},
+    ui::format::{bytes, count, counted, name, shell_word},
 };
 
 /// The name of the page in the navigation.
@@ -75,7 +75,7 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
             section {
                 h2 { "Check it" }
                 p.soft { "Compare every file with what the Source lists, without changing anything:" }
-                (copyable(&format!("instep audit {} {}", shell(url), "DIR")))
+                (copyable(&format!("instep audit {} {}", shell_word(url), "DIR")))
             }
         }
     };
@@ -94,7 +94,9 @@ fn verdict(state: &ShownCopy) -> Markup {
     }
     if status.owed > 0 {
         let what = format!("{} could not be had yet", counted(status.owed, "resource"));
-        return warning(&what, "Everything else is here and verified. The next run tries these again.");
+        let again = if status.owed == 1 { "it" } else { "them" };
+        let rest = format!("Everything else is here and verified. The next run tries {again} again.");
+        return warning(&what, &rest);
     }
     let summary = runs.iter().find(|run| run.ended.is_some()).and_then(|run| run.summary.as_deref());
     let remedy = runs
@@ -161,9 +163,4 @@ fn kinds(status: &Status) -> Markup {
     let kinds: Vec<_> =
         status.problems.iter().map(|(kind, number)| format!("{} {kind}", count(*number))).collect();
     html! { p { (kinds.join(", ")) } }
-}
-
-/// Returns a word for a shell.
-fn shell(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    json::source_object,
+    json::{source_object, survey_object},
     selection::SourceQuery,
     served::{ServedFleet, seconds},
 };
@@ -32,6 +32,7 @@ pub(super) fn routes() -> Router<Arc<ServedFleet>> {
         .route("/sources", get(sources).post(add))
         .route("/sources/{name}", get(source))
         .route("/sources/{name}/looks", get(looks))
+        .route("/sources/{name}/documents", get(documents))
         .route("/sources/{name}/{operation}", post(operate))
         .route("/actions", get(actions))
         .fallback(|| async {
@@ -58,7 +59,7 @@ async fn openapi() -> Response {
 }
 
 async fn fleet(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
-    let (states, figures) = (served.states(seconds()), served.fleet.figures());
+    let (states, figures) = (served.fleet.states(), served.fleet.figures());
     let states: serde_json::Map<_, _> =
         states.into_iter().map(|(state, number)| (state.as_str().to_owned(), json!(number))).collect();
     let looks: serde_json::Map<_, _> =
@@ -80,7 +81,7 @@ async fn fleet(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
 
 async fn sources(State(served): State<Arc<ServedFleet>>, Query(query): Query<SourceQuery>) -> Json<Value> {
     let now = seconds();
-    let selected = query.select(served.fleet.sources(), now);
+    let selected = served.fleet.page(&query.request());
     let objects: Vec<_> = selected.sources.iter().map(|source| source_object(source, now)).collect();
     Json(json!({
         "sources": objects, "matching": selected.matching, "page": selected.page, "pages": selected.pages,
@@ -110,6 +111,16 @@ async fn looks(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPath<So
         })
     };
     Json(json!({ "looks": looks.iter().map(object).collect::<Vec<_>>() })).into_response()
+}
+
+async fn documents(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPath<SourceName>) -> Response {
+    if served.fleet.source(&name).is_none() {
+        return refused(&FleetError::Unknown { name });
+    }
+    match served.fleet.survey(&name) {
+        Ok(survey) => Json(survey_object(&survey.unwrap_or_default())).into_response(),
+        Err(error) => refused(&error),
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -54,7 +54,7 @@ pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
     let said = |last, top| format!("The copy has {}; the most was {}", bytes(last), bytes(top));
     html! {
         @if !samples.is_empty() {
-            section { h2 { "Size over time" } (line(&samples, 1, &bytes, &said)) p.soft { "After each of the last " (counted(samples.len() as u64, "look")) "." } }
+            section { h2 { "Size over time" } (line(&samples, 1, &bytes, &said)) p.soft { @if samples.len() == 1 { "After the only look so far." } @else { "After each of the last " (counted(samples.len() as u64, "look")) "." } } }
         }
     }
 }
@@ -63,11 +63,11 @@ fn trouble(source: &FleetSource, now: i64) -> Markup {
     let standing = &source.standing;
     if standing.failures > 0 {
         let meaning = standing.exit_code.map(|code| Exit::from_code(code).meaning()).unwrap_or_default();
-        let what = format!(
-            "{} in a row failed: {meaning}. {}",
-            counted(standing.failures.into(), "look"),
-            name(&standing.summary)
-        );
+        let failed = match standing.failures {
+            1 => "The last look failed".to_owned(),
+            failures => format!("The last {} failed", counted(failures.into(), "look")),
+        };
+        let what = format!("{failed}: {meaning}. {}", name(&standing.summary));
         let remedy = match standing {
             standing if standing.quarantined => {
                 "It is in quarantine and looked at once a week. Mend it, then look now: one good look ends the quarantine."

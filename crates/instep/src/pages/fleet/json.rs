@@ -1,6 +1,6 @@
-//! A Source of a fleet as JSON: the same for the API, for `instep source list --json` and for `show`.
+//! A Source of a fleet as JSON: the same for the API, for `instep source list --json` and for `show`; and its documents.
 
-use instep_fleet::{Cadence, FleetSource};
+use instep_fleet::{Cadence, FleetSource, SourceSurvey, SurveyedDocument};
 use resourcesync::DateTime;
 use serde_json::{Value, json};
 
@@ -52,5 +52,24 @@ pub(crate) fn source_object(source: &FleetSource, now: i64) -> Value {
         "pending": standing.pending,
         "sized_resources": standing.sized.map(|(resources, _)| resources),
         "sized_bytes": standing.sized.map(|(_, bytes)| bytes),
+    })
+}
+
+/// Returns the documents of a Source as JSON.
+pub(super) fn survey_object(survey: &SourceSurvey) -> Value {
+    let object = |(uri, document): (&String, &SurveyedDocument)| {
+        json!({
+            "uri": uri,
+            "read": text(Some(document.read)),
+            "capability": document.capability,
+            "index": document.is_index,
+            "entries": document.entries,
+            "leads_to": document.leads_to.iter().map(|link| &link.uri).collect::<Vec<_>>(),
+            "links": document.links,
+            "broken": document.broken,
+        })
+    };
+    json!({
+        "documents": survey.documents.iter().map(object).collect::<Vec<_>>(), "left_out": survey.left_out,
     })
 }

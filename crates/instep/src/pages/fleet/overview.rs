@@ -2,15 +2,18 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use instep_fleet::{FleetFigures, FleetSource, LookSample, SourceName, SourceState};
+use instep_fleet::{FleetFigures, FleetSource, LookSample, SourceName, SourcePage, SourceState};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
-use super::selection::{COLUMNS, SelectedSources, SourceQuery};
+use super::selection::{COLUMNS, SourceQuery};
 use crate::{
     pages::design::{PageBody, figures, passed, warning},
     ui::format::{bytes, count, counted, name},
 };
+
+/// The looks of a trend.
+pub(super) const MOST_LOOKS: usize = 20;
 
 /// The name of the page in the navigation.
 pub(super) const OVERVIEW: &str = "Sources";
@@ -19,7 +22,7 @@ pub(super) const OVERVIEW: &str = "Sources";
 pub(super) struct ShownFleet {
     pub(super) now: i64,
     pub(super) query: SourceQuery,
-    pub(super) selected: SelectedSources,
+    pub(super) selected: SourcePage,
     /// All Sources, by state.
     pub(super) states: BTreeMap<SourceState, usize>,
     pub(super) figures: FleetFigures,
@@ -67,18 +70,20 @@ fn verdict(shown: &ShownFleet) -> Markup {
     match (troubled, number(SourceState::Waiting), shown.states.is_empty()) {
         (_, _, true) => warning("There is no Source yet", "Add one: instep source add URL"),
         (0, 0, _) => html! {},
-        (0, waiting, _) => {
-            warning(&format!("{} for approval", waits(waiting)), "Look at their sizes, then approve them.")
-        }
+        (0, 1, _) => warning("1 Source waits for approval", "Look at its size, then approve it."),
+        (0, waiting, _) => warning(
+            &format!("{} wait for approval", counted(waiting, "Source")),
+            "Look at their sizes, then approve them.",
+        ),
+        (1, ..) => warning(
+            "1 Source is not kept current",
+            "Its page says why, and what to do. All others are looked at as usual.",
+        ),
         (troubled, ..) => warning(
-            &format!("{} cannot be kept current", counted(troubled, "Source")),
+            &format!("{} are not kept current", counted(troubled, "Source")),
             "Their pages say why, and what to do. All others are looked at as usual.",
         ),
     }
-}
-
-fn waits(number: u64) -> String {
-    if number == 1 { "1 Source waits".to_owned() } else { format!("{} Sources wait", count(number)) }
 }
 
 fn headline(shown: &ShownFleet) -> Markup {
@@ -108,7 +113,7 @@ fn headline(shown: &ShownFleet) -> Markup {
     ])
 }
 
-fn states(query: &SourceQuery, selected: &SelectedSources) -> Markup {
+fn states(query: &SourceQuery, selected: &SourcePage) -> Markup {
     let all: usize = selected.states.values().sum();
     html! {
         nav.ranges.states aria-label="States" {
@@ -126,13 +131,13 @@ fn states(query: &SourceQuery, selected: &SelectedSources) -> Markup {
 }
 
 fn table(shown: &ShownFleet) -> Markup {
-    let (column, is_reversed) = shown.query.order();
+    let (column, _, is_reversed) = shown.query.order();
     html! {
         div.scroll.tall tabindex="0" role="region" aria-label="Sources" {
             table.listing.even #sources {
                 thead {
                     tr {
-                        @for (name, label) in COLUMNS {
+                        @for (name, label, _) in COLUMNS {
                             @let is_this = name == column;
                             @let next = if is_this && !is_reversed { format!("-{name}") } else { name.to_owned() };
                             th.figure[!matches!(name, "name" | "state")] scope="col" aria-sort=[is_this.then_some(if is_reversed { "descending" } else { "ascending" })] {
@@ -215,12 +220,11 @@ pub(super) fn next(source: &FleetSource, now: i64) -> Markup {
 
 /// The resources held after each of the last looks, as a small line; failed looks are gaps that one can see.
 fn trend(looks: &[LookSample]) -> Markup {
-    let looks = &looks[looks.len().saturating_sub(20)..];
     let top = looks.iter().map(|look| look.held).max().unwrap_or(0).max(1);
     let height = |held: u64| u64::try_from(u128::from(held) * 18 / u128::from(top)).unwrap_or(18).max(1);
     html! {
         @if !looks.is_empty() {
-            svg.trend viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label=(format!("Resources after the last {} looks, {} at most", looks.len(), count(top))) {
+            svg.trend viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label=(format!("Resources after the last {}, {} at most", counted(looks.len() as u64, "look"), count(top))) {
                 @for (place, look) in looks.iter().enumerate() {
                     @let failed = !matches!(look.exit_code, 0 | 3 | 9);
                     rect class=(if failed { "deleted" } else { "updated" }) x=(place * 5) width="4" y=(20 - height(look.held)) height=(height(look.held)) {}
@@ -230,8 +234,8 @@ fn trend(looks: &[LookSample]) -> Markup {
     }
 }
 
-fn pager(query: &SourceQuery, selected: &SelectedSources) -> Markup {
-    let SelectedSources { page, pages, .. } = *selected;
+fn pager(query: &SourceQuery, selected: &SourcePage) -> Markup {
+    let SourcePage { page, pages, .. } = *selected;
     html! {
         @if pages > 1 {
             nav.more aria-label="Pages of the table" {

@@ -18,6 +18,7 @@ use super::{
     detail::{ShownSource, standing, trend},
     overview::OVERVIEW,
     served::{ServedFleet, seconds},
+    surveyed,
 };
 use crate::pages::{
     chart::ChartRange,
@@ -62,6 +63,7 @@ pub(super) async fn first(
     make(served, name, &headers, move |served, source, operator| {
         let name = &source.definition.name;
         let looks = served.fleet.looks(name)?;
+        let survey = served.fleet.survey(name)?;
         let shown = ShownSource {
             source,
             looks: &looks,
@@ -80,6 +82,7 @@ pub(super) async fn first(
                 Ok(copy) => (copy.content),
                 Err(_) => p.lead { "There is no copy of " (outside_link(&source.definition.url)) " yet." },
             }
+            @if let Some(survey) = &survey { (surveyed::graph(survey)) (surveyed::report(survey)) }
             (trend(&shown))
         };
         Ok(PageBody::new(name.as_str(), OVERVIEW, content))

@@ -1,8 +1,6 @@
 //! The Sources of a fleet as an operator asks for them: filtered, searched, sorted, and a page at a time. PURE.
 
-use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
-
-use instep_fleet::{FleetSource, SourceState};
+use instep_fleet::{SourceColumn, SourceRequest};
 use serde::Deserialize;
 
 /// Sources of a page, unless fewer are asked for.
@@ -26,75 +24,37 @@ pub(super) struct SourceQuery {
     pub(super) limit: Option<usize>,
 }
 
-/// A page of Sources.
-#[derive(Debug)]
-pub(super) struct SelectedSources {
-    /// The Sources of the page.
-    pub(super) sources: Vec<Arc<FleetSource>>,
-    /// All that match.
-    pub(super) matching: usize,
-    /// The number of the page, from 1.
-    pub(super) page: usize,
-    /// The number of pages.
-    pub(super) pages: usize,
-    /// The Sources that match the search in each state, whatever state is asked for.
-    pub(super) states: BTreeMap<SourceState, usize>,
-}
-
-/// The columns by which Sources can be sorted: name in addresses, and heading.
-pub(super) const COLUMNS: [(&str, &str); 8] = [
-    ("name", "Source"),
-    ("state", "State"),
-    ("lag", "Lag"),
-    ("last", "Last look"),
-    ("next", "Next look"),
-    ("held", "Resources"),
-    ("bytes", "Size"),
-    ("pending", "Pending"),
+/// The columns by which Sources can be sorted: name in addresses, heading, and the column.
+pub(super) const COLUMNS: [(&str, &str, SourceColumn); 8] = [
+    ("name", "Source", SourceColumn::Name),
+    ("state", "State", SourceColumn::State),
+    ("lag", "Lag", SourceColumn::Lag),
+    ("last", "Last look", SourceColumn::LastLook),
+    ("next", "Next look", SourceColumn::NextLook),
+    ("held", "Resources", SourceColumn::Held),
+    ("bytes", "Size", SourceColumn::Bytes),
+    ("pending", "Pending", SourceColumn::Pending),
 ];
 
 impl SourceQuery {
-    /// Selects a page of Sources.
-    pub(super) fn select(&self, all: Vec<Arc<FleetSource>>, now: i64) -> SelectedSources {
-        let words: Vec<_> = self.q.split_whitespace().take(8).map(str::to_lowercase).collect();
-        let matches = |source: &Arc<FleetSource>| {
-            if words.is_empty() {
-                return true;
-            }
-            let definition = &source.definition;
-            let text = format!("{} {}", definition.name, definition.url).to_lowercase();
-            words.iter().all(|word| text.contains(word))
-        };
-        let found: Vec<_> =
-            all.into_iter().filter(matches).map(|source| (source.state(now), source)).collect();
-        let mut states = BTreeMap::new();
-        for (state, _) in &found {
-            *states.entry(*state).or_default() += 1;
-        }
-        let wanted: Option<SourceState> = self.state.parse().ok();
-        let mut found: Vec<_> =
-            found.into_iter().filter(|(state, _)| wanted.is_none_or(|wanted| wanted == *state)).collect();
-        let (column, is_reversed) = self.order();
-        // By name within the same value: names are in order already.
-        found.sort_by(|a, b| {
-            let order = compare(column, a, b, now);
-            if is_reversed { order.reverse() } else { order }
-        });
-        let size = self.limit.unwrap_or(MOST).clamp(1, MOST_OF_API);
-        let pages = found.len().div_ceil(size).max(1);
-        let page = self.page.unwrap_or(1).clamp(1, pages);
-        let matching = found.len();
-        let sources =
-            found.into_iter().skip((page - 1) * size).take(size).map(|(_, source)| source).collect();
-        SelectedSources { sources, matching, page, pages, states }
+    /// Returns the page that is asked for.
+    pub(super) fn request(&self) -> SourceRequest {
+        let (_, column, is_reversed) = self.order();
+        let mut request = SourceRequest::default();
+        request.words = self.q.split_whitespace().take(8).map(str::to_lowercase).collect();
+        request.state = self.state.parse().ok();
+        (request.column, request.is_reversed) = (column, is_reversed);
+        request.page = self.page.unwrap_or(1);
+        request.size = self.limit.unwrap_or(MOST).clamp(1, MOST_OF_API);
+        request
     }
 
-    /// Returns the column and `true` if the largest comes first.
-    pub(super) fn order(&self) -> (&'static str, bool) {
+    /// Returns the column with its name, and `true` if the largest comes first.
+    pub(super) fn order(&self) -> (&'static str, SourceColumn, bool) {
         let (name, is_reversed) =
             self.sort.strip_prefix('-').map_or((self.sort.as_str(), false), |name| (name, true));
-        let column = COLUMNS.iter().find(|(column, _)| *column == name);
-        column.map_or(("name", false), |(column, _)| (column, is_reversed))
+        let column = COLUMNS.iter().find(|(known, ..)| *known == name);
+        column.map_or((COLUMNS[0].0, COLUMNS[0].2, false), |(name, _, column)| (name, *column, is_reversed))
     }
 
     /// Returns the query of an address with some values changed.
@@ -110,21 +70,5 @@ impl SourceQuery {
             }
         }
         format!("?{}", query.finish())
-    }
-}
-
-type StatedSource = (SourceState, Arc<FleetSource>);
-
-fn compare(column: &str, (a_state, a): &StatedSource, (b_state, b): &StatedSource, now: i64) -> Ordering {
-    let (a, b) = (&a.standing, &b.standing);
-    match column {
-        "state" => a_state.cmp(b_state),
-        "lag" => a.lag(now).cmp(&b.lag(now)),
-        "last" => a.ended.cmp(&b.ended),
-        "next" => a.due.cmp(&b.due),
-        "held" => a.held.cmp(&b.held),
-        "bytes" => a.bytes.cmp(&b.bytes),
-        "pending" => a.pending.cmp(&b.pending),
-        _ => Ordering::Equal,
     }
 }

@@ -1,11 +1,11 @@
 //! A fleet as its pages and its API show it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use axum::body::Body;
 use http::StatusCode;
 use instep_destination::now;
-use instep_fleet::{Fleet, SourceState};
+use instep_fleet::Fleet;
 use maud::html;
 
 use super::{
@@ -42,15 +42,6 @@ pub(super) fn seconds() -> i64 {
 }
 
 impl ServedFleet {
-    /// Returns the number of Sources in each state.
-    pub(super) fn states(&self, now: i64) -> BTreeMap<SourceState, usize> {
-        let mut states = BTreeMap::new();
-        for source in self.fleet.sources() {
-            *states.entry(source.state(now)).or_default() += 1;
-        }
-        states
-    }
-
     /// Returns the bytes per second in the last seconds.
     pub(super) fn rate(&self) -> u64 {
         let now = Instant::now();

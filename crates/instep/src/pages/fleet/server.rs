@@ -29,7 +29,7 @@ use tokio::{net::TcpListener, sync::watch, task::spawn_blocking, time::sleep};
 use super::{
     access::OperatorAccess,
     api, metrics,
-    overview::{ShownFleet, overview},
+    overview::{MOST_LOOKS, ShownFleet, overview},
     page_of_source,
     selection::SourceQuery,
     served::{HOSTS, LOG, ServedFleet, seconds},
@@ -132,17 +132,15 @@ async fn first(
 ) -> Response {
     let operator = served.access.signed_in(&headers);
     let page = spawn_blocking(move || {
-        let now = seconds();
-        let selected = query.select(served.fleet.sources(), now);
-        let trend = |name: &SourceName| served.fleet.looks(name).ok().map(|looks| (name.clone(), looks));
-        let trends = selected.sources.iter().filter_map(|source| trend(&source.definition.name)).collect();
+        let selected = served.fleet.page(&query.request());
+        let names: Vec<_> = selected.sources.iter().map(|source| source.definition.name.clone()).collect();
         let shown = ShownFleet {
-            now,
+            now: seconds(),
             selected,
-            states: served.states(now),
+            states: served.fleet.states(),
             figures: served.fleet.figures(),
             rate: served.rate(),
-            trends,
+            trends: served.fleet.looks_of(&names, MOST_LOOKS).unwrap_or_default(),
             query,
         };
         let body = overview(&shown, &format!("Fleet in {}", served.name));
@@ -212,7 +210,7 @@ async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Resp
 }
 
 async fn metrics_text(State(served): State<Arc<ServedFleet>>) -> Response {
-    let states = served.states(seconds());
+    let states = served.fleet.states();
     let text = metrics::text(&served.name, &states, &served.fleet.figures(), &served.display.hosts());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

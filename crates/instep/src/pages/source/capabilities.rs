@@ -14,7 +14,7 @@ use resourcesync::{Capability, DocumentReader, Entry, Form, Header, ReadOptions,
 use super::site::PageContext;
 use crate::{
     pages::design::outside_link,
-    ui::format::{count, counted},
+    ui::format::{capability_name, count, counted, entry_noun},
 };
 
 /// Documents whose size is kept.
@@ -132,7 +132,7 @@ pub(super) fn of_set(site: &PageContext<'_>, sizes: &DocumentSizes, set: &str) -
 
 fn capability(site: &PageContext<'_>, sizes: &DocumentSizes, entry: &Entry) -> Markup {
     let capability = entry.metadata.capability.clone().unwrap_or(Capability::Other("document".into()));
-    let label = label(&capability);
+    let label = capability_name(&capability);
     let name = site.view.place().name(entry.loc.as_str());
     let listening = site.view.audience().channels().into_iter().find(|channel| channel.topic == entry.loc);
     match (name, listening) {
@@ -160,33 +160,10 @@ fn said(
     capability: &Capability,
     size: &DocumentSize,
 ) -> String {
-    let noun = match capability {
-        Capability::ResourceDump | Capability::ChangeDump => "package",
-        Capability::ChangeList => "change",
-        Capability::ResourceList => "resource",
-        _ => "document",
-    };
+    let noun = entry_noun(capability);
     let Some(parts) = &size.parts else { return counted(size.entries, noun) };
     match sizes.of_parts(site, parts) {
         Some(entries) => format!("{} in {}", counted(entries, noun), counted(size.entries, "document")),
         None => counted(size.entries, "document"),
     }
-}
-
-/// Returns the name of a capability as the standard writes it.
-pub(super) fn label(capability: &Capability) -> String {
-    match capability {
-        Capability::ResourceList => "Resource List",
-        Capability::ChangeList => "Change List",
-        Capability::ResourceDump => "Resource Dump",
-        Capability::ChangeDump => "Change Dump",
-        Capability::ResourceDumpManifest => "Resource Dump Manifest",
-        Capability::ChangeDumpManifest => "Change Dump Manifest",
-        Capability::CapabilityList => "Capability List",
-        Capability::Description => "Source Description",
-        Capability::ChangeNotification => "Change Notification",
-        Capability::FrameworkNotification => "Framework Notification",
-        other => other.as_str(),
-    }
-    .to_owned()
 }

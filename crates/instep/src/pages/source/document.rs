@@ -4,12 +4,12 @@ use maud::{Markup, html};
 use resourcesync::{Change, Entry, Header};
 
 use super::{
-    capabilities::{label, read},
+    capabilities::read,
     site::{FOLDER, Found, OVERVIEW, PageContext},
 };
 use crate::{
     pages::design::{PageBody, change_kind, moment, outside_link},
-    ui::format::{bytes, count},
+    ui::format::{bytes, capability_name, count},
 };
 
 /// Entries of a page.
@@ -38,8 +38,9 @@ pub(super) fn document(site: &PageContext<'_>) -> Found {
             @if has_more { p.more { a href=(site.page("document", &[("name", &name), ("from", &next)])) { "Next entries" } } }
         }
     };
-    let title =
-        header.capability().map_or_else(|| name.rsplit('/').next().unwrap_or_default().to_owned(), label);
+    let title = header
+        .capability()
+        .map_or_else(|| name.rsplit('/').next().unwrap_or_default().to_owned(), capability_name);
     Ok(Some(PageBody::new(title, OVERVIEW, content)))
 }
 
@@ -77,7 +78,7 @@ fn table(site: &PageContext<'_>, entries: &[Entry]) -> Markup {
                     @for entry in entries {
                         tr {
                             td { (address(site, entry.loc.as_str(), entry.metadata.change == Some(Change::Deleted))) }
-                            @if has_capabilities { td { @if let Some(capability) = &entry.metadata.capability { (label(capability)) } } }
+                            @if has_capabilities { td { @if let Some(capability) = &entry.metadata.capability { (capability_name(capability)) } } }
                             @if has_changes { td { @if let Some(change) = &entry.metadata.change { (change_kind(change)) } } }
                             td.figure { @if let Some(length) = entry.metadata.length { (bytes(length)) } }
                             td { @if let Some(when) = entry.metadata.datetime.or(entry.metadata.at).or(entry.metadata.from).or(entry.lastmod) { (moment(when)) } }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     pages::design::{PageBody, copyable, figures, moment, outside_link},
-    ui::format::{bytes, count},
+    ui::format::{bytes, count, counted},
 };
 
 /// Makes the page of the resource that the query names; `None` if there is none.
@@ -55,7 +55,7 @@ fn facts(site: &PageContext<'_>, resource: &Resource) -> Markup {
     html! {
         table.facts {
             tr { th scope="row" { "URI" } td { a href=(site.path(site.short(resource.uri.as_str()))) { (resource.uri) } } }
-            @if let Some(length) = state.length { tr { th scope="row" { "Length" } td { (count(length)) " bytes" } } }
+            @if let Some(length) = state.length { tr { th scope="row" { "Length" } td { (counted(length, "byte")) } } }
             @if let Some(media_type) = &state.media_type { tr { th scope="row" { "Media type" } td { (media_type) } } }
             @if let Some(coding) = &state.encoding { tr { th scope="row" { "Encoding" } td { (coding) } } }
             @if let Some(since) = resource.history.since { tr { th scope="row" { "Known since" } td { (moment(since)) } } }

@@ -74,9 +74,9 @@ impl Display {
             total => format!("{} of {}", bytes(tally.bytes), bytes(total.max(tally.bytes))),
         };
         let mut line = format!(
-            "{phase} {} of {} resources ({}), {amount}, {}/s",
+            "{phase} {} of {} ({}), {amount}, {}/s",
             count(done),
-            count(planned.fetches),
+            counted(planned.fetches, "resource"),
             share(done, planned.fetches),
             bytes(speed.bytes as u64)
         );

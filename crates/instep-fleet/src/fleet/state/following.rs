@@ -1,0 +1,64 @@
+//! The channels of Sources that are followed, and what they announce.
+
+use std::sync::Arc;
+
+use instep_destination::{SharedCallbacks, SyncOptions};
+use tokio::task::JoinHandle;
+
+use super::{BETWEEN_PUSHED, FleetState};
+use crate::{fleet::watching::SourceWatch, name::SourceName, standing::FleetSource};
+
+impl FleetState {
+    /// Returns the options by which the channels of a Source are found; `None` if they are not wanted, or listened to
+    /// already.
+    pub(in crate::fleet) fn to_watch(&self, source: &FleetSource) -> Option<SyncOptions> {
+        let (definition, standing) = (&source.definition, &source.standing);
+        let is_well = standing.success.is_some() && standing.failures == 0 && !standing.paused;
+        let is_watched = self.watches.get(&definition.name).is_some_and(|watch| !watch.task.is_finished());
+        if !definition.follow || !is_well || is_watched {
+            return None;
+        }
+        let mut options = definition.run_options(&self.options.dir, &self.options.access).ok()?;
+        options.access.shared = Some(self.client.clone());
+        Some(options)
+    }
+
+    /// Remembers that the channels of a Source are listened to.
+    pub(in crate::fleet) fn watched(&mut self, watch: SourceWatch) {
+        self.watches.insert(watch.definition.name.clone(), watch);
+    }
+
+    /// Takes over the server at which hubs deliver.
+    pub(in crate::fleet) fn deliver_at(&mut self, callbacks: Option<SharedCallbacks>) {
+        self.callbacks = callbacks;
+    }
+
+    pub(in crate::fleet) fn callbacks(&self) -> Option<SharedCallbacks> {
+        self.callbacks.clone()
+    }
+
+    /// Asks all watches to end, and returns them.
+    pub(in crate::fleet) fn end_watches(&mut self) -> Vec<JoinHandle<()>> {
+        let watches = std::mem::take(&mut self.watches).into_values();
+        watches.inspect(|watch| watch.ending.request()).map(|watch| watch.task).collect()
+    }
+
+    /// Makes a Source due because it announced something. Returns `true` if a look may begin.
+    pub(in crate::fleet) fn push(&mut self, name: &SourceName, now: i64) -> bool {
+        if self.looks.contains_key(name) {
+            self.pushed.insert(name.clone());
+            return false;
+        }
+        let Some(source) = self.sources.get(name) else { return false };
+        let mut source = FleetSource::clone(source);
+        // One that announces without end is looked at every few seconds.
+        let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
+        source.standing.due = source.standing.due.min(earliest.max(now));
+        if let Err(error) = self.record.write(name, &source.standing) {
+            tracing::warn!(%name, %error, "an announcement is not recorded");
+        }
+        self.sources.insert(Arc::new(source));
+        self.enqueue(name);
+        true
+    }
+}
