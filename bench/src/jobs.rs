@@ -1,9 +1,11 @@
 //! The jobs by name; each prints its medians and says which goals it reached.
 
+mod archive;
 mod batch;
 mod dump;
 mod far;
 mod growth;
+mod harvest;
 mod instructions;
 mod million;
 mod more;
@@ -11,6 +13,7 @@ mod publish;
 mod push;
 mod read;
 mod record;
+mod search;
 mod sync;
 mod write;
 
@@ -36,12 +39,13 @@ pub const ALL: &[BenchJob] = &[
     BenchJob { name: "sync-again", about: "the same copy, nothing changed", run: sync::again },
     BenchJob {
         name: "sync-far",
-        about: "a baseline over a round trip of 20 ms, by list and by dump",
+        about: "a baseline over round trips of 20 and 100 ms, by list, dump and batch, and over HTTP/2",
         run: far::distance,
     },
     BenchJob { name: "sync-held", about: "a copy of many resources, nothing new", run: far::held },
     BenchJob { name: "changes", about: "one file in a hundred changed, by Change List", run: more::changes },
     BenchJob { name: "large", about: "a baseline of 200 files of 5 MB", run: more::large },
+    BenchJob { name: "warc", about: "a baseline that is kept as a web archive too", run: archive::warc },
     BenchJob { name: "audit", about: "every held file hashed", run: more::audit },
     BenchJob { name: "validate", about: "all offline rules over a Resource List", run: more::validate },
     BenchJob { name: "dump", about: "a Resource Dump of small files", run: dump::dump },
@@ -56,6 +60,16 @@ pub const ALL: &[BenchJob] = &[
         about: "10,000 resources at once and one by one, 20 ms away",
         run: batch::batch,
     },
+    BenchJob {
+        name: "oai",
+        about: "a repository of --records records that speaks OAI-PMH, harvested",
+        run: harvest::harvest,
+    },
+    BenchJob {
+        name: "search",
+        about: "the search of the pages over --resources resources",
+        run: search::search,
+    },
     BenchJob { name: "serve", about: "requests a second", run: more::serve },
     BenchJob {
         name: "lag",
@@ -63,7 +77,11 @@ pub const ALL: &[BenchJob] = &[
         run: push::lag,
     },
     BenchJob { name: "channels", about: "1,000 WebSockets, 100 changes a second", run: push::channels },
-    BenchJob { name: "hub", about: "500 subscribers and a dead one, one message", run: push::hub },
+    BenchJob {
+        name: "hub",
+        about: "--subscribers subscribers and a dead one: one message, then ten a second",
+        run: push::hub,
+    },
     BenchJob {
         name: "profiles",
         about: "two Sources that exist, simulated: a baseline, then their changes",

@@ -5,6 +5,7 @@ mod delay;
 mod fetch;
 mod files;
 mod read;
+mod repository;
 mod write;
 
 use std::{fs, path::Path, time::Instant};
@@ -32,6 +33,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
         ["fetch", urls, base, folder] => {
             measured("1", || fetch::all(Path::new(urls), base, Path::new(folder)))
         }
+        ["repository", port, records] => measured("1", || repository::serve(port, records)),
+        ["harvest", url, folder] => measured("1", || repository::harvest(url, Path::new(folder))),
         ["delay", port, upstream, milliseconds] => {
             measured("1", || delay::proxy(port, upstream, milliseconds))
         }

@@ -38,7 +38,7 @@ pub struct Options {
     /// Entries of the reading jobs
     #[arg(long, default_value_t = 50_000)]
     entries: usize,
-    /// Files of the million job
+    /// Files of the million job, and resources of `search`
     #[arg(long, default_value_t = 1_000_000)]
     resources: usize,
     /// Files of the million job that change between two publications
@@ -47,7 +47,7 @@ pub struct Options {
     /// Clients of the record job
     #[arg(long, default_value_t = 32)]
     clients: usize,
-    /// Seconds that the record job lets them work
+    /// Seconds that the record job lets them work, and of ten messages each of `hub`
     #[arg(long, default_value_t = 20)]
     seconds: u64,
     /// Resources of the batch job
@@ -56,6 +56,12 @@ pub struct Options {
     /// Resources of the copy in `sync-held`
     #[arg(long, default_value_t = 1_000_000)]
     held: usize,
+    /// Records of the repository that `oai` harvests
+    #[arg(long, default_value_t = 1_000_000)]
+    records: usize,
+    /// Subscribers of `hub`
+    #[arg(long, default_value_t = 10_000)]
+    subscribers: usize,
     /// Runs of each contender
     #[arg(long, default_value_t = 5)]
     rounds: usize,

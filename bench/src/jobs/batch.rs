@@ -70,7 +70,10 @@ fn sample(work: impl FnOnce() -> Result<()>) -> Result<Sample> {
 
 fn at_once(port: u16, request: &str) -> Result<()> {
     let mut connection = BatchConnection::open(port)?;
-    let head = format!("POST /resourcesync/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {}", request.len());
+    let head = format!(
+        "POST /resourcesync/batch HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {}",
+        request.len()
+    );
     let answer = connection.ask(&format!("{head}\r\nConnection: close\r\n\r\n{request}"))?;
     ensure!(answer.starts_with(b"PK") && answer.len() > request.len(), "no package");
     Ok(())
@@ -84,7 +87,8 @@ fn one_by_one(port: u16, paths: &[String]) -> Result<()> {
                 scope.spawn(|| -> Result<()> {
                     let mut connection = BatchConnection::open(port)?;
                     while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let body = connection.ask(&format!("GET /{path} HTTP/1.1\r\nHost: x\r\n\r\n"))?;
+                        let request = format!("GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+                        let body = connection.ask(&request)?;
                         ensure!(!body.is_empty(), "{path} is empty");
                     }
                     Ok(())

@@ -127,7 +127,7 @@ impl Drop for Follower {
 }
 
 /// The memory of a process: what it has now, and the most it had, in MiB.
-fn memory(id: u32) -> Result<[f64; 2]> {
+pub fn memory(id: u32) -> Result<[f64; 2]> {
     let status = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"))?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -137,7 +137,7 @@ fn memory(id: u32) -> Result<[f64; 2]> {
 }
 
 /// The value below which this share of the values lies; sorts them.
-fn quantile(values: &mut [f64], share: f64) -> f64 {
+pub fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = (values.len() as f64 * share) as usize;
     values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or_default()

@@ -219,7 +219,10 @@ impl AdminClient {
     fn connect(&self) -> Result<AdminConnection> {
         let stream = TcpStream::connect(&self.address)?;
         stream.set_nodelay(true)?;
-        let head = format!("POST /changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n", self.token);
+        let head = format!(
+            "POST /changes HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n",
+            self.address, self.token
+        );
         Ok(AdminConnection { stream: BufReader::new(stream), head })
     }
 }

@@ -70,8 +70,11 @@ async fn fan_out(served: Arc<Served>, arrivals: Arrivals) -> Result<()> {
 
 async fn open(served: &Served) -> Result<BufReader<TcpStream>> {
     let mut stream = TcpStream::connect(("127.0.0.1", served.port)).await?;
-    let request = "GET /resourcesync/change-notification HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n\
-        Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    let request = format!(
+        "GET /resourcesync/change-notification HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: Upgrade\r\n\
+         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        served.port
+    );
     stream.write_all(request.as_bytes()).await?;
     let mut stream = BufReader::new(stream);
     let mut line = String::new();

@@ -1,8 +1,8 @@
-//! The job `hub`: one message to many WebSub subscribers.
+//! The job `hub`: messages to many WebSub subscribers.
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -13,37 +13,51 @@ use tokio::{
     time::sleep,
 };
 
-use super::Served;
+use super::{Served, memory};
 use crate::{Options, measure::BenchReport};
 
-const SUBSCRIBERS: usize = 500;
 /// The subscriber of this name never answers a delivery.
 const DEAD: &str = "dead";
+/// Messages a second.
+const MESSAGES: u64 = 10;
+/// MiB that the server may grow by from the first quarter of the messages on.
+const FLAT: f64 = 8.0;
 
-/// The subscribers that confirmed, those that received a delivery, and the time of the last one.
+/// The subscribers that confirmed, those that received what is waited for, and the time of the last one.
 #[derive(Default)]
 struct CallbackCounts {
     confirmed: BTreeSet<String>,
+    /// The part of a delivery that is waited for.
+    awaited: String,
     told: BTreeSet<String>,
     last: Option<SystemTime>,
+    deliveries: u64,
 }
 
 type SharedCounts = Arc<Mutex<CallbackCounts>>;
 
-/// One message to many subscribers of the hub, one of them dead.
-pub fn hub(_: &Options, report: &mut BenchReport) -> Result<()> {
+/// One message to many subscribers of the hub, one of them dead; then several a second for a while.
+pub fn hub(options: &Options, report: &mut BenchReport) -> Result<()> {
     let served = Served::start(10, "50ms")?;
     let shared = SharedCounts::default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let (subscribing, delivery) = runtime.block_on(deliver(&served, &shared))?;
     println!("| | s |\n|---|---:|");
-    println!("| {SUBSCRIBERS} subscribers verified | {subscribing:.3} |");
-    println!("| one message at all of them | {delivery:.3} |");
-    report.goal("last delivery after publication, s", delivery, 1.0);
-    Ok(())
+    runtime.block_on(async {
+        let subscribing = subscribe(&served, &shared, options.subscribers).await?;
+        println!("| {} subscribers verified | {subscribing:.3} |", options.subscribers);
+        let delivery = deliver(&served, &shared, options.subscribers, 0).await?;
+        println!("| one message at all of them | {delivery:.3} |");
+        report.goal("last delivery after publication, s", delivery, 1.0);
+        many(&served, &shared, options, report).await
+    })
 }
 
-async fn deliver(served: &Served, shared: &SharedCounts) -> Result<(f64, f64)> {
+fn lock(shared: &SharedCounts) -> MutexGuard<'_, CallbackCounts> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Subscribes all; the seconds until each is verified.
+async fn subscribe(served: &Served, shared: &SharedCounts, subscribers: usize) -> Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let desk = Arc::clone(shared);
@@ -53,7 +67,7 @@ async fn deliver(served: &Served, shared: &SharedCounts) -> Result<(f64, f64)> {
         }
     });
     let began = Instant::now();
-    let names: Vec<String> = (0..SUBSCRIBERS).map(|number| number.to_string()).collect();
+    let names: Vec<String> = (0..subscribers).map(|number| number.to_string()).collect();
     let mut asking = tokio::task::JoinSet::new();
     for name in names.iter().map(String::as_str).chain([DEAD]) {
         let topic = format!("{}resourcesync/change-notification", served.url());
@@ -66,31 +80,75 @@ async fn deliver(served: &Served, shared: &SharedCounts) -> Result<(f64, f64)> {
     while let Some(asked) = asking.join_next().await {
         asked??;
     }
-    wait_for(shared, |callbacks| callbacks.confirmed.len() == SUBSCRIBERS + 1).await?;
+    wait_for(shared, |callbacks| callbacks.confirmed.len() == subscribers + 1).await?;
     let subscribing = began.elapsed().as_secs_f64();
     // Confirmations reach the hub's book a moment later than they are sent.
     sleep(Duration::from_secs(1)).await;
-    served.write(0, "changed")?;
-    wait_for(shared, |callbacks| callbacks.told.len() == SUBSCRIBERS).await?;
-    let last = shared.lock().unwrap_or_else(PoisonError::into_inner).last.context("nobody was told")?;
-    Ok((subscribing, last.duration_since(served.published()?)?.as_secs_f64()))
+    Ok(subscribing)
+}
+
+/// Changes a file; the seconds from its publication until each subscriber was told.
+async fn deliver(served: &Served, shared: &SharedCounts, subscribers: usize, file: usize) -> Result<f64> {
+    {
+        let mut counts = lock(shared);
+        counts.awaited = super::name(file);
+        counts.told.clear();
+    }
+    served.write(file, "changed")?;
+    wait_for(shared, |callbacks| callbacks.told.len() == subscribers).await?;
+    let last = lock(shared).last.context("nobody was told")?;
+    Ok(last.duration_since(served.published()?)?.as_secs_f64())
+}
+
+/// A message every tenth of a second. What is not delivered in time is replaced by what is newer.
+async fn many(
+    served: &Served,
+    shared: &SharedCounts,
+    options: &Options,
+    report: &mut BenchReport,
+) -> Result<()> {
+    let messages = options.seconds.max(4) * MESSAGES;
+    let (before, began) = (lock(shared).deliveries, Instant::now());
+    let mut early = 0.0;
+    for message in 0..messages {
+        let due = Duration::from_millis(message * 1_000 / MESSAGES);
+        sleep(due.saturating_sub(began.elapsed())).await;
+        served.write(1 + (message % 8) as usize, &format!("message {message}"))?;
+        if message == messages / 4 {
+            [early, _] = memory(served.id()?)?;
+        }
+    }
+    let rate = (lock(shared).deliveries - before) as f64 / began.elapsed().as_secs_f64();
+    let [late, most] = memory(served.id()?)?;
+    let last = deliver(served, shared, options.subscribers, 9).await?;
+    println!("| the last of {messages} messages, {MESSAGES} a second, at all of them | {last:.3} |");
+    println!(
+        "\n{rate:.0} deliveries a second; {early:.1} MiB at a quarter, {late:.1} MiB at the end, peak {most:.1} MiB\n"
+    );
+    report.number("deliveries", "1/s", rate);
+    report.number("peak", "MiB", most);
+    report.goal("the last message after its publication, s", last, 1.0);
+    report.goal("MiB more than at a quarter", late - early, FLAT);
+    Ok(())
 }
 
 async fn wait_for(shared: &SharedCounts, is_done: impl Fn(&CallbackCounts) -> bool) -> Result<()> {
-    for _ in 0..60_000 {
-        if is_done(&shared.lock().unwrap_or_else(PoisonError::into_inner)) {
+    for _ in 0..120_000 {
+        if is_done(&lock(shared)) {
             return Ok(());
         }
         sleep(Duration::from_millis(1)).await;
     }
-    let callbacks = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let callbacks = lock(shared);
     anyhow::bail!("{} confirmed, {} told", callbacks.confirmed.len(), callbacks.told.len())
 }
 
 async fn post(port: u16, form: String) -> Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    let head = "POST /resourcesync/hub HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-        Content-Type: application/x-www-form-urlencoded\r\nContent-Length:";
+    let head = format!(
+        "POST /resourcesync/hub HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length:"
+    );
     stream.write_all(format!("{head} {}\r\n\r\n{form}", form.len()).as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
@@ -114,20 +172,24 @@ async fn converse(stream: TcpStream, shared: SharedCounts) -> Result<()> {
         }
         let length = lines.iter().find_map(|line| line.strip_prefix("content-length:"));
         let length: usize = length.map_or(Ok(0), |length| length.trim().parse())?;
-        stream.read_exact(&mut vec![0; length]).await?;
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await?;
         let target = lines[0].split(' ').nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
         let (name, query) = target.split_once('?').unwrap_or((&target, ""));
         let mut answer = "";
         if lines[0].starts_with("get") {
             answer =
                 query.split('&').find_map(|pair| pair.strip_prefix("hub.challenge=")).unwrap_or_default();
-            shared.lock().unwrap_or_else(PoisonError::into_inner).confirmed.insert(name.to_owned());
+            lock(&shared).confirmed.insert(name.to_owned());
         } else if name == DEAD {
             sleep(Duration::from_secs(60)).await;
         } else {
-            let mut callbacks = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            callbacks.told.insert(name.to_owned());
-            callbacks.last = Some(SystemTime::now());
+            let mut callbacks = lock(&shared);
+            callbacks.deliveries += 1;
+            let is_awaited = String::from_utf8_lossy(&body).contains(&callbacks.awaited);
+            if is_awaited && callbacks.told.insert(name.to_owned()) {
+                callbacks.last = Some(SystemTime::now());
+            }
         }
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
         stream.write_all(answer.as_bytes()).await?;
