@@ -13,6 +13,7 @@ mod pipeline;
 mod reported;
 mod stop;
 mod supplied;
+mod tick;
 mod withheld;
 
 use crate::{Error, PublishMonitor, PublishPhase, catalogue::Catalogue, content::Holdings};

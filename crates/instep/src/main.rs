@@ -27,6 +27,11 @@ mod web_archive;
 
 use std::{env, process::ExitCode};
 
+/// The allocator of musl has one lock for all threads, which a run with many transfers waits for.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let argv: Vec<_> = env::args_os().collect();
     if let Some(code) = resync::run(&argv) {

@@ -64,8 +64,12 @@ impl Pipeline {
             } else if !feed.fill(set, sender.as_ref())? {
                 sender = None;
             }
+            // The last of them are few: nothing is gained by collecting those.
+            let is_collecting = sender.is_some();
             let look = async {
-                sleep_until(next_look).await;
+                if is_collecting {
+                    sleep_until(next_look).await;
+                }
                 outcomes.recv_many(&mut arrived, QUEUE).await
             };
             tokio::select! {

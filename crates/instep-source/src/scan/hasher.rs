@@ -1,17 +1,14 @@
 //! One file: its digests, and the proof that it stood still while they were computed.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    sync::LazyLock,
-    thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::io::{self, Read};
 
 use resourcesync::{Algorithm, Digest, Digests, Hasher};
-use rustix::time::{ClockId, clock_getres};
 
-use super::{ScanStop, candidate::Candidate};
+use super::{
+    ScanStop,
+    candidate::Candidate,
+    tick::{now_ns, standing},
+};
 use crate::{
     PublishMonitor, PublishProblem,
     catalogue::{Catalogue, FileStamp, Observation, Recorded},
@@ -24,9 +21,6 @@ const ATTEMPTS: usize = 5;
 const RACY_NS: i64 = 2_000_000_000;
 /// Times that are multiples of this come from a file system that keeps no finer ones: FAT, HFS+, old NFS servers.
 const COARSE_NS: i64 = 10_000_000;
-/// Bounds of what is taken for a tick of the clock that gives files their times.
-const LEAST_TICK: Duration = Duration::from_millis(4);
-const MOST_TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
 /// Bytes of a file after which it is looked at whether it still rests, and whether anybody still waits for the scan.
 /// One that is appended to all the time must not hold up the others: it is set aside after this much, not after the
@@ -180,41 +174,6 @@ impl<'a> FileHasher<'a> {
     }
 }
 
-/// Returns the stamp of a file, once its last write lies so far back that the next one must leave another time.
-fn standing(file: &File) -> io::Result<FileStamp> {
-    let before = stamp(&rustix::fs::fstat(file)?);
-    if !await_tick([before]) {
-        return Ok(before);
-    }
-    Ok(stamp(&rustix::fs::fstat(file)?))
-}
-
-/// Waits until a write to any of these files must leave another stamp; returns `true` if it had to wait.
-pub(super) fn await_tick(stamps: impl IntoIterator<Item = FileStamp>) -> bool {
-    let (tick, now) = (*TICK, now_ns());
-    let waits = stamps.into_iter().any(|stamp| is_within_a_tick(stamp, now, tick));
-    if waits {
-        thread::sleep(tick);
-    }
-    waits
-}
-
-/// Returns `true` if a write now could leave the stamp as it is.
-///
-/// The time of the last write is not enough by itself: a program can set it back, as `cp -p` and `rsync` do. The time
-/// of the last change of the inode nobody can set, but on many file systems it moves by ticks as well.
-fn is_within_a_tick(stamp: FileStamp, now_ns: i64, tick: Duration) -> bool {
-    let is_close = |ns: i64| i128::from(ns.saturating_sub(now_ns).unsigned_abs()) <= tick.as_nanos() as i128;
-    is_close(stamp.mtime_ns) || is_close(stamp.ctime_ns)
-}
-
-/// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
-static TICK: LazyLock<Duration> = LazyLock::new(|| {
-    let resolution = clock_getres(ClockId::RealtimeCoarse);
-    let resolution = Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32);
-    (2 * resolution).clamp(LEAST_TICK, MOST_TICK)
-});
-
 /// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has
 /// waited until none can. The time of the inode shows if they are, as only the file system sets it.
 fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
@@ -243,11 +202,6 @@ fn read(
         }
     }
     Ok(length)
-}
-
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

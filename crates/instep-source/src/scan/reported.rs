@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use resourcesync::Uri;
 
 use super::{
-    algorithms::hashing,
-    candidate::Candidate,
-    hasher::{FileHasher, await_tick},
-    observe::scan_paths,
-    options::ScanOptions,
+    algorithms::hashing, candidate::Candidate, hasher::FileHasher, observe::scan_paths, options::ScanOptions,
+    tick::await_tick,
 };
 use crate::{
     Error, PublishMonitor,
