@@ -4,7 +4,9 @@
 mod provenance;
 mod retrieval;
 
-use resourcesync::{Change, Entry, Link, Relation, Uri};
+use std::borrow::Cow;
+
+use resourcesync::{Change, Digests, Entry, Link, Relation, Uri};
 
 use super::{Place, ResourceMetadata};
 use crate::map::without_fragment;
@@ -78,9 +80,24 @@ impl Desired {
         desired.metadata.media_type.clone_from(&metadata.media_type);
         desired.metadata.links =
             entry.links.iter().filter(|link| outlasts_transfer(&link.rel)).cloned().collect();
-        desired.metadata.links.extend(provenance::of_entry(entry));
+        desired.metadata.links.extend(provenance::of_entry(&desired.uri, entry));
         desired.set_retrieval(Retrieval::of_entry(entry));
         desired
+    }
+
+    /// Returns the links to keep with bytes whose own digests are `held`: those of the entry, and its provenance if the
+    /// digests say less than the entry.
+    pub(crate) fn links_beside(&self, held: &Digests) -> Cow<'_, [Link]> {
+        provenance::links_beside(&self.uri, &self.metadata, held)
+    }
+
+    /// Returns its metadata for bytes whose own digests are `held`, with the links to keep beside them.
+    pub(crate) fn metadata_beside(&self, held: &Digests) -> ResourceMetadata {
+        let mut metadata = self.metadata.clone();
+        if let Cow::Owned(links) = self.links_beside(held) {
+            metadata.links = links;
+        }
+        metadata
     }
 
     /// Returns the room that it takes in memory, in resources of usual size.

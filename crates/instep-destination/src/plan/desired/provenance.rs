@@ -3,20 +3,19 @@
 
 use std::borrow::Cow;
 
-use resourcesync::{Digests, Entry, Link, Relation};
+use resourcesync::{Digests, Entry, Link, Relation, Uri};
 
-use super::{Desired, resource};
 use crate::plan::ResourceMetadata;
 
 /// Returns the link for what no plan keeps of an entry: a content coding, digests of algorithms that cannot be computed
 /// here. `None` if there is nothing of it, or the entry leads to an earlier Source (LN-22).
-pub(super) fn of_entry(entry: &Entry) -> Option<Link> {
+pub(super) fn of_entry(uri: &Uri, entry: &Entry) -> Option<Link> {
     let metadata = &entry.metadata;
     let is_kept_whole = metadata.hash.iter().count() == metadata.hash.verifiable().count();
     if is_kept_whole && metadata.encoding.is_none() || entry.link_for(&Relation::Via).is_some() {
         return None;
     }
-    let mut via = Link::new(Relation::Via, resource(&entry.loc));
+    let mut via = Link::new(Relation::Via, uri.clone());
     via.modified = entry.lastmod;
     via.hash = metadata.hash.clone();
     via.length = metadata.length;
@@ -25,42 +24,30 @@ pub(super) fn of_entry(entry: &Entry) -> Option<Link> {
     Some(via)
 }
 
-impl Desired {
-    /// Returns the links to keep with bytes whose own digests are `held`: those of the entry, and the provenance if it
-    /// states several digests and some of them were not computed.
-    pub(crate) fn links_beside(&self, held: &Digests) -> Cow<'_, [Link]> {
-        let ResourceMetadata { digests: stated, links, .. } = &self.metadata;
-        let is_kept = |digest| held.iter().any(|held| held == digest);
-        if stated.iter().nth(1).is_none()
-            || stated.iter().all(is_kept)
-            || links.iter().any(|link| link.rel == Relation::Via)
-        {
-            return Cow::Borrowed(links);
-        }
-        let mut via = Link::new(Relation::Via, self.uri.clone());
-        via.modified = self.metadata.lastmod;
-        via.hash = stated.clone();
-        via.length = self.metadata.length;
-        via.media_type.clone_from(&self.metadata.media_type);
-        Cow::Owned(links.iter().cloned().chain([via]).collect())
+/// Returns the links to keep with bytes whose own digests are `held`: those that are desired, and the provenance if several
+/// digests are stated and some of them were not computed.
+pub(super) fn links_beside<'a>(uri: &Uri, desired: &'a ResourceMetadata, held: &Digests) -> Cow<'a, [Link]> {
+    let ResourceMetadata { digests: stated, links, .. } = desired;
+    let is_kept = |digest| held.iter().any(|held| held == digest);
+    if stated.iter().nth(1).is_none()
+        || stated.iter().all(is_kept)
+        || links.iter().any(|link| link.rel == Relation::Via)
+    {
+        return Cow::Borrowed(links);
     }
-
-    /// Returns its metadata for bytes whose own digests are `held`, with the links to keep beside them.
-    pub(crate) fn metadata_beside(&self, held: &Digests) -> ResourceMetadata {
-        let mut metadata = self.metadata.clone();
-        if let Cow::Owned(links) = self.links_beside(held) {
-            metadata.links = links;
-        }
-        metadata
-    }
+    let mut via = Link::new(Relation::Via, uri.clone());
+    via.modified = desired.lastmod;
+    via.hash = stated.clone();
+    via.length = desired.length;
+    via.media_type.clone_from(&desired.media_type);
+    Cow::Owned(links.iter().cloned().chain([via]).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use resourcesync::{DateTime, MediaType, Uri};
+    use resourcesync::{DateTime, MediaType};
 
     use super::*;
-    use crate::plan::DesiredPresence;
 
     const MD5: &str = "md5:1584abdf8ebdc9802ac0c6a7402c03b6";
 
@@ -70,8 +57,13 @@ mod tests {
 
     /// The `via` link that stays beside an entry of which the bytes have these digests.
     fn via(entry: &Entry, held: &Digests) -> Option<Link> {
-        let desired = Desired::of_entry(entry, DesiredPresence::Present);
-        desired.metadata_beside(held).links.into_iter().find(|link| link.rel == Relation::Via)
+        let mut desired = ResourceMetadata::new();
+        desired.digests = entry.metadata.hash.clone();
+        (desired.lastmod, desired.length) = (entry.lastmod, entry.metadata.length);
+        desired.media_type.clone_from(&entry.metadata.media_type);
+        desired.links = entry.links.iter().cloned().chain(of_entry(&entry.loc, entry)).collect();
+        let links = links_beside(&entry.loc, &desired, held);
+        links.iter().find(|link| link.rel == Relation::Via).cloned()
     }
 
     #[test]
