@@ -23,18 +23,13 @@ pub fn check() -> Result<()> {
     for package in packages()? {
         let manifest: Table = fs::read_to_string(package.join("Cargo.toml"))?.parse()?;
         let texts = sources(&package)?;
-        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            for name in
-                manifest.get(section).and_then(toml::Value::as_table).into_iter().flat_map(Table::keys)
-            {
-                listed.insert(name.clone());
-                let library = LIBRARIES.iter().find(|(package, _)| package == name);
-                let library =
-                    library.map_or_else(|| name.replace('-', "_"), |(_, library)| (*library).into());
-                if !texts.iter().any(|text| uses(text, &library)) {
-                    let place = package.strip_prefix(root()).unwrap_or(&package).display();
-                    unused.push(format!("{place}/Cargo.toml [{section}] {name}"));
-                }
+        for (section, name) in dependencies(&manifest) {
+            listed.insert(name.clone());
+            let library = LIBRARIES.iter().find(|(package, _)| *package == name);
+            let library = library.map_or_else(|| name.replace('-', "_"), |(_, library)| (*library).into());
+            if !texts.iter().any(|text| uses(text, &library)) {
+                let place = package.strip_prefix(root()).unwrap_or(&package).display();
+                unused.push(format!("{place}/Cargo.toml [{section}] {name}"));
             }
         }
     }
@@ -47,6 +42,19 @@ pub fn check() -> Result<()> {
     ensure!(unused.is_empty(), "Dependencies that nothing uses:\n  {}", unused.join("\n  "));
     eprintln!("> {} dependencies, each in use", listed.len());
     Ok(())
+}
+
+/// Returns the dependencies of a package, each with its section, those of single platforms among them.
+fn dependencies(manifest: &Table) -> Vec<(&'static str, String)> {
+    let table =
+        |value: Option<&toml::Value>| value.and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    let platforms = table(manifest.get("target")).into_iter().map(|(_, of)| table(Some(&of)));
+    let tables: Vec<Table> = platforms.chain([manifest.clone()]).collect();
+    let names = |section: &'static str| {
+        let of = tables.iter().map(move |from| table(from.get(section)));
+        of.flat_map(move |found| found.into_iter().map(move |(name, _)| (section, name))).collect::<Vec<_>>()
+    };
+    ["dependencies", "dev-dependencies", "build-dependencies"].into_iter().flat_map(names).collect()
 }
 
 /// Every source file of a package.
