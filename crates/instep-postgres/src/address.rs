@@ -8,7 +8,7 @@ use std::{env, fmt, fs, path::PathBuf, time::Duration};
 use tokio_postgres::{Config, config::SslMode};
 use url::Url;
 
-use crate::error::PostgresError;
+use crate::{error::PostgresError, hosts::as_parameters};
 
 /// The schema whose tables are used unless the URL names one.
 const SCHEMA: &str = "instep";
@@ -57,7 +57,7 @@ impl Address {
     /// If it is none of PostgreSQL, or asks for something that is not known.
     pub fn parse(text: &str) -> Result<Self, PostgresError> {
         let fault = |what: String| PostgresError::Url { what };
-        let mut url = Url::parse(text).map_err(|error| fault(error.to_string()))?;
+        let mut url = Url::parse(&as_parameters(text)).map_err(|error| fault(error.to_string()))?;
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err(fault(format!("it begins with {:?}, not with \"postgres://\"", url.scheme())));
         }
@@ -229,6 +229,14 @@ mod tests {
         assert_eq!((again.schema, again.trust), (address.schema, address.trust));
         assert_eq!(again.config.get_ports(), [5_433]);
         assert_eq!(Address::parse("postgres://me@h/d").unwrap().schema, "instep");
+        let several = Address::parse("postgres://me:secret@h:1,g:2/d?schema=s").unwrap();
+        assert_eq!((several.config.get_hosts().len(), several.config.get_ports()), (2, &[1, 2][..]));
+        let again = Address::parse(&several.shown).unwrap();
+        assert_eq!(
+            (again.config.get_hosts(), again.config.get_ports()),
+            (several.config.get_hosts(), &[1, 2][..])
+        );
+        assert!(!several.shown.contains("secret") && several.config.get_password() == Some(b"secret"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod address;
 mod error;
+mod hosts;
 mod link;
 mod tables;
 mod tls;
