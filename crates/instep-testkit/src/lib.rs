@@ -5,6 +5,7 @@
 
 mod clock;
 pub mod generate;
+mod object_storage;
 pub mod peers;
 mod postgres;
 mod program;
@@ -15,6 +16,7 @@ mod tree;
 mod waiting;
 
 pub use clock::TestClock;
+pub use object_storage::S3Server;
 pub use postgres::PostgresServer;
 pub use program::{Run, example, instep};
 pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayout};

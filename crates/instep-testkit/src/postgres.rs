@@ -2,7 +2,11 @@
 
 use std::{
     fs,
-    os::unix::{fs::chown, process::CommandExt as _},
+    io::Write as _,
+    os::unix::{
+        fs::{PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -47,7 +51,8 @@ impl PostgresServer {
         init.args(["-U", "instep", "-E", "UTF8", "-N", "--auth=trust", "--locale=C.UTF-8"]);
         init.args(["--locale-provider=icu", "--icu-locale=en", "-D"]).arg(&data);
         run(&mut init);
-        let logins = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+        let logins = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n\
+                      host replication all 127.0.0.1/32 trust\n";
         fs::write(data.join("pg_hba.conf"), logins).expect("the logins of the server");
         server.begin();
         let url = format!("postgres://instep@127.0.0.1:{port}/postgres");
@@ -55,6 +60,82 @@ impl PostgresServer {
             run(Command::new(&psql).args(["-q", "-X", "-c", sql, &url]));
         }
         Some(server)
+    }
+
+    /// Starts a standby of this server, which from now on answers a commit once the standby has it too. `None` as for
+    /// [`PostgresServer::start`].
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn synchronous_standby(&self) -> Option<Self> {
+        let [backup, psql] = peers::find(["pg_basebackup", "psql"])?;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        if let Some((user, group)) = self.user {
+            chown(folder.path(), Some(user), Some(group)).expect("a folder for the standby");
+        }
+        let port = free_port().expect("a free port");
+        let standby = Self {
+            folder,
+            control: self.control.clone(),
+            port,
+            user: self.user,
+            options: self.options.replace(&format!("-p {} ", self.port), &format!("-p {port} ")),
+        };
+        let mut copy = standby.command(&backup);
+        copy.args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "-U",
+            "instep",
+            "-R",
+            "-c",
+            "fast",
+            "-N",
+            "-D",
+        ]);
+        run(copy.arg(standby.data()));
+        standby.begin();
+        for sql in ["ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"] {
+            run(Command::new(&psql).args(["-q", "-X", "-c", sql, &self.url()]));
+        }
+        Some(standby)
+    }
+
+    /// Makes a standby the primary, and waits until it is.
+    ///
+    /// # Panics
+    /// If it is none, or cannot be.
+    pub fn promote(&self) {
+        run(self.command(&self.control).args(["promote", "-w", "-t", "60", "-D"]).arg(self.data()));
+    }
+
+    /// Makes a certificate for 127.0.0.1 and starts the server again with it; logins without encryption are refused from now
+    /// on. Returns the file of the certificate. `None` as for [`PostgresServer::start`].
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn encrypted(&self) -> Option<PathBuf> {
+        let [openssl] = peers::find(["openssl"])?;
+        let (key, certificate) = (self.data().join("server.key"), self.data().join("server.crt"));
+        let mut make = self.command(&openssl);
+        make.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]);
+        make.args([
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+        ]);
+        run(make.arg("-keyout").arg(&key).arg("-out").arg(&certificate).stderr(Stdio::null()));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a private key");
+        fs::write(self.data().join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n")
+            .expect("the logins");
+        let settings = fs::OpenOptions::new().append(true).open(self.data().join("postgresql.conf"));
+        writeln!(settings.expect("the settings"), "ssl = on").expect("the settings");
+        self.stop_at_once();
+        self.begin();
+        Some(certificate)
     }
 
     /// Returns the URL of the database.

@@ -4,10 +4,10 @@
 
 #[path = "object_storage/copies.rs"]
 mod copies;
+#[path = "object_storage/exports.rs"]
+mod exports;
 #[path = "object_storage/killed.rs"]
 mod killed;
-#[path = "object_storage/servers.rs"]
-mod servers;
 
 use std::{
     collections::BTreeMap,
@@ -16,9 +16,11 @@ use std::{
     process::Command,
 };
 
-use instep_testkit::{Run, instep, peers};
-use servers::{BUCKET, S3Server};
+use instep_testkit::{Run, S3Server, instep, peers};
 use tempfile::TempDir;
+
+/// The bucket of each server.
+const BUCKET: &str = S3Server::BUCKET;
 
 /// A reader that shares no code with us: from the Source Description on, it fetches every document that another one
 /// leads to, and every resource of the Resource List, whose length and digest must be as listed.

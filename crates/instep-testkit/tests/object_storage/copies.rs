@@ -10,13 +10,13 @@ use std::{
     time::Duration,
 };
 
-use instep_testkit::{Run, Server, instep, peers};
+use instep_testkit::{Run, S3Server, Server, instep, peers};
 use tempfile::TempDir;
 
-use super::{
-    killed::{CutAt, cutting_proxy},
-    servers::{BUCKET, S3Server},
-};
+use super::killed::{CutAt, RequestCounter, cutting_proxy};
+
+/// The bucket of each server.
+const BUCKET: &str = S3Server::BUCKET;
 
 /// Reads every pack as a web archive, with its digests, and every resource that the state says is held by its place: it must
 /// be what the Source has now. Nothing else may be in the bucket. Prints the number of resources and of packs.
@@ -48,19 +48,19 @@ print(held, len(packs))
 "#;
 
 /// A Source, and a copy of it in object storage.
-struct Kept<'s> {
+pub(crate) struct Kept<'s> {
     server: &'s S3Server,
-    room: TempDir,
-    files: PathBuf,
+    pub(crate) room: TempDir,
+    pub(crate) files: PathBuf,
     web: Server,
-    python: PathBuf,
+    pub(crate) python: PathBuf,
     prefix: &'static str,
     layout: &'static str,
 }
 
 impl<'s> Kept<'s> {
     /// `None` if a peer is missing.
-    fn new(server: &'s S3Server, prefix: &'static str, layout: &'static str) -> Option<Self> {
+    pub(crate) fn new(server: &'s S3Server, prefix: &'static str, layout: &'static str) -> Option<Self> {
         let [python, _] = peers::find(["python", "warcio"])?;
         let room = tempfile::tempdir().unwrap();
         let files = room.path().join("files");
@@ -75,16 +75,16 @@ impl<'s> Kept<'s> {
         Some(kept)
     }
 
-    fn publish(&self) {
+    pub(crate) fn publish(&self) {
         let url = self.web.url();
         let _ = Run::of(instep(["publish"]).arg(&self.files).args(["--base-url", &url])).with_code(0);
     }
 
-    fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.room.path().join("state")
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = instep(arguments);
         self.server.configure(&mut command);
         command
@@ -97,7 +97,7 @@ impl<'s> Kept<'s> {
         command
     }
 
-    fn synced(&self) -> Run {
+    pub(crate) fn synced(&self) -> Run {
         Run::of(&mut self.sync(&[])).with_code(0)
     }
 
@@ -107,7 +107,7 @@ impl<'s> Kept<'s> {
     }
 
     /// The numbers of resources and of packs, once the referee agrees.
-    fn judged(&self) -> (u32, u32) {
+    pub(crate) fn judged(&self) -> (u32, u32) {
         let objects = self.room.path().join("objects");
         let _ = fs::remove_dir_all(&objects);
         fs::create_dir(&objects).unwrap();
@@ -123,7 +123,7 @@ impl<'s> Kept<'s> {
         (numbers.next().unwrap(), numbers.next().unwrap())
     }
 
-    fn files_of(&self, folder: &Path) -> BTreeSet<Vec<u8>> {
+    pub(crate) fn files_of(&self, folder: &Path) -> BTreeSet<Vec<u8>> {
         let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
         files.filter(|entry| entry.file_type().is_file()).map(|file| fs::read(file.path()).unwrap()).collect()
     }
@@ -243,6 +243,15 @@ fn a_thousand_small_resources_cost_one_put_at_most() {
     let puts = reports.try_iter().count();
     assert!((1..=3).contains(&puts), "{puts} PUTs for 2,999 resources");
     assert_eq!(kept.judged(), (2_999, u32::try_from(puts).unwrap()));
+
+    // Nor does an audit ask for each.
+    let counter = RequestCounter::before(server.port());
+    let mut audit = kept.command(&["audit", "--offline"]);
+    audit.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", counter.port));
+    let audited = Run::of(audit.arg(kept.state())).with_code(0);
+    assert!(audited.stdout.contains("2,999 same"), "{}", audited.stdout);
+    let gets = counter.gets();
+    assert!((1..=10).contains(&gets), "{gets} GETs for 2,999 resources");
 }
 
 #[test]

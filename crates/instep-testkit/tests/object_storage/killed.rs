@@ -14,9 +14,9 @@ use std::{
     time::Duration,
 };
 
-use instep_testkit::{Run, peers};
+use instep_testkit::{Run, S3Server, peers};
 
-use super::{Published, REFEREE, servers::S3Server};
+use super::{Published, REFEREE};
 
 /// No delivery of this test has so many PUTs.
 const MANY: usize = 60;
@@ -50,6 +50,48 @@ pub(crate) fn cutting_proxy(to: u16, number: i64, at: CutAt, reached: Sender<()>
         }
     });
     port
+}
+
+/// A proxy that counts the requests for objects.
+pub(crate) struct RequestCounter {
+    pub(crate) port: u16,
+    gets: Arc<AtomicI64>,
+}
+
+impl RequestCounter {
+    pub(crate) fn before(to: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (port, gets) = (listener.local_addr().unwrap().port(), Arc::new(AtomicI64::new(0)));
+        let counted = Arc::clone(&gets);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(("127.0.0.1", to)).unwrap();
+                let (mut back, mut answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                thread::spawn(move || std::io::copy(&mut answers, &mut back));
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || count_gets(client, server, &counted));
+            }
+        });
+        Self { port, gets }
+    }
+
+    /// Returns the number of requests so far.
+    pub(crate) fn gets(&self) -> i64 {
+        self.gets.load(SeqCst)
+    }
+}
+
+/// Passes requests on: they have no bodies, so that each begins a piece of what arrives.
+fn count_gets(mut client: TcpStream, mut server: TcpStream, counted: &AtomicI64) {
+    let mut buffer = [0; 65_536];
+    while let Ok(length @ 1..) = client.read(&mut buffer) {
+        let gets = buffer[..length].windows(5).filter(|bytes| bytes == b"GET /").count();
+        counted.fetch_add(i64::try_from(gets).unwrap(), SeqCst);
+        if server.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
 }
 
 /// Passes requests on until the counted PUT.
