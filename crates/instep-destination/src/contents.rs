@@ -1,20 +1,32 @@
 //! Read access to a copy, for applications that use it beside the runs that maintain it.
 
+mod as_of;
+
 use std::{
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
 use instep_store::RootFolder;
+use instep_warc::CdxjLine;
+
+pub use as_of::ResourceAt;
 
 use crate::{
     CopyPlace, Error,
     map::CopyPath,
     run::{LocalCopy, storage},
-    state::{HeldResource, ReadState},
-    store::{ObjectsAtRest, StoreError},
+    state::{HeldAt, HeldResource, ReadState},
+    store::{ObjectsAtRest, PackSpans, StoreError},
+    web_archive::capture_of,
 };
+
+/// Receives the bytes of a resource, by its place among those that were asked for.
+type WithBytes<'a> = dyn FnMut(usize, Result<Box<dyn Read + Send>, Error>) -> bool + 'a;
+
+/// Receives the line of an index for a resource, by its place among those that were asked for.
+type WithLine<'a> = dyn FnMut(usize, Result<Option<CdxjLine>, Error>) -> bool + 'a;
 
 /// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
 ///
@@ -70,19 +82,52 @@ impl Contents {
     /// # Errors
     /// If they are not there or damaged, or storage fails.
     pub fn read(&self, held: &HeldResource) -> Result<Box<dyn Read + Send>, Error> {
+        self.read_within(&mut PackSpans::default(), held)
+    }
+
+    /// Reads the bytes of resources, many that lie side by side with one request. `each` is given them in an order of the
+    /// storage, until it returns `false`. Blocks.
+    pub fn read_all(&self, all: &[HeldResource], each: &mut WithBytes<'_>) {
+        let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));
+        order.into_iter().all(|index| each(index, self.read_within(&mut spans, &all[index])));
+    }
+
+    /// Reads what an index of web archives says of resources: the line of the record that has the bytes, by the key of its
+    /// pack; `None` if it is in no pack. Blocks.
+    pub fn captures(&self, all: &[HeldResource], each: &mut WithLine<'_>) {
+        let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));
+        order.into_iter().all(|index| each(index, self.capture(&mut spans, &all[index])));
+    }
+
+    fn capture(&self, spans: &mut PackSpans, held: &HeldResource) -> Result<Option<CdxjLine>, Error> {
+        let (Some(place), HeldAt::Object { key, offset, length }) = (&self.place, &held.place) else {
+            return Ok(None);
+        };
+        let Some(member) = self.objects(place)?.read_member(spans, &held.place)? else { return Ok(None) };
+        let damaged = |what: String| {
+            let damaged = io::Error::new(io::ErrorKind::InvalidData, what);
+            Error::from(StoreError::io("read", format!("{key} at byte {offset}"), damaged))
+        };
+        let line =
+            capture_of(&member, (key, *offset, *length)).map_err(|error| damaged(error.to_string()))?;
+        line.map(Some).ok_or_else(|| damaged("there is no record".to_owned()))
+    }
+
+    fn read_within(&self, spans: &mut PackSpans, held: &HeldResource) -> Result<Box<dyn Read + Send>, Error> {
         let failed = |error| StoreError::of("read", held.path.as_str(), error);
         let Some(place) = &self.place else {
             let root = RootFolder::open(&self.folder).map_err(failed)?;
             return Ok(Box::new(root.file(held.path.as_str()).map_err(failed)?));
         };
-        let objects = match self.objects.get() {
-            Some(objects) => objects,
-            None => {
-                let opened = ObjectsAtRest::open(&place.place)?;
-                self.objects.get_or_init(|| opened)
-            }
-        };
-        Ok(objects.read(&held.path, &held.place)?)
+        Ok(self.objects(place)?.read(spans, &held.path, &held.place)?)
+    }
+
+    fn objects(&self, place: &CopyPlace) -> Result<&ObjectsAtRest, Error> {
+        if let Some(objects) = self.objects.get() {
+            return Ok(objects);
+        }
+        let opened = ObjectsAtRest::open(&place.place)?;
+        Ok(self.objects.get_or_init(|| opened))
     }
 
     /// Returns `true` if a baseline synchronization of at least one set was completed.

@@ -175,6 +175,8 @@ pub enum Guard {
     UnknownObjects,
     /// A copy of another Source.
     OtherSource,
+    /// A state that is not empty, where another one is to be.
+    StateInUse,
 }
 
 impl fmt::Display for Guard {
@@ -188,6 +190,7 @@ impl fmt::Display for Guard {
             Self::UnknownFiles => "unknown-files",
             Self::UnknownObjects => "unknown-objects",
             Self::OtherSource => "other-source",
+            Self::StateInUse => "state-in-use",
         })
     }
 }

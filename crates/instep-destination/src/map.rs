@@ -100,7 +100,7 @@ impl Mapper {
     }
 }
 
-/// Returns the path of a version of a resource, beside the copy.
+/// The folder of versions, beside the copy.
 const VERSIONS: &str = ".instep/versions";
 
 impl Mapper {
@@ -112,6 +112,13 @@ impl Mapper {
         let path = self.map(resource)?;
         let moment: String = moment.chars().filter(char::is_ascii_alphanumeric).collect();
         Ok(CopyPath::of_names(&format!("{VERSIONS}/{path}/%40{moment}")))
+    }
+}
+
+impl CopyPath {
+    /// Returns the path of the resource of which this is the path of a version; `None` if it is none.
+    pub(crate) fn resource_of_version(&self) -> Option<Self> {
+        Self::from_state(self.folder().strip_prefix(VERSIONS)?.strip_prefix('/')?)
     }
 }
 

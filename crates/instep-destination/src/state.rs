@@ -13,6 +13,7 @@ mod ledger;
 mod marks;
 mod meeting;
 mod place;
+mod portable;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reached;
@@ -36,6 +37,7 @@ pub(crate) use ledger::{IntentId, Ledger};
 pub(crate) use marks::Marks;
 use meeting::Meeting;
 pub(crate) use place::StatePlace;
+pub(crate) use portable::{EachRecord, ExportState, ImportFeed, ImportState, StateRecord};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::PostgresError;
 pub use reached::ReachedPoint;

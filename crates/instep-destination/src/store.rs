@@ -14,6 +14,7 @@ mod memory;
 mod object_reader;
 mod pack_store;
 mod partial;
+mod parts;
 mod staging;
 
 use std::{fmt, fs::File, io, io::Read};
@@ -29,7 +30,8 @@ pub(crate) use instep_store::{NameKind, Obstacle, StagedName};
 #[cfg(test)]
 pub(crate) use memory::MemoryStore;
 use object_reader::ObjectReader;
-pub(crate) use pack_store::{MOST_PACKED, ObjectsAtRest, PackStore, PlannedObject, is_pack, random_name};
+pub(crate) use pack_store::{MOST_PACKED, ObjectsAtRest, PackStore, PlannedObject, random_name};
+pub(crate) use parts::{PackSpans, is_pack};
 pub(crate) use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
@@ -141,6 +143,19 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
     /// # Errors
     /// If a folder has the name, or storage fails.
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError>;
+
+    /// Gives a staged file its final name, and its media type where names have one.
+    ///
+    /// # Errors
+    /// As for [`CopyNames::place`].
+    fn place_as(
+        &self,
+        name: StagedName,
+        path: &CopyPath,
+        _media_type: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.place(name, path)
+    }
 
     /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty. That it is not
     /// there is no error.

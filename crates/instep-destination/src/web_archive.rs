@@ -25,6 +25,7 @@ use std::{
 use crate::store::StoreError;
 pub(crate) use capture::ArchiveWitness;
 use folder::ArchiveFolder;
+pub(crate) use index::capture_of;
 pub use options::ArchiveOptions;
 use orders::{ArchiveOrder, ArchivedMember, Orders};
 use writing::RecordWriter;

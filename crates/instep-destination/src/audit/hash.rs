@@ -15,7 +15,7 @@ use crate::{
     Error, Verify,
     error::error_chain,
     state::{HeldFile, ReadState},
-    store::{CopyStore, StoreError},
+    store::{CopyStore, PackSpans, StoreError},
 };
 
 /// The result of checking one held file.
@@ -79,6 +79,7 @@ impl Hashing {
     const PAGE: usize = 1024;
     /// Bytes that a thread is given at a time, by what the state says of them; so a few large files go to all threads.
     const BATCH_BYTES: u64 = 1 << 20;
+    const BATCH_OF_PARTS: u64 = 16 << 20;
     /// Batches under way for each thread: so many that none waits for the next rows.
     const AHEAD: usize = 2;
     /// Batches that wait until somebody asks for them.
@@ -100,6 +101,8 @@ impl Hashing {
         sender: &mpsc::Sender<Vec<Looked>>,
     ) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // A request is to bring as many parts of a pack as it can.
+        let most = if self.store.packs().is_some() { Self::BATCH_OF_PARTS } else { Self::BATCH_BYTES };
         let mut after = Some(Box::<str>::default());
         let mut page = VecDeque::new();
         let mut hashing = FuturesOrdered::new();
@@ -114,7 +117,7 @@ impl Hashing {
                 if page.is_empty() {
                     break;
                 }
-                hashing.push_back(self.hash(take_batch(&mut page, Self::BATCH_BYTES)));
+                hashing.push_back(self.hash(take_batch(&mut page, most)));
             }
             let Some(looked) = hashing.next().await else { return Ok(true) };
             if sender.send(looked?).await.is_err() || self.stop.is_cancelled() {
@@ -130,15 +133,25 @@ impl Hashing {
         let (store, verify, stop) = (self.store.clone(), self.verify, self.stop.clone());
         tokio::task::spawn_blocking(move || {
             let mut buffer = vec![0; Self::BUFFER];
-            // In memory of its own: collected where the files were, a result that waits would keep twice what it needs.
-            let mut looked = Vec::with_capacity(batch.len());
-            for file in batch {
-                let (verdict, bytes) = look_at(&store, &file, (verify, &stop), &mut buffer);
+            let (mut spans, order) = PackSpans::of(batch.iter().map(|file| &file.place));
+            let mut verdicts: Vec<Option<(Verdict, u64)>> = batch.iter().map(|_| None).collect();
+            for index in order {
+                let found = look_at((&store, &mut spans), &batch[index], (verify, &stop), &mut buffer);
                 // A file that was being read when the work ended has no verdict.
                 if stop.is_cancelled() {
                     break;
                 }
-                looked.push(Looked { id: file.id, uri: file.uri, verdict, bytes });
+                verdicts[index] = Some(found);
+            }
+            // In memory of its own: collected where the files were, a result that waits would keep twice what it needs.
+            let mut looked = Vec::with_capacity(batch.len());
+            for (file, found) in batch.into_iter().zip(verdicts) {
+                looked.extend(found.map(|(verdict, bytes)| Looked {
+                    id: file.id,
+                    uri: file.uri,
+                    verdict,
+                    bytes,
+                }));
             }
             looked
         })
@@ -158,12 +171,12 @@ fn take_batch(page: &mut VecDeque<HeldFile>, most: u64) -> Vec<HeldFile> {
 }
 
 fn look_at(
-    store: &CopyStore,
+    (store, spans): (&CopyStore, &mut PackSpans),
     held: &HeldFile,
     (verify, stop): (Verify, &CancellationToken),
     buffer: &mut [u8],
 ) -> (Verdict, u64) {
-    let file = match store.read(&held.path, &held.place) {
+    let file = match store.read_within(spans, &held.path, &held.place) {
         Ok(file) => file,
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return (Verdict::Missing, 0);

@@ -57,12 +57,13 @@ fn perform_one<'o>(
     made: &mut &'o str,
 ) -> Result<(), StoreError> {
     match operation {
-        Operation::Place { path, staged, .. } => {
+        Operation::Place { path, staged, metadata, .. } => {
             if path.folder() != *made {
                 names.make_folder(path.folder())?;
                 *made = path.folder();
             }
-            names.place(StagedName::from(*staged), path)
+            let media_type = metadata.media_type.as_ref().map(|kind| kind.as_str());
+            names.place_as(StagedName::from(*staged), path, media_type)
         }
         Operation::Remove { path, staged, .. } => names.remove(path, StagedName::from(*staged)),
         Operation::Move { from, to, staged, .. } => names.move_within(from, to, StagedName::from(*staged)),

@@ -12,4 +12,5 @@ mod kills;
 mod links;
 mod names;
 mod packs;
+mod stores;
 mod syncs;

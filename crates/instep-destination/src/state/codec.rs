@@ -33,7 +33,8 @@ pub(crate) fn digests_from_blob(mut blob: &[u8]) -> Option<Digests> {
     blob.is_empty().then_some(digests)
 }
 
-pub(super) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {
+/// Returns a time as a column.
+pub(crate) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {
     datetime.map(ToString::to_string)
 }
 

@@ -9,6 +9,7 @@ mod followed;
 mod groups;
 mod log;
 mod meeting;
+mod packs;
 mod pending;
 mod support;
 
@@ -69,6 +70,10 @@ each_engine! {
     meeting::uris_and_paths_are_in_the_order_of_their_bytes
     meeting::a_few_of_many_are_met_without_the_rest
     meeting::a_reader_sees_what_is_committed_while_the_writer_goes_on
+    packs::an_object_is_begun_until_a_group_takes_it_over
+    packs::a_part_of_an_object_is_dead_once_its_resource_has_another_version_or_none
+    packs::what_is_packed_anew_is_alive_where_it_went
+    packs::names_among_held_paths_are_files_or_folders
     pending::what_is_owed_is_owed_by_each_set_apart
     pending::what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes
     pending::pending_retries_come_in_pages

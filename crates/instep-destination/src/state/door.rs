@@ -11,8 +11,9 @@ use instep_store::NameKind;
 use resourcesync::{DateTime, Uri};
 
 use super::{
-    Checkpoint, DocumentRecord, HeldFile, HeldResource, IntentId, Ledger, LoggedProblem, LoggedRun, Marks,
-    Operation, Owed, PackTotals, ReachedPoint, RunId, SetId, SourceId, StateError, Waits,
+    Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, ImportState, IntentId, Ledger,
+    LoggedProblem, LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, RunId, SetId, SourceId,
+    StateError, Waits,
 };
 use crate::{
     changes::CopyChange,
@@ -209,7 +210,7 @@ pub(crate) trait WritePacks {
 
 /// The state of a copy, to read: as the last committed group left it.
 pub(crate) trait ReadState:
-    ReadHeld + ReadPending + ReadFollowed + ReadLog + ReadPacks + fmt::Debug + Send
+    ReadHeld + ReadPending + ReadFollowed + ReadLog + ReadPacks + ExportState + fmt::Debug + Send
 {
     /// Names the state for messages: its file, or its URL without a password.
     fn place(&self) -> String;
@@ -302,7 +303,7 @@ pub(crate) trait WriteRecords {
 }
 
 /// The state of a copy, to write: what only the [`Committer`](crate::commit::Committer) has.
-pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords {}
+pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords + ImportState {}
 
 /// The setting that keeps the URL below which paths are those of the URIs.
 pub(crate) const BASE: &str = "base";

@@ -1,6 +1,9 @@
 //! The place of a state, and the ways to open it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 #[cfg(feature = "postgres")]
 use super::postgres::{DatabaseCopy, PostgresState};
@@ -100,6 +103,22 @@ impl StatePlace {
                     remote.write(own)?;
                 }
                 Ok(Box::new(state))
+            }
+        }
+    }
+
+    /// Removes a state that was made just now and is empty, as far as that can be.
+    pub(crate) fn remove_new(&self, own: &Path) {
+        match self {
+            Self::File(_) => {
+                for end in ["", "-wal", "-shm"] {
+                    let _ = fs::remove_file(own.join(format!("{FILE}{end}")));
+                }
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, _) => {
+                RemoteState::forget(own);
+                PostgresState::remove_empty(copy);
             }
         }
     }

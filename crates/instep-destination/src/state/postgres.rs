@@ -14,17 +14,18 @@ mod log;
 mod meet;
 mod packs;
 mod pending;
+mod portable;
 mod records;
 mod row;
 mod schema;
 mod writer;
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 pub(crate) use instep_postgres::PostgresError;
 use instep_postgres::{Address, EngineFault, ServerLink, Session, Values};
 
-use super::{CopyState, IntentId, Operation, ReadState, StateError};
+use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, StateError};
 use crate::{changes::CopyChange, records::operations};
 use lease::{Claimant, WriteLease};
 use schema::TABLES;
@@ -125,6 +126,18 @@ impl PostgresState {
         Ok(Self { link, copy: id, writer: None, records_changes: false })
     }
 
+    /// Forgets a copy of which there is nothing, as far as that can be.
+    pub(crate) fn remove_empty(copy: &DatabaseCopy) {
+        let Ok(state) = Self::open_beside(copy) else { return };
+        let is_empty = state.export(&mut |_| ControlFlow::Break(())).is_ok_and(|all| all.is_continue());
+        if let (true, Ok(session)) = (is_empty, state.link.session()) {
+            let sql = "DELETE FROM copy WHERE id = $1 AND token IS NULL AND next_id = 1";
+            if session.execute(sql, &[&state.copy]).is_ok_and(|removed| removed == 1) {
+                let _ = session.execute("DELETE FROM beat WHERE copy = $1", &[&state.copy]);
+            }
+        }
+    }
+
     fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
         Ok(self.link.read(work)?)
     }
@@ -141,12 +154,24 @@ impl PostgresState {
         let copy = self.copy;
         match &mut self.writer {
             Some(writer) => writer.write(|session| work(session, copy)),
-            None => Err(PostgresError::Damaged {
-                place: self.link.address.shown.clone(),
-                what: "it was opened to be read".to_owned(),
-            }
-            .into()),
+            None => Err(self.only_read().into()),
         }
+    }
+
+    /// Carries out work that cannot be repeated in one transaction.
+    fn write_once<T>(
+        &mut self,
+        work: impl FnOnce(&Session) -> Result<T, EngineFault>,
+    ) -> Result<T, StateError> {
+        match &mut self.writer {
+            Some(writer) => writer.write_once(work),
+            None => Err(self.only_read().into()),
+        }
+    }
+
+    fn only_read(&self) -> PostgresError {
+        let place = self.link.address.shown.clone();
+        PostgresError::Damaged { place, what: "it was opened to be read".to_owned() }
     }
 }
 

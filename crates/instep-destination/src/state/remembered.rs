@@ -61,6 +61,12 @@ impl RemoteState {
         }
     }
 
+    /// Removes what a copy's own folder remembers, as far as that can be.
+    #[cfg(feature = "postgres")]
+    pub(super) fn forget(own: &Path) {
+        let _ = fs::remove_file(own.join(NAME));
+    }
+
     /// Writes it into a copy's own folder, in place of what is there.
     ///
     /// # Errors

@@ -9,6 +9,18 @@ pub(super) const KEPT_RUNS: i64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RunId(pub(super) i64);
 
+impl RunId {
+    /// Returns the run with a number.
+    pub(crate) fn from_number(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number that the state knows it by.
+    pub(crate) fn number(self) -> i64 {
+        self.0
+    }
+}
+
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -13,6 +13,7 @@ mod meet;
 mod origins;
 mod packs;
 mod pending;
+mod portable;
 mod reading;
 mod records;
 pub(super) mod row;

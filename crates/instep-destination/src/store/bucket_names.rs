@@ -30,8 +30,16 @@ pub(crate) struct BucketNames {
 /// Steps that are asked for, and not yet done. There are never both.
 #[derive(Debug, Default)]
 struct UnsettledNames {
-    puts: Vec<(StagedName, String)>,
+    puts: Vec<NamedPut>,
     removals: Vec<String>,
+}
+
+/// A staged file that gets a name.
+#[derive(Debug)]
+struct NamedPut {
+    staged: StagedName,
+    path: String,
+    media_type: Option<String>,
 }
 
 impl BucketNames {
@@ -56,13 +64,18 @@ impl BucketNames {
         if puts.is_empty() {
             return Ok(());
         }
-        let objects: Vec<_> = puts.iter().map(|(_, path)| NewObject::new(path)).collect();
+        let object = |put: &NamedPut| {
+            let mut object = NewObject::new(&put.path);
+            object.media_type.clone_from(&put.media_type);
+            object
+        };
+        let objects: Vec<_> = puts.iter().map(object).collect();
         let open = |name: &str| {
-            let staged = puts.iter().find(|(_, path)| path == name).ok_or(io::ErrorKind::NotFound)?.0;
+            let staged = puts.iter().find(|put| put.path == name).ok_or(io::ErrorKind::NotFound)?.staged;
             self.staging.open_staged(staged).map_err(io::Error::other)
         };
         self.bucket.put(&objects, &open).map_err(|error| failed("write", error))?;
-        let staged: Vec<_> = puts.iter().map(|(staged, _)| *staged).collect();
+        let staged: Vec<_> = puts.iter().map(|put| put.staged).collect();
         self.staging.discard(&staged);
         Ok(())
     }
@@ -104,6 +117,15 @@ impl CopyNames for BucketNames {
     }
 
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
+        self.place_as(name, path, None)
+    }
+
+    fn place_as(
+        &self,
+        staged: StagedName,
+        path: &CopyPath,
+        media_type: Option<&str>,
+    ) -> Result<(), StoreError> {
         if self.bucket.place().prefix().len() + 1 + path.as_str().len() > LONGEST_KEY {
             return Err(StoreError::Blocked { path: path.as_str().to_owned(), by: Obstacle::NameTooLong });
         }
@@ -111,7 +133,8 @@ impl CopyNames for BucketNames {
         if !waiting.removals.is_empty() || waiting.puts.len() >= TOGETHER {
             self.settle(waiting)?;
         }
-        waiting.puts.push((name, path.as_str().to_owned()));
+        let media_type = media_type.map(str::to_owned);
+        waiting.puts.push(NamedPut { staged, path: path.as_str().to_owned(), media_type });
         Ok(())
     }
 

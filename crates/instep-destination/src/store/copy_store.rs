@@ -2,7 +2,7 @@
 
 use std::{io::Read, sync::Arc};
 
-use super::{CopyNames, PackStore, StagingArea, Store, StoreError};
+use super::{CopyNames, PackSpans, PackStore, StagingArea, Store, StoreError};
 use crate::{map::CopyPath, state::HeldAt};
 
 /// The bytes of a copy, and the staging of those that are on their way.
@@ -33,8 +33,23 @@ impl CopyStore {
     /// # Errors
     /// If they are not there, they are damaged so that nothing can be read, or storage fails.
     pub(crate) fn read(&self, path: &CopyPath, at: &HeldAt) -> Result<Box<dyn Read + Send>, StoreError> {
+        self.read_within(&mut PackSpans::default(), path, at)
+    }
+
+    /// Reads the bytes of a held resource, together with those beside it that are going to be read.
+    ///
+    /// # Errors
+    /// As for [`CopyStore::read`].
+    pub(crate) fn read_within(
+        &self,
+        spans: &mut PackSpans,
+        path: &CopyPath,
+        at: &HeldAt,
+    ) -> Result<Box<dyn Read + Send>, StoreError> {
         match (self, at) {
-            (Self::Packs(packs), HeldAt::Object { key, offset, length }) => packs.read(key, *offset, *length),
+            (Self::Packs(packs), HeldAt::Object { key, offset, length }) => {
+                packs.read_within(spans, (key, *offset, *length))
+            }
             (Self::Names { names, .. }, _) => names.read(path),
             (Self::Packs(_), HeldAt::Path) => {
                 Err(StoreError::io("read", path.as_str(), std::io::ErrorKind::NotFound))

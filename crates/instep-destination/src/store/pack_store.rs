@@ -7,7 +7,7 @@
 use std::{
     fmt::Write as _,
     fs::File,
-    io::{self, Cursor, Read},
+    io::{self, Read},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,16 +16,15 @@ use std::{
 
 use bytes::Bytes;
 use instep_objects::{Bucket, NewObject, ObjectPlace};
-use instep_warc::WarcReader;
 
-use super::{ObjectReader, StagedName, StagingArea, StoreError};
+use super::{
+    ObjectReader, StagedName, StagingArea, StoreError,
+    parts::{PACK, PackSpans, is_pack},
+};
 use crate::{map::CopyPath, state::HeldAt};
 
 /// Resources up to this size are packed.
 pub(crate) const MOST_PACKED: u64 = 1 << 20;
-
-/// The end of the keys of packs.
-const PACK: &str = ".warc.gz";
 
 /// The objects of a copy, in a bucket.
 #[derive(Debug)]
@@ -115,17 +114,16 @@ impl PackStore {
         self.bucket.read(key, None).map_err(|error| StoreError::of_bucket("read", key, &self.bucket, error))
     }
 
-    /// Reads a part of an object: the payload of a record, or a large resource.
+    /// Reads a part of an object together with those beside it.
     ///
     /// # Errors
     /// If it is not there, its record is damaged, or storage fails.
-    pub(crate) fn read(
+    pub(crate) fn read_within(
         &self,
-        key: &str,
-        offset: u64,
-        length: u64,
+        spans: &mut PackSpans,
+        (key, offset, length): (&str, u64, u64),
     ) -> Result<Box<dyn Read + Send>, StoreError> {
-        read_part(&self.bucket, key, offset, length)
+        spans.read(&self.bucket, key, offset, length)
     }
 
     /// Checks that the bucket has an object of the copy.
@@ -158,38 +156,38 @@ impl ObjectsAtRest {
         Ok(Self(Arc::new(Bucket::open(place).map_err(failed)?)))
     }
 
-    /// Reads the bytes of a held resource.
+    /// Reads the bytes of a held resource, together with those beside it.
     ///
     /// # Errors
     /// If they are not there or damaged, or storage fails.
-    pub(crate) fn read(&self, path: &CopyPath, at: &HeldAt) -> Result<Box<dyn Read + Send>, StoreError> {
+    pub(crate) fn read(
+        &self,
+        spans: &mut PackSpans,
+        path: &CopyPath,
+        at: &HeldAt,
+    ) -> Result<Box<dyn Read + Send>, StoreError> {
         match at {
-            HeldAt::Object { key, offset, length } => read_part(&self.0, key, *offset, *length),
+            HeldAt::Object { key, offset, length } => spans.read(&self.0, key, *offset, *length),
             HeldAt::Path => Ok(Box::new(ObjectReader::open(&self.0, path.as_str(), None)?)),
         }
     }
-}
 
-fn read_part(
-    bucket: &Arc<Bucket>,
-    key: &str,
-    offset: u64,
-    length: u64,
-) -> Result<Box<dyn Read + Send>, StoreError> {
-    if !is_pack(key) {
-        return Ok(Box::new(ObjectReader::open(bucket, key, Some(length))?));
+    /// Reads the record of a pack that has the bytes of a resource; `None` if no pack has them.
+    ///
+    /// # Errors
+    /// If it is not there, or storage fails.
+    pub(crate) fn read_member(
+        &self,
+        spans: &mut PackSpans,
+        at: &HeldAt,
+    ) -> Result<Option<Bytes>, StoreError> {
+        match at {
+            HeldAt::Object { key, offset, length } if is_pack(key) => {
+                spans.read_member(&self.0, key, *offset, *length).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
-    let member = bucket.read(key, Some(offset..offset + length));
-    let member = member.map_err(|error| StoreError::of_bucket("read", key, bucket, error))?;
-    payload(&member).map(|bytes| Box::new(Cursor::new(bytes)) as Box<dyn Read + Send>).map_err(|what| {
-        let damaged = io::Error::new(io::ErrorKind::InvalidData, what);
-        StoreError::io("read", format!("{key} at byte {offset}"), damaged)
-    })
-}
-
-/// Returns `true` if an object is a pack, and not a resource.
-pub(crate) fn is_pack(key: &str) -> bool {
-    key.ends_with(PACK)
 }
 
 /// Returns eight random bytes as text.
@@ -198,18 +196,4 @@ pub(crate) fn random_name() -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// Returns the payload of the only record of a gzip member.
-fn payload(member: &[u8]) -> Result<Vec<u8>, String> {
-    let mut payload = None;
-    let mut reader = WarcReader::new(member);
-    let read = reader.next(&mut |record| {
-        let mut bytes = Vec::new();
-        record.block.read_to_end(&mut bytes)?;
-        payload = Some(bytes);
-        Ok(())
-    });
-    read.map_err(|error| error.to_string())?;
-    payload.ok_or_else(|| "there is no record".to_owned())
 }

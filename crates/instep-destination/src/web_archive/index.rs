@@ -83,6 +83,19 @@ pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
     }
 }
 
+/// Returns the line of the only record of a gzip member; `None` if it is none of a capture.
+///
+/// # Errors
+/// If the record is damaged.
+pub(crate) fn capture_of(member: &[u8], place: (&str, u64, u64)) -> Result<Option<CdxjLine>, WarcError> {
+    let mut found = None;
+    WarcReader::new(member).next(&mut |record| {
+        found = line(record.head, record.head.get("Content-Type").unwrap_or_default(), "", place);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// Returns the line of a record.
 pub(super) fn line(head: &WarcHead, mime: &str, status: &str, place: (&str, u64, u64)) -> Option<CdxjLine> {
     let mime = if head.kind == WarcKind::Revisit { "warc/revisit" } else { mime };

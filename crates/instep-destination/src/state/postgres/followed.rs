@@ -9,7 +9,7 @@ use crate::state::{
     Checkpoint, DocumentRecord, PassedEntry, ReadFollowed, SetId, SourceId, StateError, codec,
 };
 
-fn set_id(from: &Row, column: usize) -> Result<SetId, EngineFault> {
+pub(super) fn set_id(from: &Row, column: usize) -> Result<SetId, EngineFault> {
     u8::try_from(from.try_get::<_, i64>(column)?).map(SetId).map_err(row::value)
 }
 
@@ -32,29 +32,20 @@ impl ReadFollowed for PostgresState {
 
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
         // The row of a set is there before its first baseline is complete: then it has none of these.
-        let sql = "SELECT datetime, last_uri, last_datetime, last_change, document, position, newest, leading_digest
-                   FROM set_of_resources
-                   WHERE copy = $1 AND id = $2 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)";
+        let sql = format!(
+            "SELECT {CHECKPOINT} FROM set_of_resources
+             WHERE copy = $1 AND id = $2 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)"
+        );
         self.read(|session| {
-            let found = session.optional(sql, &[&self.copy, &i64::from(set.0)])?;
+            let found = session.optional(&sql, &[&self.copy, &i64::from(set.0)])?;
             found.as_ref().map(read_checkpoint).transpose()
         })
     }
 
     fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
-        let sql = "SELECT etag, last_modified, digest, at, extra FROM document WHERE copy = $1 AND uri = $2";
-        let read = |from: &Row| {
-            Ok(DocumentRecord {
-                uri: uri.clone(),
-                etag: row::boxed(from, 0)?,
-                last_modified: row::boxed(from, 1)?,
-                digest: digest(from, 2)?,
-                at: row::datetime(from, 3)?,
-                extra: row::boxed(from, 4)?,
-            })
-        };
+        let sql = format!("SELECT {DOCUMENT} FROM document WHERE copy = $1 AND uri = $2");
         self.read(|session| {
-            session.optional(sql, &[&self.copy, &uri.as_str()])?.as_ref().map(read).transpose()
+            session.optional(&sql, &[&self.copy, &uri.as_str()])?.as_ref().map(read_document).transpose()
         })
     }
 
@@ -84,7 +75,25 @@ impl ReadFollowed for PostgresState {
     }
 }
 
-fn read_checkpoint(from: &Row) -> Result<Checkpoint, EngineFault> {
+/// The columns of [`read_document`].
+pub(super) const DOCUMENT: &str = "uri, etag, last_modified, digest, at, extra";
+
+pub(super) fn read_document(from: &Row) -> Result<DocumentRecord, EngineFault> {
+    Ok(DocumentRecord {
+        uri: row::uri(from, 0)?,
+        etag: row::boxed(from, 1)?,
+        last_modified: row::boxed(from, 2)?,
+        digest: digest(from, 3)?,
+        at: row::datetime(from, 4)?,
+        extra: row::boxed(from, 5)?,
+    })
+}
+
+/// The columns of [`read_checkpoint`].
+pub(super) const CHECKPOINT: &str =
+    "datetime, last_uri, last_datetime, last_change, document, position, newest, leading_digest";
+
+pub(super) fn read_checkpoint(from: &Row) -> Result<Checkpoint, EngineFault> {
     let last = match row::text(from, 1)? {
         Some(_) => Some(PassedEntry {
             uri: row::uri(from, 1)?,

@@ -66,7 +66,7 @@ impl ReadLog for PostgresState {
     }
 }
 
-fn read_run(from: &Row) -> Result<LoggedRun, EngineFault> {
+pub(super) fn read_run(from: &Row) -> Result<LoggedRun, EngineFault> {
     let exit_code: Option<i64> = from.try_get(4)?;
     Ok(LoggedRun {
         id: RunId(from.try_get(0)?),
@@ -87,13 +87,14 @@ fn problems(
     let sql = format!(
         "SELECT kind, count, uri, message FROM problem WHERE copy = $1 AND run = $2 ORDER BY {order}"
     );
-    let read = |from: &Row| {
-        Ok(LoggedProblem {
-            kind: from.try_get(0)?,
-            count: row::count(from, 1)?,
-            uri: row::text(from, 2)?.map(|_| row::uri(from, 2)).transpose()?,
-            message: from.try_get(3)?,
-        })
-    };
-    session.query(&sql, &[&copy, &run.0])?.iter().map(read).collect()
+    session.query(&sql, &[&copy, &run.0])?.iter().map(read_problem).collect()
+}
+
+pub(super) fn read_problem(from: &Row) -> Result<LoggedProblem, EngineFault> {
+    Ok(LoggedProblem {
+        kind: from.try_get(0)?,
+        count: row::count(from, 1)?,
+        uri: row::text(from, 2)?.map(|_| row::uri(from, 2)).transpose()?,
+        message: from.try_get(3)?,
+    })
 }

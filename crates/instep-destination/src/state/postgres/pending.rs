@@ -11,7 +11,12 @@ use crate::{
     state::{Owed, ReadPending, SetId, SourceId, StateError},
 };
 
-fn read(from: &Row) -> Result<Owed, EngineFault> {
+/// The columns of [`read`].
+pub(super) const COLUMNS: &str =
+    "uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why";
+
+/// Returns what is owed by a row.
+pub(super) fn read(from: &Row) -> Result<Owed, EngineFault> {
     let mut desired = Desired::new(row::uri(from, 0)?);
     desired.metadata = row::metadata(from, 1)?;
     desired.set_retrieval_text(row::text(from, 8)?).map_err(row::value)?;
@@ -22,11 +27,12 @@ fn read(from: &Row) -> Result<Owed, EngineFault> {
 
 impl ReadPending for PostgresState {
     fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
-        let sql = "SELECT uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why
-                   FROM owed WHERE copy = $1 AND set_id = $2 AND uri > $3 ORDER BY uri LIMIT $4";
+        let sql = format!(
+            "SELECT {COLUMNS} FROM owed WHERE copy = $1 AND set_id = $2 AND uri > $3 ORDER BY uri LIMIT $4"
+        );
         self.read(|session| {
             let after = after.unwrap_or_default();
-            let rows = session.query(sql, &[&self.copy, &i64::from(set.0), &after, &(limit as i64)])?;
+            let rows = session.query(&sql, &[&self.copy, &i64::from(set.0), &after, &(limit as i64)])?;
             rows.iter().map(read).collect()
         })
     }

@@ -1,8 +1,10 @@
 //! Beside the contract: servers that refuse, fail and come back, and several runs over one copy.
 
 mod cutter;
+mod encrypted;
 mod faults;
 mod runs;
+mod takeover;
 
 use instep_postgres::Session;
 use instep_testkit::PostgresServer;

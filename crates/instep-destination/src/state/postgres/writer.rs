@@ -69,10 +69,57 @@ impl CopyWriter {
         }
     }
 
+    /// Carries out work that cannot be repeated in one transaction. One whose answer is lost is asked after.
+    ///
+    /// # Errors
+    /// If the work fails, another run has taken the copy over, or the connection is lost before the commit.
+    pub(super) fn write_once<T>(
+        &mut self,
+        work: impl FnOnce(&Session) -> Result<T, EngineFault>,
+    ) -> Result<T, StateError> {
+        let number = self.last + 1;
+        let (value, lost) = match self.attempt(number, work) {
+            CommitAttempt::Done(value) => {
+                self.last = number;
+                return Ok(value);
+            }
+            CommitAttempt::Unanswered(value, lost) => (value, lost),
+            CommitAttempt::Failed(error) => return Err(error.into()),
+            CommitAttempt::WasDone => {
+                return Err(PostgresError::WentBack { place: self.link.address.shown.clone() }.into());
+            }
+        };
+        let mut patience = self.link.patience();
+        let mut failure = lost;
+        loop {
+            patience.wait_after(failure)?;
+            // Its number is free only if it was not committed.
+            let mut was_lost = false;
+            let asked = self.attempt(number, |_| {
+                was_lost = true;
+                Err::<(), _>(EngineFault::Value(String::new()))
+            });
+            failure = match asked {
+                CommitAttempt::Done(()) | CommitAttempt::WasDone => {
+                    self.last = number;
+                    return Ok(value);
+                }
+                _ if was_lost => return Err(self.lost_before_commit()),
+                CommitAttempt::Failed(failure) | CommitAttempt::Unanswered((), failure) => failure,
+            };
+        }
+    }
+
+    fn lost_before_commit(&self) -> StateError {
+        let place = self.link.address.shown.clone();
+        let source = "the connection was lost before the commit".into();
+        PostgresError::Unreachable { place, source }.into()
+    }
+
     fn attempt<T>(
         &self,
         number: i64,
-        work: &impl Fn(&Session) -> Result<T, EngineFault>,
+        work: impl FnOnce(&Session) -> Result<T, EngineFault>,
     ) -> CommitAttempt<T> {
         let session = match self.link.session() {
             Ok(session) => session,

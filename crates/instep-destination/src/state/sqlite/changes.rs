@@ -29,7 +29,8 @@ pub(super) fn first(connection: &Connection, limit: usize) -> rusqlite::Result<V
         .collect()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<CopyChange> {
+/// Returns the change of a row: its sequence, and the columns of what changed.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<CopyChange> {
     Ok(CopyChange {
         sequence: row.get(0)?,
         change: row::change(row, 1)?,

@@ -29,8 +29,10 @@ impl ReadFollowed for SqliteState {
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
         // The row of a set is there before its first baseline is complete: then it has none of these.
         let checkpoint = self.connection.query_row(
-            "SELECT datetime, last_uri, last_datetime, last_change, document, position, newest, leading FROM set_of_resources
-             WHERE id = ?1 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)",
+            &format!(
+                "SELECT {CHECKPOINT} FROM set_of_resources
+                 WHERE id = ?1 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)"
+            ),
             [set.0],
             read_checkpoint,
         );
@@ -38,19 +40,9 @@ impl ReadFollowed for SqliteState {
     }
 
     fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
-        let read = |row: &Row<'_>| {
-            Ok(DocumentRecord {
-                uri: uri.clone(),
-                etag: row::boxed(row, 0)?,
-                last_modified: row::boxed(row, 1)?,
-                digest: row.get(2)?,
-                at: row::datetime(row, 3)?,
-                extra: row::boxed(row, 4)?,
-            })
-        };
         self.connection
-            .prepare_cached("SELECT etag, last_modified, digest, at, extra FROM document WHERE uri = ?1")
-            .and_then(|mut statement| statement.query_row([uri.as_str()], read).optional())
+            .prepare_cached(&format!("SELECT {DOCUMENT} FROM document WHERE uri = ?1"))
+            .and_then(|mut statement| statement.query_row([uri.as_str()], read_document).optional())
             .map_err(|source| self.error(source))
     }
 
@@ -86,7 +78,25 @@ impl ReadFollowed for SqliteState {
     }
 }
 
-fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
+/// The columns of [`read_document`].
+pub(super) const DOCUMENT: &str = "uri, etag, last_modified, digest, at, extra";
+
+pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<DocumentRecord> {
+    Ok(DocumentRecord {
+        uri: row::uri(row, 0)?,
+        etag: row::boxed(row, 1)?,
+        last_modified: row::boxed(row, 2)?,
+        digest: row.get(3)?,
+        at: row::datetime(row, 4)?,
+        extra: row::boxed(row, 5)?,
+    })
+}
+
+/// The columns of [`read_checkpoint`].
+pub(super) const CHECKPOINT: &str =
+    "datetime, last_uri, last_datetime, last_change, document, position, newest, leading";
+
+pub(super) fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
     let last = match row::text(row, 1)? {
         Some(_) => Some(PassedEntry {
             uri: row::uri(row, 1)?,

@@ -104,7 +104,7 @@ impl SqliteState {
     }
 }
 
-fn read_run(row: &Row<'_>) -> rusqlite::Result<LoggedRun> {
+pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<LoggedRun> {
     let started = DateTime::parse(row.get_ref(1)?.as_str()?).map_err(|error| row::unreadable(1, error))?;
     Ok(LoggedRun {
         id: RunId(row.get(0)?),
@@ -116,7 +116,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<LoggedRun> {
     })
 }
 
-fn read_problem(row: &Row<'_>) -> rusqlite::Result<LoggedProblem> {
+pub(super) fn read_problem(row: &Row<'_>) -> rusqlite::Result<LoggedProblem> {
     let uri = row::text(row, 2)?.map(|_| row::uri(row, 2)).transpose()?;
     Ok(LoggedProblem {
         kind: row.get(0)?,

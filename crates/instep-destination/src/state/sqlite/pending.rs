@@ -2,7 +2,7 @@
 //! they are: one that is older names what is gone, and the lists that said so may be gone as well.
 
 use resourcesync::{Change, DateTime, Uri};
-use rusqlite::{Connection, OptionalExtension as _, named_params};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 
 use super::{SqliteState, row};
 use crate::{
@@ -11,24 +11,27 @@ use crate::{
     state::{Owed, ReadPending, SetId, SourceId, StateError, codec},
 };
 
+/// The columns of [`read`].
+pub(super) const COLUMNS: &str =
+    "uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why";
+
+/// Returns what is owed by a row.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Owed> {
+    let mut desired = Desired::new(row::uri(row, 0)?);
+    desired.metadata = row::metadata(row, 1)?;
+    let retrieval = desired.set_retrieval_text(row::text(row, 8)?);
+    retrieval.map_err(|error| row::unreadable(8, error))?;
+    desired.presence = DesiredPresence::after(Some(&row::change(row, 9)?));
+    desired.attempts = row.get(10)?;
+    Ok(Owed { desired, why: row.get(11)? })
+}
+
 impl ReadPending for SqliteState {
     fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
-        let read = |row: &rusqlite::Row<'_>| {
-            let mut desired = Desired::new(row::uri(row, 0)?);
-            desired.metadata = row::metadata(row, 1)?;
-            let retrieval = desired.set_retrieval_text(row::text(row, 8)?);
-            retrieval.map_err(|error| row::unreadable(8, error))?;
-            desired.presence = DesiredPresence::after(Some(&row::change(row, 9)?));
-            desired.attempts = row.get(10)?;
-            Ok(Owed { desired, why: row.get(11)? })
-        };
+        let sql = format!("SELECT {COLUMNS} FROM owed WHERE uri > ?1 AND set_id = ?2 ORDER BY uri LIMIT ?3");
         let page = || {
             self.connection
-                .prepare_cached(
-                    "SELECT uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change,
-                     attempts, why
-                     FROM owed WHERE uri > ?1 AND set_id = ?2 ORDER BY uri LIMIT ?3",
-                )?
+                .prepare_cached(&sql)?
                 .query_map((after.unwrap_or_default(), set.0, limit as i64), read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
@@ -57,7 +60,7 @@ impl ReadPending for SqliteState {
     }
 
     fn pending_retries(&self, after: &str, most: usize) -> Result<Vec<PendingRetry>, StateError> {
-        let read = |row: &rusqlite::Row<'_>| {
+        let read = |row: &Row<'_>| {
             let uri = row::uri(row, 0)?;
             Ok(PendingRetry { uri, attempts: row.get(1)?, reason: row.get(2)? })
         };

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-fn place(name: &str, set: SetId) -> Operation {
+pub(super) fn place(name: &str, set: SetId) -> Operation {
     Operation::Place {
         uri: resourcesync::Uri::parse(&format!("http://h/{name}")).unwrap(),
         path: CopyPath::from_state(name).unwrap(),
@@ -34,7 +34,7 @@ fn remove(name: &str) -> Operation {
     Operation::Remove { uri, path, staged: 0 }
 }
 
-fn names(state: &PostgresState) -> Vec<String> {
+pub(super) fn names(state: &PostgresState) -> Vec<String> {
     let held = state.held_after(None, 100_000).unwrap();
     held.iter().map(|held| held.path.as_str().to_owned()).collect()
 }

@@ -1,0 +1,102 @@
+//! A copy as it was at a time, as far as versions are kept beside it.
+
+use resourcesync::{DateTime, Uri};
+
+use super::Contents;
+use crate::{Error, ResourceMetadata, map::CopyPath, plan::VersionKey, state::HeldResource};
+
+/// Rows read at a time.
+const PAGE: usize = 1_000;
+
+/// A resource as it was at a time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ResourceAt {
+    /// Its URI.
+    pub uri: Uri,
+    /// Its path in the copy.
+    pub path: CopyPath,
+    /// The version of it that is held: the resource itself, or one kept beside it.
+    pub held: HeldResource,
+    /// `true` if the resource is held no more: it was deleted since, or before that time.
+    pub is_gone: bool,
+}
+
+impl Contents {
+    /// Visits the resources as they were at a time, in the order of their URIs, until `each` returns `false`: the newest
+    /// version of each that is not later, of those that the copy keeps. A resource without any time counts as it is now.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn as_of(&self, time: DateTime, each: &mut dyn FnMut(ResourceAt) -> bool) -> Result<(), Error> {
+        let mut after: Option<String> = None;
+        let mut last: Option<String> = None;
+        loop {
+            let page = self.state.held_after(after.as_deref(), PAGE)?;
+            let Some(end) = page.last() else { return Ok(()) };
+            after = Some(end.uri.as_str().to_owned());
+            for held in page {
+                let found = match VersionKey::parse(&held.uri) {
+                    None => self.resource_at(held, time)?,
+                    // Versions of a resource follow each other; those of one that is held come with it.
+                    Some(version) if last.as_deref() == Some(version.resource()) => None,
+                    Some(version) => {
+                        last = Some(version.resource().to_owned());
+                        match self.state.held(version.resource())? {
+                            Some(_) => None,
+                            None => self.newest_version(version.resource(), time)?.and_then(gone),
+                        }
+                    }
+                };
+                if found.is_some_and(|found| !each(found)) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn resource_at(&self, held: HeldResource, time: DateTime) -> Result<Option<ResourceAt>, Error> {
+        let (uri, path) = (held.uri.clone(), held.path.clone());
+        let held = match is_by(&held.metadata, time) {
+            true => Some(held),
+            false => self.newest_version(held.uri.as_str(), time)?,
+        };
+        Ok(held.map(|held| ResourceAt { uri, path, held, is_gone: false }))
+    }
+
+    fn newest_version(&self, resource: &str, time: DateTime) -> Result<Option<HeldResource>, Error> {
+        let mut newest: Option<HeldResource> = None;
+        let begin = format!("{resource}#");
+        let mut after = begin.clone();
+        loop {
+            let page = self.state.held_after(Some(&after), PAGE)?;
+            let Some(end) = page.last() else { return Ok(newest) };
+            end.uri.as_str().clone_into(&mut after);
+            for held in page {
+                if !held.uri.as_str().starts_with(&begin) {
+                    return Ok(newest);
+                }
+                let is_newer = newest.as_ref().is_none_or(|newest| at(&newest.metadata) < at(&held.metadata));
+                if is_newer && at(&held.metadata).is_some() && is_by(&held.metadata, time) {
+                    newest = Some(held);
+                }
+            }
+        }
+    }
+}
+
+fn at(metadata: &ResourceMetadata) -> Option<(i64, u32)> {
+    metadata.lastmod.or(metadata.datetime).map(|time| time.instant())
+}
+
+fn is_by(metadata: &ResourceMetadata, time: DateTime) -> bool {
+    at(metadata).is_none_or(|at| at < time.end())
+}
+
+/// Returns a version of a resource that is not held, with the path that the resource had.
+fn gone(held: HeldResource) -> Option<ResourceAt> {
+    let version = VersionKey::parse(&held.uri)?;
+    let uri = Uri::parse(version.resource()).ok()?;
+    let path = held.path.resource_of_version()?;
+    Some(ResourceAt { uri, path, held, is_gone: true })
+}

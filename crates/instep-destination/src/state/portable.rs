@@ -1,0 +1,85 @@
+//! A state as records that any engine can take over: all that it holds, and no number that means something in one engine
+//! only.
+
+use std::ops::ControlFlow;
+
+use resourcesync::{DateTime, Uri};
+
+use super::{
+    Checkpoint, DocumentRecord, HeldResource, LoggedProblem, LoggedRun, Operation, Owed, ReachedPoint, SetId,
+    StateError,
+};
+use crate::changes::CopyChange;
+
+/// One record of a state. A record comes after those that it names.
+#[derive(Clone, Debug)]
+pub(crate) enum StateRecord {
+    /// A Source, and the record of the way to it.
+    Source { url: String, way: Option<String> },
+    /// A set that the copy follows, with the URL of its Source.
+    Set { id: SetId, name: String, source: Option<String>, checkpoint: Option<Checkpoint> },
+    /// A setting of the copy.
+    Setting { name: String, value: String },
+    /// A document that was read.
+    Document(DocumentRecord),
+    /// A run, with the URL of its Source. Its number is its place among all runs.
+    Run { run: LoggedRun, source: Option<String> },
+    /// Problems of the run with a number.
+    Problem { run: i64, problem: LoggedProblem },
+    /// The point that the copy had reached after a run.
+    Reached(ReachedPoint),
+    /// An object in object storage; one without bytes is begun.
+    Object { key: Box<str>, bytes: Option<u64>, dead: u64 },
+    /// A resource that is held. Its number counts for nothing; the name is what the mapped path is to a file system that
+    /// ignores case, `None` if that is the path itself.
+    Held { held: HeldResource, name: Option<String> },
+    /// A resource that is pending.
+    Owed { set: SetId, owed: Owed },
+    /// A deletion that a change named.
+    Gone { set: SetId, uri: Uri, at: DateTime },
+    /// A change that nobody has taken yet.
+    Change(CopyChange),
+    /// A group that was under way when a run was killed.
+    Group(Vec<Operation>),
+}
+
+impl StateRecord {
+    /// Returns `true` if both are of one kind.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// Receives records until it breaks.
+pub(crate) type EachRecord<'a> = dyn FnMut(StateRecord) -> ControlFlow<()> + 'a;
+
+/// Reads a state as a whole.
+pub(crate) trait ExportState {
+    /// Returns the highest number that a change of the copy may have had.
+    fn last_change(&self) -> Result<i64, StateError>;
+
+    /// Visits all records as they are at one moment, in an order that every engine has: kind by kind as
+    /// [`StateRecord`] has them, and within a kind by the bytes of the key, or by age.
+    fn export(&self, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, StateError>;
+}
+
+/// The records that an engine takes over.
+pub(crate) trait ImportFeed {
+    /// The highest number that a change of the copy may have had: numbers go on rising from there.
+    fn last_change(&self) -> i64;
+
+    /// Returns the next records, all of one kind; none at the end. Breaks if there are no more to be had.
+    fn next(&mut self) -> ControlFlow<(), Vec<StateRecord>>;
+
+    /// Receives a record as the engine has it now.
+    fn read_back(&mut self, record: StateRecord) -> ControlFlow<()>;
+
+    /// Continues if everything was read back as it was given.
+    fn is_right(&mut self) -> ControlFlow<()>;
+}
+
+/// Fills a state that is new.
+pub(crate) trait ImportState {
+    /// Takes over all records and reads them back, in one transaction. Breaks, with nothing taken over, if the feed does.
+    fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError>;
+}

@@ -1,0 +1,109 @@
+//! A standby that takes over, and transactions that lose against others.
+
+use std::{sync::mpsc, thread};
+
+use instep_testkit::PostgresServer;
+use resourcesync::DateTime;
+
+use super::{
+    copy,
+    faults::{names, place},
+    sql,
+};
+use crate::state::{
+    Checkpoint, Ledger, ReadFollowed as _, ReadHeld as _, ReadState as _, SetId, WriteGroups as _,
+    WriteRecords as _, postgres::PostgresState,
+};
+
+/// Commits a group of files, with everything that it has.
+fn commit(state: &mut PostgresState, number: usize, set: SetId) {
+    let name = |index: usize| format!("{number:03}-{index:02}");
+    let group: Vec<_> = (0..50).map(|index| place(&name(index), set)).collect();
+    let intent = state.write_intent(&group).unwrap();
+    let mut ledger = Ledger::default();
+    let mut checkpoint = Checkpoint::new();
+    checkpoint.datetime = Some(DateTime::from_unix_micros(number as i64));
+    ledger.checkpoints.insert(set, checkpoint);
+    state.commit_group(Some(intent), &[&group], &ledger).unwrap();
+}
+
+/// Everything that was committed is there, and each change once.
+fn assert_whole(state: &PostgresState, set: SetId, groups: usize) {
+    assert_eq!(state.held_count().unwrap(), 50 * groups as u64);
+    assert!(state.intents().unwrap().is_empty());
+    let checkpoint = state.checkpoint(set).unwrap().unwrap();
+    assert_eq!(checkpoint.datetime, Some(DateTime::from_unix_micros(groups as i64 - 1)));
+    let changes = state.changes(100_000).unwrap();
+    let mut uris: Vec<_> = changes.iter().map(|change| change.uri.as_str()).collect();
+    assert!(uris.is_sorted(), "in the order of the groups");
+    uris.dedup();
+    assert_eq!((uris.len(), changes.len()), (50 * groups, 50 * groups));
+}
+
+#[test]
+fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost() {
+    const GROUPS: usize = 40;
+    const LOST_AFTER: usize = 15;
+    let Some(primary) = PostgresServer::start() else { return };
+    let Some(standby) = primary.synchronous_standby() else { return };
+    // As operators write it: each server, of which the one that takes writes is used.
+    let url = format!("postgres://instep@127.0.0.1:{},127.0.0.1:{}/copies", primary.port(), standby.port());
+    let (sender, committed) = mpsc::channel();
+    let run = thread::spawn(move || {
+        let mut state = PostgresState::open(&copy(&url, "here")).unwrap();
+        let set = state.set("http://h/list.xml").unwrap();
+        state.record_changes();
+        for number in 0..GROUPS {
+            commit(&mut state, number, set);
+            // What is read in between comes from the server that took over.
+            assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
+            sender.send(number).unwrap();
+        }
+        (state, set)
+    });
+    while let Ok(number) = committed.recv() {
+        if number == LOST_AFTER {
+            primary.stop_at_once();
+            standby.promote();
+        }
+    }
+    let (state, set) = run.join().unwrap();
+    assert_whole(&state, set, GROUPS);
+    drop(state);
+    let state = PostgresState::open_beside(&copy(&standby.url(), "")).unwrap();
+    assert_eq!(names(&state).len(), 50 * GROUPS);
+}
+
+#[test]
+fn a_transaction_that_loses_against_another_one_is_tried_again() {
+    let Some(server) = PostgresServer::start() else { return };
+    let url = server.url();
+    let mut state = PostgresState::open(&copy(&url, "here")).unwrap();
+    let set = state.set("http://h/list.xml").unwrap();
+    state.record_changes();
+    for code in ["40001", "40P01"] {
+        // Numbers of a sequence are not given back when a transaction ends: the first three fail, whatever it did.
+        sql(
+            &url,
+            &format!(
+                "DROP SEQUENCE IF EXISTS attempt; CREATE SEQUENCE attempt;
+                 CREATE OR REPLACE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                     IF nextval('attempt') <= 3 THEN RAISE EXCEPTION 'another one won' USING ERRCODE = '{code}'; END IF;
+                     RETURN NULL; END $$;
+                 DROP TRIGGER IF EXISTS lose ON held;
+                 CREATE TRIGGER lose AFTER INSERT ON held FOR EACH STATEMENT EXECUTE FUNCTION lose()"
+            ),
+        );
+        let number = usize::from(code == "40P01");
+        commit(&mut state, number, set);
+        assert_whole(&state, set, number + 1);
+    }
+    // Any other failure ends the run at once.
+    sql(
+        &url,
+        "CREATE OR REPLACE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
+    );
+    let refused = state.commit_group(None, &[&[place("late", set)]], &Ledger::default()).unwrap_err();
+    assert!(crate::error::error_chain(&refused).contains("no"), "{refused}");
+    assert_whole(&state, set, 2);
+}

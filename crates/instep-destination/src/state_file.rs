@@ -1,0 +1,108 @@
+//! The state of a copy as a file that any engine takes over: so a copy moves between SQLite and PostgreSQL, and between
+//! databases.
+
+mod figures;
+mod lines;
+mod taking;
+
+use std::{
+    fs,
+    io::{BufRead, Write},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Error, Guard,
+    run::LocalCopy,
+    state::StatePlace,
+    store::{FolderOptions, FolderStore},
+};
+pub use figures::StateFigures;
+use lines::{LineFault, LineReader, LineWriter};
+use taking::Taking;
+
+/// Writes the state of a copy as lines that [`import_state`] reads: as it is at one moment, also beside a run. What is in
+/// memory does not grow with it.
+///
+/// # Errors
+/// If the folder holds no copy, its state cannot be read, or the lines cannot be written.
+pub fn export_state(dir: &Path, to: &mut dyn Write) -> Result<StateFigures, Error> {
+    let state = LocalCopy::state_at(&dir.into())?.open_beside()?;
+    let mut lines = LineWriter::begin(to, state.last_change()?).map_err(unwritten)?;
+    let mut failed = Ok(());
+    let exported = state.export(&mut |record| match lines.write(&record) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(fault) => {
+            failed = Err(fault);
+            ControlFlow::Break(())
+        }
+    })?;
+    if exported.is_break() {
+        failed.map_err(unwritten)?;
+    }
+    lines.finish().map_err(unwritten)
+}
+
+/// Makes the state of the copy in a folder from lines of [`export_state`]: in an SQLite file in the folder, or at the URL of
+/// a database. Everything is read back before it counts. If anything is wrong, nothing is changed.
+///
+/// # Errors
+/// If the copy has a state that is not empty, a run has it, the lines are cut off or none of an export, or the state
+/// cannot be written.
+pub fn import_state(dir: &Path, url: Option<&str>, from: &mut dyn BufRead) -> Result<StateFigures, Error> {
+    // Before anything is made.
+    let lines = LineReader::begin(from).map_err(|fault| unread(&fault))?;
+    let own = LocalCopy::own_folder(dir);
+    let place = StatePlace::of(&own, url)?;
+    place.probe()?;
+    let (has_dir, has_own) = (dir.exists(), own.exists());
+    // Keeps runs away, until what a failure leaves is removed.
+    let folder = FolderStore::open(dir, FolderOptions::new())?;
+    let has_state = LocalCopy::is_at(dir);
+    let taken = take_over(&folder, &place, lines);
+    if taken.is_err() {
+        if !has_state {
+            place.remove_new(&own);
+        }
+        if !has_own {
+            let _ = fs::remove_dir_all(&own);
+        }
+        if !has_dir {
+            let _ = fs::remove_dir(dir);
+        }
+    }
+    taken
+}
+
+fn take_over(folder: &FolderStore, place: &StatePlace, lines: LineReader<'_>) -> Result<StateFigures, Error> {
+    let mut state = place.open(&folder.own_folder())?;
+    if state.export(&mut |_| ControlFlow::Break(()))?.is_break() {
+        let what = format!("the state {} is not empty, and would be lost", state.place());
+        return Err(Error::Refused { guard: Guard::StateInUse, what });
+    }
+    let mut taking = Taking::of(lines, state.longest_uri(), state.place());
+    let imported = state.import(&mut taking)?;
+    let figures = taking.finish().map_err(|fault| unread(&fault))?;
+    if imported.is_break() {
+        return Err(unread(&LineFault::Invalid { what: "the records ended too early".to_owned() }));
+    }
+    state.make_durable()?;
+    Ok(figures)
+}
+
+fn unwritten(fault: LineFault) -> Error {
+    Error::Storage { action: "write", path: PathBuf::from("the exported state"), source: Box::new(fault) }
+}
+
+fn unread(fault: &LineFault) -> Error {
+    match *fault {
+        LineFault::Newer { found, known } => {
+            Error::NewerState { path: PathBuf::from("the file"), found: found.into(), known: known.into() }
+        }
+        _ => Error::Usage { what: format!("Nothing is imported: {}", crate::error::error_chain(fault)) },
+    }
+}
+
+#[cfg(test)]
+mod tests;
