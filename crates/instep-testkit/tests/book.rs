@@ -55,6 +55,7 @@ pages! {
     the_commands_about_static_hosting_run: "docs/how-to/static-hosting.md",
     the_commands_about_fleets_run: "docs/how-to/fleet.md",
     the_commands_about_object_storage_run: "docs/how-to/object-storage.md",
+    the_commands_about_copies_in_object_storage_run: "docs/how-to/copy-in-object-storage.md",
     the_commands_about_state_in_postgresql_run: "docs/how-to/state-in-postgresql.md",
     the_commands_about_backups_run: "docs/how-to/backup.md",
     the_commands_about_rotation_run: "docs/how-to/rotation.md",

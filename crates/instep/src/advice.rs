@@ -100,6 +100,9 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         Guard::UnknownObjects => {
             Some("Choose another prefix, or the folder that has the state of the copy there")
         }
+        Guard::StateInUse => Some(
+            "Move the state away first: .instep/state.sqlite or .instep/state.json in the folder of the copy",
+        ),
         Guard::OtherSource => Some("Choose another folder, or add the Source to this copy with --add-source"),
         Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
         Guard::TimeWentBack => Some("The Source may have been restored from a backup; ask its operator"),

@@ -14,8 +14,8 @@ use crate::{
         completions::CompletionsCommand, demo::DemoCommand, exit_codes::ExitCodesCommand,
         explain::ExplainCommand, explore::ExploreCommand, export::ExportCommand, init::InitCommand,
         publish::PublishCommand, republish::RepublishCommand, run::RunCommand, serve::ServeCommand,
-        simulate::SimulateCommand, source::SourceCommand, status::StatusCommand, sync::SyncCommand,
-        upgrade_sitemap::UpgradeSitemapCommand, validate::ValidateCommand,
+        simulate::SimulateCommand, source::SourceCommand, state::StateCommand, status::StatusCommand,
+        sync::SyncCommand, upgrade_sitemap::UpgradeSitemapCommand, validate::ValidateCommand,
     },
     config::Config,
     exit::Exit,
@@ -41,7 +41,6 @@ Examples:
   instep serve ./data                              publish a folder and serve it
   instep sync https://example.org/ ./copy          make or update a copy
   instep run --listen 127.0.0.1:8090               keep many Sources current, with a dashboard
-
 See also: instep help exit-codes, instep resync-sync --help (the options of resync)";
 
 /// A command with its options.
@@ -61,6 +60,7 @@ pub(crate) enum Command {
     Run(Box<RunCommand>),
     Source(Box<SourceCommand>),
     Status(StatusCommand),
+    State(StateCommand),
     Export(ExportCommand),
     Simulate(Box<SimulateCommand>),
     Explore(ExploreCommand),
@@ -103,6 +103,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Source(source) => source.run(output),
         Command::Simulate(simulate) => simulate.run(output),
         Command::Status(status) => status.run(output),
+        Command::State(state) => state.run(output),
         Command::Export(export) => export.run(output),
         Command::Explore(explore) => explore.run(config, output),
         Command::Validate(validate) => validate.run(config, output),

@@ -16,6 +16,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod source;
+pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod sync;
 pub(crate) mod upgrade_sitemap;

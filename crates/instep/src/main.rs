@@ -6,12 +6,12 @@
 mod activities;
 mod advice;
 mod args;
-mod bag;
 mod cli;
 mod command;
 mod config;
 mod copy;
 mod exit;
+mod export;
 mod fleet;
 mod global;
 mod listener;

@@ -126,6 +126,8 @@ fn d16_every_line_of_every_command_follows_the_schema() {
     run(&["sync", &url, "copy", "-n"]);
     run(&["sync", &url, "copy", "--events", "-"]);
     run(&["status", "copy"]);
+    run(&["state", "export", "copy", "copy.state"]);
+    run(&["state", "import", "moved", "copy.state"]);
     fs::write(folder.join("copy/a.txt"), "b").unwrap();
     run(&["audit", &url, "copy"]);
     run(&["explore", &url]);

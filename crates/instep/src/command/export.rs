@@ -1,77 +1,192 @@
-//! `instep export`: a copy in the form that an archive takes in.
+//! `instep export`: a copy in the form that an archive or a browser of buckets takes in.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use instep_destination::Contents;
+use instep_objects::ObjectPlace;
+use resourcesync::DateTime;
 use serde_json::json;
 
 use crate::{
     args::values,
-    bag::BagWriter,
     exit::Exit,
+    export::{BagWriter, ExportForm, FolderWriter, IndexWriter, ObjectWriter, in_parts},
     ui::{
         LineLevel, Output,
         format::{bytes, counted},
     },
 };
 
-/// Export a copy as a bag (BagIt 1.0)
+/// Export a copy as a bag (BagIt 1.0), a folder, objects, or the index of its packs
 ///
-/// Each file is compared with what the copy recorded while it is written; one that differs is left out and reported. The
-/// bag has its name only when it is whole. Its resources.jsonl has the URI of each file, and instep publish --from reads it.
+/// Each resource is compared with what the copy recorded while it is written; one that differs is left out and reported. A
+/// bag or a folder has its name only when it is whole. The resources.jsonl of a bag has the URI of each file, and instep
+/// publish --from reads it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportCommand {
     /// Folder of the copy
     #[arg(value_parser = values::path)]
     dir: PathBuf,
-    /// Folder of the bag; it must not be there yet
+    #[command(flatten)]
+    form: ExportForms,
+    /// Take the state of this time
+    ///
+    /// A copy has what resources were before as far as it keeps versions: sync --all-versions.
+    #[arg(long, value_parser = values::datetime, value_name = "DATETIME", conflicts_with = "cdxj")]
+    as_of: Option<DateTime>,
+}
+
+/// The forms, one of which must be chosen.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct ExportForms {
+    /// Write a bag; this folder must not be there yet
     #[arg(long, value_parser = values::path, value_name = "DIR")]
-    bagit: PathBuf,
+    bagit: Option<PathBuf>,
+    /// Write a folder with a file for each resource, under its path; it must not be there yet
+    #[arg(long, value_parser = values::path, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Put an object for each resource, under its path, into object storage: s3://BUCKET/PREFIX; it must have none yet
+    #[arg(long, value_parser = ObjectPlace::parse, value_name = "URL")]
+    objects: Option<ObjectPlace>,
+    /// Write the CDXJ index of the packs of a copy in object storage; this file must not be there yet
+    #[arg(long, value_parser = values::path, value_name = "FILE")]
+    cdxj: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   instep export ./copy --bagit ./bag
-  instep publish ./bag --from ./bag/resources.jsonl --base-url https://example.org/ --out /srv/documents --state /srv/state";
+  instep publish ./bag --from ./bag/resources.jsonl --base-url https://example.org/ --out /srv/documents --state /srv/state
+  instep export ./copy --bagit ./bag-of-january --as-of 2026-01-31
+  instep export ./state --folder ./files
+  instep export ./state --cdxj ./index.cdxj";
+
+/// The counts of an export.
+#[derive(Default)]
+struct ExportTally {
+    files: u64,
+    bytes: u64,
+    problems: u64,
+    gone: u64,
+    /// Resources that no pack has.
+    unpacked: u64,
+}
 
 impl ExportCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let contents = Contents::open(&self.dir)?;
-        let source = instep_destination::status(&self.dir)?.url;
-        let mut bag = BagWriter::begin(&self.bagit)?;
-        let (mut problems, mut failed) = (0_u64, Ok(()));
-        contents.by_path(&mut |held| match bag.add(&contents, &held) {
-            Ok(None) => true,
-            Ok(Some(what)) => {
-                problems += 1;
-                output.log(LineLevel::Warn, &format!("{}: {what}", held.uri));
-                output.object(
-                    "problem",
-                    json!({ "severity": "error", "kind": "storage", "uri": held.uri.as_str(), "what": what, "hint": null }),
-                );
-                true
+        let mut tally = ExportTally::default();
+        let ExportForms { bagit, folder, objects, cdxj } = &self.form;
+        let place = match (bagit, folder, objects, cdxj) {
+            (Some(bag), ..) => {
+                self.fill(Box::new(BagWriter::begin(bag)?), &contents, (&mut tally, output))?;
+                bag.display().to_string()
             }
-            Err(error) => {
-                failed = Err(error);
-                false
+            (_, Some(folder), ..) => {
+                self.fill(Box::new(FolderWriter::begin(folder)?), &contents, (&mut tally, output))?;
+                folder.display().to_string()
             }
+            (.., Some(objects), _) => {
+                self.fill(Box::new(ObjectWriter::begin(objects)?), &contents, (&mut tally, output))?;
+                objects.to_string()
+            }
+            (.., Some(index)) => {
+                let lines = IndexWriter::begin(&contents, index)?;
+                tally.index(&contents, &lines, output)?;
+                lines.finish(index)?;
+                index.display().to_string()
+            }
+            _ => return Ok(Exit::Usage),
+        };
+        tally.show(&place, cdxj.is_some(), output);
+        Ok(if tally.problems > 0 { Exit::Problems } else { Exit::Done })
+    }
+
+    fn fill(
+        &self,
+        mut form: Box<dyn ExportForm>,
+        contents: &Contents,
+        (tally, output): (&mut ExportTally, &Output),
+    ) -> anyhow::Result<()> {
+        let mut failed = Ok(());
+        in_parts(contents, self.as_of, &mut |resources, all| {
+            contents.read_all(all, &mut |index, found| {
+                let (resource, held) = (&resources[index], &all[index]);
+                match form.add(resource, held, found) {
+                    Ok(None) => {
+                        tally.files += 1;
+                        tally.bytes += held.metadata.length.unwrap_or_default();
+                        tally.gone += u64::from(resource.is_gone);
+                    }
+                    Ok(Some(what)) => tally.problem(resource.uri.as_str(), &what, output),
+                    Err(error) => failed = Err(error),
+                }
+                failed.is_ok()
+            });
+            failed.is_ok()
         })?;
         failed?;
-        let (files, size) = (bag.files, bag.bytes);
-        bag.finish(source.as_deref())?;
-        output.closing(format!(
-            "Exported: {}, {} to {}",
-            counted(files, "file"),
-            bytes(size),
-            self.bagit.display()
-        ));
+        form.finish(instep_destination::status(&self.dir)?.url.as_deref())
+    }
+}
+
+impl ExportTally {
+    fn index(&mut self, contents: &Contents, lines: &IndexWriter, output: &Output) -> anyhow::Result<()> {
+        let mut failed = Ok(());
+        in_parts(contents, None, &mut |resources, all| {
+            contents.captures(all, &mut |index, found| {
+                match found {
+                    Ok(Some(line)) => {
+                        self.files += 1;
+                        self.bytes += line.as_str().len() as u64 + 1;
+                        failed = lines.add(&line);
+                    }
+                    Ok(None) => self.unpacked += 1,
+                    Err(error) => {
+                        let what = format!("its record cannot be read: {:#}", anyhow::Error::from(error));
+                        self.problem(resources[index].uri.as_str(), &what, output);
+                    }
+                }
+                failed.is_ok()
+            });
+            failed.is_ok()
+        })?;
+        failed
+    }
+
+    fn problem(&mut self, uri: &str, what: &str, output: &Output) {
+        self.problems += 1;
+        output.log(LineLevel::Warn, &format!("{uri}: {what}"));
+        output.object(
+            "problem",
+            json!({ "severity": "error", "kind": "storage", "uri": uri, "what": what, "hint": null }),
+        );
+    }
+
+    fn show(&self, place: &str, is_index: bool, output: &Output) {
+        let what = if is_index { "line" } else { "file" };
+        output.closing(format!("Exported: {}, {} to {place}", counted(self.files, what), bytes(self.bytes)));
+        if self.gone > 0 {
+            let gone = counted(self.gone, "resource");
+            output
+                .note(format!("{gone} of them held no more: the copy does not know when they were deleted"));
+        }
+        if self.unpacked > 0 {
+            let unpacked = counted(self.unpacked, "resource");
+            output.note(format!(
+                "{unpacked} not in the index: large ones are objects of their own, not records"
+            ));
+        }
         output.object(
             "summary",
-            json!({ "command": "export", "files": files, "bytes": size, "skipped": problems, "bag": self.bagit }),
+            json!({
+                "command": "export", "files": self.files, "bytes": self.bytes, "skipped": self.problems,
+                "gone": self.gone, "unpacked": self.unpacked, "to": place,
+            }),
         );
-        Ok(if problems > 0 { Exit::Problems } else { Exit::Done })
     }
 }

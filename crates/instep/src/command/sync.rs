@@ -145,7 +145,7 @@ pub(crate) struct SyncCommand {
     /// With --follow: publish the copy again, each resource with a link to its original
     #[arg(long, requires = "follow", help_heading = FOLLOWING, hide_short_help = true)]
     republish: bool,
-    /// Copy the state of this time
+    /// Take the state of this time
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME", conflicts_with = "follow",
         help_heading = VERSIONS, hide_short_help = true)]
     as_of: Option<resourcesync::DateTime>,

@@ -1,0 +1,139 @@
+//! `instep state`: moves the state of a copy between engines.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use instep_destination::{StateFigures, export_state, import_state};
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use crate::{
+    args::values,
+    exit::Exit,
+    ui::{
+        Output,
+        format::{count, counted},
+    },
+};
+
+/// The file name that stands for standard input or output.
+const STANDARD: &str = "-";
+
+/// Move the state of a copy between SQLite and PostgreSQL: export, import
+///
+/// The state says what a copy holds, what is retried and how far each set was followed. Files and objects stay where they
+/// are: move files with other tools. Use only one of two states of the same copy from then on.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StateCommand {
+    #[command(subcommand)]
+    task: StateTask,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep state export ./copy copy.state
+  instep state import ./moved copy.state --state postgres://me@db.example/copies
+  instep state export ./copy - | zstd > copy.state.zst
+  zstdcat copy.state.zst | instep state import ./restored -";
+
+#[derive(Debug, Subcommand)]
+enum StateTask {
+    /// Write the state of a copy to a new file, in a form that each engine takes
+    ///
+    /// A run may go on meanwhile: what is written is the state of one moment.
+    Export(ExportStateArgs),
+    /// Make the state of a copy from an exported one
+    ///
+    /// Refuses if the copy has a state that is not empty. Everything is read back before it counts; if anything is
+    /// wrong, nothing is changed.
+    Import(ImportStateArgs),
+}
+
+#[derive(Debug, Args)]
+struct ExportStateArgs {
+    /// The folder of the copy
+    #[arg(value_parser = values::path)]
+    dir: PathBuf,
+    /// File to write, which must not be there yet; - for standard output
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct ImportStateArgs {
+    /// The folder of the copy
+    #[arg(value_parser = values::path)]
+    dir: PathBuf,
+    /// File to read; - for standard input
+    file: PathBuf,
+    /// Put the state into PostgreSQL: postgres://USER@HOST/DATABASE [default: a file in the folder]
+    #[arg(long, value_name = "URL")]
+    state: Option<String>,
+}
+
+impl StateCommand {
+    /// Runs the command.
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        match self.task {
+            StateTask::Export(ExportStateArgs { dir, file }) if file == Path::new(STANDARD) => {
+                let figures = export_state(&dir, &mut BufWriter::new(io::stdout().lock()))?;
+                output.note(told("Exported", &figures));
+            }
+            StateTask::Export(ExportStateArgs { dir, file }) => {
+                let figures = export_to(&dir, &file)?;
+                output.closing(format!("{} to {}", told("Exported", &figures), file.display()));
+                show("state export", &figures, output);
+            }
+            StateTask::Import(ImportStateArgs { dir, file, state }) => {
+                let figures = import_state(&dir, state.as_deref(), &mut *open(&file)?)?;
+                output.closing(format!("{} into {}", told("Imported", &figures), dir.display()));
+                show("state import", &figures, output);
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Writes a file that has its name only when it is whole.
+fn export_to(dir: &Path, file: &Path) -> anyhow::Result<StateFigures> {
+    if file.exists() {
+        bail!("{} is there already; name a file that is not", file.display());
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let failed = || format!("Cannot write {}", file.display());
+    let mut unfinished = NamedTempFile::new_in(folder).with_context(failed)?;
+    let mut lines = BufWriter::new(unfinished.as_file_mut());
+    let figures = export_state(dir, &mut lines)?;
+    lines.flush().with_context(failed)?;
+    drop(lines);
+    unfinished.as_file().sync_all().with_context(failed)?;
+    unfinished.persist_noclobber(file).with_context(failed)?;
+    File::open(folder).and_then(|folder| folder.sync_all()).with_context(failed)?;
+    Ok(figures)
+}
+
+fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    if file == Path::new(STANDARD) {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let opened = File::open(file).with_context(|| format!("Cannot read {}", file.display()))?;
+    Ok(Box::new(BufReader::new(opened)))
+}
+
+fn told(what: &str, figures: &StateFigures) -> String {
+    let pending = match figures.owed {
+        0 => String::new(),
+        owed => format!(", {} pending", count(owed)),
+    };
+    format!("{what}: {} held{pending}", counted(figures.held, "resource"))
+}
+
+fn show(command: &str, figures: &StateFigures, output: &Output) {
+    let StateFigures { held, owed, records, .. } = figures;
+    output.object("summary", json!({ "command": command, "held": held, "owed": owed, "records": records }));
+}

@@ -1,0 +1,110 @@
+//! A folder that gets its name when it is whole, and a copy as one.
+
+use std::{
+    fs::{self, File},
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use instep_destination::HeldResource;
+use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
+
+use super::{
+    Bytes, ExportForm, Exported,
+    verified::{CopiedBytes, copy_verified},
+};
+
+/// A folder while it is filled, beside the name that it gets.
+#[derive(Debug)]
+pub(super) struct UnfinishedFolder {
+    folder: PathBuf,
+    pub(super) path: PathBuf,
+}
+
+impl UnfinishedFolder {
+    /// Begins a folder that is not there yet.
+    ///
+    /// Errors: something has its name, or it cannot be written.
+    pub(super) fn begin(folder: &Path) -> anyhow::Result<Self> {
+        if folder.exists() {
+            bail!("{} is there already; name a folder that is not", folder.display());
+        }
+        let name = folder.file_name().with_context(|| format!("{} is no name", folder.display()))?;
+        let path = folder.with_file_name(format!("{}.unfinished", name.to_string_lossy()));
+        // Of an export that was killed.
+        if path.exists() {
+            fs::remove_dir_all(&path).with_context(|| format!("Cannot remove {}", path.display()))?;
+        }
+        fs::create_dir_all(&path).with_context(|| format!("Cannot write {}", path.display()))?;
+        Ok(Self { folder: folder.to_owned(), path })
+    }
+
+    /// Copies a resource into a file of the folder; what is wrong with it leaves no file.
+    ///
+    /// Errors: the file cannot be written.
+    pub(super) fn add(&self, name: &str, held: &HeldResource, bytes: Bytes) -> anyhow::Result<CopiedBytes> {
+        let target = self.path.join(name);
+        let failed = || format!("Cannot write {}", target.display());
+        let made = fs::create_dir_all(target.parent().unwrap_or(&self.path));
+        let mut out = match made.and_then(|()| File::create_new(&target)) {
+            // Of two that were never held at the same time.
+            Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) => {
+                return Ok(Err("another resource has its path".to_owned()));
+            }
+            out => out.with_context(failed)?,
+        };
+        let copied = copy_verified(held, bytes, (&mut out, &target))?;
+        match &copied {
+            Ok(_) => {
+                if let Some(modified) = held.metadata.lastmod {
+                    let (seconds, nanos) = modified.instant();
+                    let times = Timestamps {
+                        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+                        last_modification: Timespec { tv_sec: seconds, tv_nsec: nanos.into() },
+                    };
+                    rustix::fs::futimens(&out, &times).with_context(failed)?;
+                }
+                out.sync_data().with_context(failed)?;
+            }
+            Err(_) => fs::remove_file(&target).with_context(failed)?,
+        }
+        Ok(copied)
+    }
+
+    /// Gives the folder its name.
+    ///
+    /// Errors: it cannot be renamed.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        fs::rename(&self.path, &self.folder)
+            .with_context(|| format!("Cannot write {}", self.folder.display()))
+    }
+}
+
+/// A copy as a folder: each resource under its path, with the last modification that the Source says.
+#[derive(Debug)]
+pub(crate) struct FolderWriter(UnfinishedFolder);
+
+impl FolderWriter {
+    /// Begins a folder that is not there yet.
+    ///
+    /// Errors: something has its name, or it cannot be written.
+    pub(crate) fn begin(folder: &Path) -> anyhow::Result<Self> {
+        UnfinishedFolder::begin(folder).map(Self)
+    }
+}
+
+impl ExportForm for FolderWriter {
+    fn add(
+        &mut self,
+        resource: &Exported,
+        held: &HeldResource,
+        bytes: Bytes,
+    ) -> anyhow::Result<Option<String>> {
+        Ok(self.0.add(resource.path.as_str(), held, bytes)?.err())
+    }
+
+    fn finish(self: Box<Self>, _source: Option<&str>) -> anyhow::Result<()> {
+        self.0.finish()
+    }
+}

@@ -1,0 +1,64 @@
+//! The index of the packs of a copy in object storage, as readers of web archives take it.
+
+use std::{
+    fs,
+    io::{BufWriter, Write as _},
+    path::Path,
+};
+
+use anyhow::{Context, bail};
+use instep_destination::{Contents, ObjectLayout};
+use instep_warc::CdxjLine;
+use rusqlite::Connection;
+use tempfile::NamedTempFile;
+
+/// An index while its lines are gathered: in a temporary database, since they come in another order.
+#[derive(Debug)]
+pub(crate) struct IndexWriter {
+    lines: Connection,
+}
+
+impl IndexWriter {
+    /// Begins the index of a copy.
+    ///
+    /// Errors: the file is there already, or the copy has no packs.
+    pub(crate) fn begin(contents: &Contents, file: &Path) -> anyhow::Result<Self> {
+        if file.exists() {
+            bail!("{} is there already; name a file that is not", file.display());
+        }
+        if contents.place().is_none_or(|place| place.layout != ObjectLayout::Packs) {
+            bail!("{} has no packs, so there is nothing to index", contents.folder().display());
+        }
+        // Without a name it is a file of its own that goes with the connection.
+        let lines = Connection::open("")?;
+        lines.execute_batch("CREATE TABLE line (text TEXT NOT NULL); BEGIN")?;
+        Ok(Self { lines })
+    }
+
+    /// Adds a line.
+    ///
+    /// Errors: the disk fails.
+    pub(crate) fn add(&self, line: &CdxjLine) -> anyhow::Result<()> {
+        self.lines.prepare_cached("INSERT INTO line VALUES (?1)")?.execute([line.as_str()])?;
+        Ok(())
+    }
+
+    /// Writes the lines in order, and gives the file its name. Returns its bytes.
+    ///
+    /// Errors: the file cannot be written.
+    pub(crate) fn finish(self, file: &Path) -> anyhow::Result<u64> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let failed = || format!("Cannot write {}", file.display());
+        let mut out = BufWriter::new(NamedTempFile::new_in(folder).with_context(failed)?);
+        let mut statement = self.lines.prepare("SELECT text FROM line ORDER BY text")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            out.write_all(row.get_ref(0)?.as_str()?.as_bytes()).with_context(failed)?;
+            out.write_all(b"\n").with_context(failed)?;
+        }
+        let unfinished = out.into_inner().map_err(|error| error.into_error()).with_context(failed)?;
+        unfinished.as_file().sync_all().with_context(failed)?;
+        unfinished.persist_noclobber(file).with_context(failed)?;
+        Ok(fs::metadata(file).with_context(failed)?.len())
+    }
+}

@@ -1,0 +1,68 @@
+//! Bytes that are compared with what the copy recorded while they are copied.
+
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use anyhow::Context;
+use instep_destination::HeldResource;
+use resourcesync::{Algorithm, Digests, Hasher};
+
+use super::Bytes;
+
+/// Bytes that are copied at a time.
+pub(super) const STEP: usize = 256 << 10;
+
+/// The length and the digests of bytes that were copied, SHA-256 among them; or what is wrong with them.
+pub(super) type CopiedBytes = Result<(u64, Digests), String>;
+
+/// Copies the bytes of a held resource to a file. What is wrong with the bytes costs this resource only.
+///
+/// Errors: the file cannot be written.
+pub(super) fn copy_verified(
+    held: &HeldResource,
+    bytes: Bytes,
+    (to, name): (&mut dyn Write, &Path),
+) -> anyhow::Result<CopiedBytes> {
+    let mut from = match bytes {
+        Ok(from) => from,
+        Err(error) => return Ok(Err(format!("its bytes cannot be read: {:#}", anyhow::Error::from(error)))),
+    };
+    let mut algorithms = vec![Algorithm::Sha256];
+    let recorded = held.metadata.digests.iter().map(|digest| digest.algorithm.clone());
+    algorithms.extend(recorded.filter(|algorithm| *algorithm != Algorithm::Sha256));
+    let mut hasher = Hasher::new(&algorithms);
+    let length = match copy(&mut *from, to, &mut hasher) {
+        Ok(length) => length,
+        Err(CopyFault::Read(error)) => return Ok(Err(format!("its bytes cannot be read: {error}"))),
+        Err(CopyFault::Write(error)) => {
+            return Err(error).with_context(|| format!("Cannot write {}", name.display()));
+        }
+    };
+    let found = hasher.finish();
+    if held.metadata.digests.agrees_with(&found) == Some(false) {
+        let what = "what is there is not what the copy recorded; instep sync --repair fetches it again";
+        return Ok(Err(what.to_owned()));
+    }
+    Ok(Ok((length, found)))
+}
+
+/// The side on which copying failed.
+enum CopyFault {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+fn copy(from: &mut dyn Read, to: &mut dyn Write, hasher: &mut Hasher) -> Result<u64, CopyFault> {
+    let (mut buffer, mut bytes) = (vec![0; STEP], 0);
+    loop {
+        let read = from.read(&mut buffer).map_err(CopyFault::Read)?;
+        if read == 0 {
+            return Ok(bytes);
+        }
+        hasher.update(&buffer[..read]);
+        to.write_all(&buffer[..read]).map_err(CopyFault::Write)?;
+        bytes += read as u64;
+    }
+}
