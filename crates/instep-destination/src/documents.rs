@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides what a document leads to.
 
+mod ahead;
 mod arrived;
 mod error;
 mod shelf;
@@ -23,6 +24,7 @@ use instep_net::{Client, HttpError, Origin, Request, Response, Validators};
 use resourcesync::{Limits, Uri};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use ahead::{DocumentEnd, read_ahead};
 pub use arrived::{Document, Download, Entries};
 pub use error::DocumentError;
 pub use shelf::Shelf;

@@ -7,7 +7,7 @@ use super::{Draft, merging::PartSource};
 use crate::{
     Error, LastmodTrust, ProblemKind,
     clock::latest_time,
-    documents::Document,
+    documents::{Document, DocumentEnd, read_ahead},
     plan::{Desired, DesiredPresence, LinksNamed, deciding_time, plausible},
     state::ResourceMetadata,
 };
@@ -80,28 +80,30 @@ impl Draft {
         let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
         let at = deciding_time(at, was_applied);
         let is_plain = document.header.metadata.is_none();
-        let mut entries = document.read()?;
-        let mut entry = Entry::default();
         let mut part = Part::default();
         let mut usable = 0;
-        while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+        let DocumentEnd { mut entries, fault } = read_ahead(document.read()?, |entry| {
             self.go_on()?;
             usable += 1;
             self.account.read += 1;
             if !self.in_scope(speaker.as_ref(), &entry.loc) {
                 self.account.unusable += 1;
                 self.inventory.unusable += 1;
-                continue;
+                return Ok(());
             }
             self.inventory.usable += 1;
             self.inventory.plain += u64::from(is_plain);
             if self.policy.lastmod == LastmodTrust::Ask {
                 entry.lastmod = None;
             }
-            self.add_entry(&mut part, speaker.as_ref(), &entry, InventoryTime { at, latest })?;
+            self.add_entry(&mut part, speaker.as_ref(), entry, InventoryTime { at, latest })?;
             if part.weight >= Self::PART {
                 self.merge_part(std::mem::take(&mut part), at)?;
             }
+            Ok::<_, Error>(())
+        })?;
+        if let Some(fault) = fault {
+            return Err(document.unreadable(fault).into());
         }
         self.merge_part(part, at)?;
         let unusable = entries.entries_read() - usable;
