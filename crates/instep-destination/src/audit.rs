@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
     SyncOptions,
-    error::error_chain,
+    error::Beside as _,
     plan::DesiredPresence,
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::{ActionKind, CopyState, Owed, ReadState, StateError, by_origin},
@@ -147,7 +147,7 @@ impl Audit<'_> {
         };
         match compared {
             Err(error) if sources > 1 && !matches!(error, Error::Interrupted) => {
-                let what = error_chain(&error);
+                let what = error.beside(&as_sync.url);
                 run.reporter.problem(ProblemKind::Document, &as_sync.url, &what);
                 source.error = Some((error.exit_code(), what));
             }
@@ -163,7 +163,7 @@ impl Audit<'_> {
                 ActionKind::Create => Letter::New,
                 ActionKind::Update => Letter::Changed,
                 ActionKind::Delete => Letter::Gone,
-                ActionKind::Note | ActionKind::Leave | ActionKind::Owe => return,
+                ActionKind::Note | ActionKind::Keep | ActionKind::Leave | ActionKind::Owe => return,
                 ActionKind::Check => {
                     self.report.unauditable += 1;
                     return;

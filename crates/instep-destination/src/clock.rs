@@ -1,6 +1,12 @@
-//! This machine's clock.
+//! This machine's clock, and those of servers.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use resourcesync::DateTime;
 
@@ -19,4 +25,25 @@ const AHEAD: i64 = 5 * 60 * 1_000_000;
 /// clock this machine's counts.
 pub(crate) fn latest_time(sent: Option<DateTime>) -> DateTime {
     DateTime::from_unix_micros(sent.unwrap_or_else(now).unix_micros().saturating_add(AHEAD))
+}
+
+/// The clocks that a run sees: this machine's, and those of the servers that answered so far. Clones see the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clocks {
+    /// The newest time that a server stated of an answer, in microseconds; 0 if none did.
+    server: Arc<AtomicI64>,
+}
+
+impl Clocks {
+    /// Takes the time that a server stated of an answer.
+    pub(crate) fn note(&self, sent: DateTime) {
+        self.server.fetch_max(sent.unix_micros(), Relaxed);
+    }
+
+    /// Returns the latest time that can have been. A server alone is not believed: who replays old documents can state
+    /// old times too (D36).
+    pub(crate) fn latest_time(&self) -> DateTime {
+        let server = DateTime::from_unix_micros(self.server.load(Relaxed));
+        latest_time(Some(server.max(now())))
+    }
 }

@@ -156,6 +156,10 @@ impl Committer {
                 self.add_deletion(&uri, set)?;
                 self.group.ledger.gone.extend(datetime.map(|time| (uri, set, time)));
             }
+            Commit::Kept { uri, set, datetime } => {
+                self.group.ledger.settle(set, uri.as_str());
+                self.group.ledger.gone.extend(datetime.map(|time| (uri, set, time)));
+            }
             Commit::Current { uri, metadata, set, is_racy } => {
                 self.group.ledger.settle(set, uri.as_str());
                 self.group.ledger.racy.insert(uri.as_str().to_owned(), is_racy);

@@ -24,6 +24,7 @@ use instep_net::{Client, HttpError, Origin, Request, Response, Validators};
 use resourcesync::{Limits, Uri};
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clocks;
 pub(crate) use ahead::{DocumentEnd, read_ahead};
 pub use arrived::{Document, Download, Entries};
 pub use error::DocumentError;
@@ -52,6 +53,7 @@ pub struct Documents {
     files: bool,
     most: u64,
     asked_for: Arc<AtomicU64>,
+    clocks: Clocks,
     stop: CancellationToken,
     witness: Option<Arc<dyn DocumentWitness>>,
 }
@@ -88,6 +90,7 @@ impl Documents {
             files: false,
             most: Self::MOST,
             asked_for: Arc::default(),
+            clocks: Clocks::default(),
             stop: CancellationToken::new(),
             witness: None,
         }
@@ -132,6 +135,11 @@ impl Documents {
     /// Returns the folder where large documents are put aside.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns this machine's clock, and those of the servers that sent documents.
+    pub(crate) fn clocks(&self) -> &Clocks {
+        &self.clocks
     }
 
     /// Returns the token that ends the wait for a document.
@@ -220,6 +228,9 @@ impl Documents {
 
     async fn receive(&self, request: &Request) -> Result<Fetched, DocumentError> {
         let mut response = self.client.send_once(request).await?.successful()?;
+        if let Some(date) = arrived::date_of(&response.headers) {
+            self.clocks.note(date);
+        }
         if response.status == StatusCode::NOT_MODIFIED {
             return Ok(Fetched::Unchanged);
         }

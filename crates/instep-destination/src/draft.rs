@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Error, LastmodTrust, PlanTotals, ProblemKind,
+    clock::Clocks,
     map::climbs,
     plan::{Accounting, Condition, Desired, Selection},
     state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
@@ -67,6 +68,8 @@ pub(crate) struct Draft {
     damaged: Arc<Marks>,
     /// The speaker and the beginning of a URI that was found in its scope: the next entry mostly begins alike.
     in_scope: Option<(Origin, String)>,
+    /// A time of what is held or pending that none of them has reached decides nothing (O33).
+    clocks: Clocks,
     /// `true` if changes were applied to the set before.
     applied_changes: bool,
     /// `true` if the state keeps deletions of the set: mostly it does not, and asking once spares a look-up for each
@@ -125,6 +128,7 @@ impl Draft {
         set: SetId,
         policy: Policy,
         actions: Actions,
+        clocks: Clocks,
     ) -> Result<Self, Error> {
         let marks = state.marks()?;
         let keeps_deletions = state.keeps_deletions(set)?;
@@ -140,6 +144,7 @@ impl Draft {
             undoing: None,
             damaged: Arc::new(Marks::none()),
             in_scope: None,
+            clocks,
             applied_changes,
             keeps_deletions,
             may_hold_earlier: false,

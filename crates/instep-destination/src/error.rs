@@ -1,8 +1,10 @@
 //! The errors of a Destination, and the kinds that decide the exit code.
 
+mod beside;
 mod convert;
-mod unanswered;
+mod subjects;
 
+pub(crate) use beside::Beside;
 pub(crate) use instep_store::error_chain;
 
 use std::{
@@ -11,9 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_net::ProtocolFailure;
+use instep_net::{HttpError, ProtocolFailure};
 
-use unanswered::WithoutUrl;
+use beside::WithoutUrl;
 
 /// The reason why a run ended without doing its work. A problem with one resource is a [`crate::Problem`], not an
 /// error.
@@ -204,7 +206,7 @@ impl Error {
     /// Returns the status of the answer that ended the run, if one did.
     pub fn status(&self) -> Option<u16> {
         let Self::Unreachable { source, .. } = self else { return None };
-        let answer = source.downcast_ref::<WithoutUrl>()?;
+        let answer = source.downcast_ref::<WithoutUrl<HttpError>>()?;
         answer.0.status().map(|status| status.as_u16())
     }
 

@@ -1,4 +1,4 @@
-//! EntryListing: all resources, or all changes, of a Source as streams, without making a copy.
+//! Listings: all resources, or all changes, of a Source as streams, without making a copy.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::{
     plan::{IndexMember, Survey},
 };
 
-/// EntrySender that wait for the reader of a stream.
+/// Entries that wait for the reader of a stream.
 const AHEAD: usize = 1_000;
 
 /// Options for listing a Source.
@@ -181,10 +181,7 @@ impl EntryListing {
         let is_changes = self.capability == Capability::ChangeList;
         let read = move || {
             let latest = latest_time(document.date);
-            let root = document.header.metadata.as_ref();
-            let mut survey = Survey::new(root, None, Some(latest))
-                .since(since)
-                .newest_first(document.header.dialect.lists_newest_first());
+            let mut survey = Survey::new(&document.header, None, Some(latest)).since(since);
             if is_changes {
                 document.for_each(|entry| survey.observe(entry))?;
             }

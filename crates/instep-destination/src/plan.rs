@@ -41,6 +41,6 @@ pub(crate) use place::{Place, supersedes};
 pub(crate) use selection::Selection;
 pub use strategy::Strategy;
 pub(crate) use strategy::{Choice, Situation, baseline, carrier_of_changes, choose, could_pay};
-pub(crate) use survey::{Mark, Order, Shape, Survey, plausible};
+pub(crate) use survey::{Mark, Shape, Survey, plausible};
 pub(crate) use version::VersionKey;
 pub(crate) use window::{IndexMember, Reach, members_to_read, reach};

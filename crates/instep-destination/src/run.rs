@@ -13,7 +13,7 @@ mod tally;
 use std::sync::Arc;
 
 use instep_net::{Origin, Witness};
-use resourcesync::{Relation, Uri};
+use resourcesync::{DateTime, Relation, Uri};
 
 use crate::{
     Error, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
@@ -21,8 +21,8 @@ use crate::{
     documents::Documents,
     draft::{Draft, Policy},
     error::error_chain,
-    plan::{Condition, Selection},
-    state::{CopyState, Marks, ReadState, SetId},
+    plan::{Condition, Selection, plausible},
+    state::{Checkpoint, CopyState, Marks, ReadState, SetId},
     transfer::fetch::Fetcher,
     web_archive::WebArchive,
 };
@@ -150,10 +150,30 @@ impl<'a> SyncRun<'a> {
         self.copy.state()
     }
 
+    /// Returns how far a set is in step. A time that no clock has reached comes from one that was ahead: new changes
+    /// would be older than it, so it decides nothing (O33).
+    pub(crate) fn checkpoint(&self, id: SetId) -> Result<Option<Checkpoint>, Error> {
+        let Some(mut checkpoint) = self.state().checkpoint(id)? else { return Ok(None) };
+        let believed = self.believed(checkpoint.datetime);
+        if let (Some(time), None) = (checkpoint.datetime, believed) {
+            self.reporter.note(&format!(
+                "the copy is of {time}, which is ahead of the clocks: what is listed is compared with what is held"
+            ));
+        }
+        checkpoint.datetime = believed;
+        checkpoint.newest = self.believed(checkpoint.newest);
+        Ok(Some(checkpoint))
+    }
+
+    /// Returns a time that an earlier run wrote down, unless no clock has reached it.
+    pub(crate) fn believed(&self, time: Option<DateTime>) -> Option<DateTime> {
+        plausible(time, Some(self.network.documents.clocks().latest_time()))
+    }
+
     /// Returns an empty plan for a set; with what is owed, it begins with that.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
-        let mut draft =
-            Draft::new(self.state().reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        let (clocks, actions) = (self.network.documents.clocks().clone(), self.copy.new_actions()?);
+        let mut draft = Draft::new(self.state().reader()?, id, self.policy.clone(), actions, clocks)?;
         draft.end_with(self.stop.token().clone());
         draft.repair(&self.damaged);
         if with_owed {
@@ -169,7 +189,8 @@ impl<'a> SyncRun<'a> {
         found: &CapabilitySet,
     ) -> Result<SetRun, Error> {
         let id = state.set(found.name())?;
-        let mut draft = Draft::new(state.reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        let (clocks, actions) = (self.network.documents.clocks().clone(), self.copy.new_actions()?);
+        let mut draft = Draft::new(state.reader()?, id, self.policy.clone(), actions, clocks)?;
         draft.end_with(self.stop.token().clone());
         Ok(SetRun::new(id, draft))
     }

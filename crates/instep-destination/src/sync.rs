@@ -13,7 +13,7 @@ use resourcesync::Uri;
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
     discover::{CapabilitySet, Discovered},
-    error::error_chain,
+    error::{Beside as _, error_chain},
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
@@ -54,7 +54,7 @@ impl SyncRun<'_> {
                     error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
                 ) if source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
-                    self.reporter.problem(ProblemKind::Document, name, &error_chain(&error));
+                    self.reporter.problem(ProblemKind::Document, name, &error.beside(name));
                 }
                 Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
                     self.reporter.note(&error_chain(&error));
@@ -100,6 +100,10 @@ impl SyncRun<'_> {
         }
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
         self.account_for(&mut set, planned.inventory.is_some())?;
+        if found.lost_above.is_some() {
+            // Nobody knows what else the set offers (O35).
+            self.reporter.report.coverage = Some(Coverage::Unknown);
+        }
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         if self.options.dry_run {
@@ -142,7 +146,8 @@ impl SyncRun<'_> {
         match Box::pin(self.plan(found, set)).await {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
                 *set = self.new_plan(set.id, true)?;
-                self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
+                let url = &self.options.url;
+                self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
                 Ok(way::Planned::nothing("no document of the set can be read".to_owned()))
             }
             planned => planned,
@@ -194,7 +199,7 @@ impl SyncRun<'_> {
                 ActionKind::Create => (Letter::New, &mut report.created),
                 ActionKind::Delete => (Letter::Gone, &mut report.deleted),
                 ActionKind::Update | ActionKind::Check => (Letter::Changed, &mut report.updated),
-                ActionKind::Note | ActionKind::Leave | ActionKind::Owe => return,
+                ActionKind::Note | ActionKind::Keep | ActionKind::Leave | ActionKind::Owe => return,
             };
             *number += 1;
             let item = Item::new(letter, action.desired.uri.as_str(), action.desired.metadata.length);

@@ -17,6 +17,8 @@ mod errors;
 mod events;
 #[path = "end_to_end/exit_codes.rs"]
 mod exit_codes;
+#[path = "end_to_end/full_disk.rs"]
+mod full_disk;
 #[path = "end_to_end/hostile.rs"]
 mod hostile;
 #[path = "end_to_end/interrupted.rs"]

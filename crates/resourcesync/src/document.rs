@@ -29,7 +29,7 @@ pub use archive::{
 };
 pub use capability_list::{CapabilityList, CapabilityListIndex};
 pub use change_list::{ChangeList, ChangeListIndex};
-pub use change_times::{ChangeTimes, TimeSource};
+pub use change_times::{ChangeTimes, ChangeTimesJudge, TimeSource};
 pub use collected::Collected;
 pub use dump::{
     ChangeDump, ChangeDumpIndex, ChangeDumpManifest, ChangeDumpManifestIndex, ResourceDump,

@@ -7,7 +7,7 @@ use crate::{
     Error, Phase, ProblemKind,
     discover::CapabilitySet,
     draft::Draft,
-    error::error_chain,
+    error::Beside as _,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun},
     state::Checkpoint,
@@ -37,7 +37,7 @@ impl Audit<'_> {
                 // One bad set never costs the others (invariant 10).
                 Err(error) if error.loses_document() && source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
-                    run.reporter.problem(ProblemKind::Document, name, &error_chain(&error));
+                    run.reporter.problem(ProblemKind::Document, name, &error.beside(name));
                     false
                 }
                 complete => complete?,
@@ -68,7 +68,7 @@ impl Audit<'_> {
                 // As a sync, it takes what can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
-                    run.reporter.problem(ProblemKind::Document, &url, &error_chain(&error));
+                    run.reporter.problem(ProblemKind::Document, &url, &error.beside(&url));
                 }
                 complete => return complete,
             }

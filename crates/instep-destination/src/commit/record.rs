@@ -75,6 +75,15 @@ pub(crate) enum Commit {
         /// The time at which the Source deleted it; `None` if only an inventory implies the deletion.
         datetime: Option<DateTime>,
     },
+    /// A resource of a set was deleted at the Source, and stays in the copy.
+    Kept {
+        /// The resource.
+        uri: Uri,
+        /// The set.
+        set: SetId,
+        /// The time at which the Source deleted it.
+        datetime: Option<DateTime>,
+    },
     /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
     Current {
         /// The resource.
@@ -114,7 +123,11 @@ impl Commit {
             | Self::Current { metadata, .. }
             | Self::Noted { metadata, .. } => metadata.weight(),
             Self::Owed(_, owed) => owed.desired.weight(),
-            Self::Deletion { .. } | Self::Settled(..) | Self::Checkpoint(..) | Self::Document(_) => 1,
+            Self::Deletion { .. }
+            | Self::Kept { .. }
+            | Self::Settled(..)
+            | Self::Checkpoint(..)
+            | Self::Document(_) => 1,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     documents::{Document, DocumentError, Documents},
-    error::error_chain,
+    error::Beside as _,
 };
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
@@ -60,6 +60,7 @@ impl Climb<'_> {
         let mut seen = BTreeSet::from([start.uri.clone()]);
         let mut list = start.clone();
         let mut at = start;
+        let mut lost_above = None;
         for _ in 0..MOST_STEPS {
             let Some(next) = at.header.up().or(at.header.index()).cloned() else { break };
             if !seen.insert(next.clone()) {
@@ -72,7 +73,8 @@ impl Climb<'_> {
                     return Err(DiscoverError::Invalid { uri: next, source });
                 }
                 Err(error) => {
-                    self.trouble(&next, error_chain(&error));
+                    self.lose_above(&next, &error);
+                    lost_above = Some(next);
                     break;
                 }
             };
@@ -90,7 +92,8 @@ impl Climb<'_> {
             }
             at = above;
         }
-        let set = CapabilitySet { asked_for: Some(asked_for.clone()), ..CapabilitySet::default() };
+        let asked_for = Some(asked_for.clone());
+        let set = CapabilitySet { asked_for, lost_above, ..CapabilitySet::default() };
         Ok(self.alone(with_list(set, kind, list.clone()), &list))
     }
 
@@ -160,7 +163,7 @@ impl Climb<'_> {
             if error.ends_search() {
                 return Err(error);
             }
-            self.troubles.push(Trouble::lost_set(&uri, error_chain(&error)));
+            self.troubles.push(Trouble::lost_set(&uri, error.beside(uri.as_str())));
             first_failure.get_or_insert(error);
         }
         Ok(())
@@ -196,11 +199,11 @@ impl Climb<'_> {
         for part in locs {
             let read = match self.open(&part, description).await {
                 Ok(document) if document.header.form == Form::Index => Err("an index in an index".to_owned()),
-                Ok(document) => locs_of(&document).map_err(|error| error_chain(&error)),
+                Ok(document) => locs_of(&document).map_err(|error| error.beside(part.as_str())),
                 Err(source) if source.ends_search() => {
                     return Err(DiscoverError::Invalid { uri: part, source });
                 }
-                Err(error) => Err(error_chain(&error)),
+                Err(error) => Err(error.beside(part.as_str())),
             };
             match read {
                 Ok(more) => lists.extend(more),
@@ -239,6 +242,16 @@ impl Climb<'_> {
 
     async fn open(&self, uri: &Uri, from: &Document) -> Result<Document, DocumentError> {
         self.documents.open(uri, from.origin().as_ref()).await
+    }
+
+    /// Notes a document above a list that cannot be had. What it leads to is lost, unless the host says that it is not
+    /// there: a list may stand alone although it names a Capability List.
+    fn lose_above(&mut self, uri: &Uri, error: &DocumentError) {
+        let what = error.beside(uri.as_str());
+        self.troubles.push(match error.is_missing() {
+            true => Trouble::new(uri, what),
+            false => Trouble::lost_set(uri, what),
+        });
     }
 
     fn trouble(&mut self, uri: &Uri, what: impl Into<String>) {

@@ -7,7 +7,7 @@ use resourcesync::{Capability, DateTime, Form, Metadata, Uri};
 use super::{DiscoverError, discover, found::capability};
 use crate::{
     documents::{Document, DocumentError, Documents},
-    error::error_chain,
+    error::Beside as _,
 };
 
 /// A document of a Source and the documents that it leads to.
@@ -153,7 +153,7 @@ impl Walk<'_> {
                 return node;
             }
             if let Err(error) = self.read(&mut node, above).await {
-                node.trouble = Some(error_chain(&error));
+                node.trouble = Some(error.beside(node.uri.as_str()));
             }
             node
         })

@@ -49,6 +49,8 @@ pub struct CapabilitySet {
     pub capability_list: Option<Uri>,
     /// The URI that was requested to find it. The document keeps this identity if the request is redirected (B15).
     pub(crate) asked_for: Option<Uri>,
+    /// The document above a list that stands alone, by its own link; `None` unless that document could not be had.
+    pub(crate) lost_above: Option<Uri>,
     /// Links of the Capability List: its description, ways of batch transfer, hubs.
     pub links: Vec<Link>,
     /// The capabilities that are offered.
@@ -65,10 +67,12 @@ impl CapabilitySet {
         self.capabilities.get(capability)
     }
 
-    /// Returns the name of the set: what was asked for, else its Capability List, else the list that stands alone.
+    /// Returns the name of the set: the Capability List that a list names and that could not be had (O35), else what was
+    /// asked for, else its Capability List, else the list that stands alone.
     pub(crate) fn name(&self) -> &str {
         let alone = || self.capabilities.values().next().map(|offer| &offer.uri);
-        let name = self.asked_for.as_ref().or(self.capability_list.as_ref()).or_else(alone);
+        let asked_for = self.lost_above.as_ref().or(self.asked_for.as_ref());
+        let name = asked_for.or(self.capability_list.as_ref()).or_else(alone);
         name.map_or("", Uri::as_str)
     }
 
@@ -81,8 +85,9 @@ impl CapabilitySet {
     /// Returns the names that the set may have had before: where redirects lead to, and the document by which it was found
     /// while its Capability List could not be had (O32).
     pub(crate) fn former_names(&self) -> impl Iterator<Item = &str> {
+        let asked_for = self.asked_for.iter().map(Uri::as_str);
         let lists = self.capabilities.values().map(|offer| offer.uri.as_str());
-        std::iter::once(self.former_name()).chain(lists)
+        std::iter::once(self.former_name()).chain(lists).chain(asked_for)
     }
 
     /// Returns `true` if a copy may know the set by a name.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     documents::{DocumentError, Documents, Download},
-    error::error_chain,
+    error::Beside as _,
 };
 
 /// A search for the documents that lead on, and the faults on its way.
@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
             Ok(found) => Ok(Sight::Found(found)),
             Err(error) if error.ends_search() => Err(error),
             Err(error) => {
-                self.looked_at.push(Trouble::new(asked_for, error_chain(&error)));
+                self.looked_at.push(Trouble::new(asked_for, error.beside(asked_for.as_str())));
                 self.invalid.get_or_insert(error);
                 Ok(Sight::Broken)
             }
@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
 
     /// Notes a place that brought nothing.
     fn note(&mut self, uri: &Uri, error: &DocumentError) -> Sight {
-        self.looked_at.push(Trouble::new(uri, error_chain(error)));
+        self.looked_at.push(Trouble::new(uri, error.beside(uri.as_str())));
         match error {
             DocumentError::Http(HttpError::Status {
                 status: StatusCode::NOT_FOUND | StatusCode::GONE,

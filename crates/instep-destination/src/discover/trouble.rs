@@ -12,7 +12,7 @@ pub struct Trouble {
     pub uri: Uri,
     /// The fault.
     pub what: String,
-    /// `true` if a set of resources that was asked for is lost by it.
+    /// `true` if a set of resources that was asked for is lost by it, or what the set offers.
     pub costs_a_set: bool,
 }
 

@@ -49,12 +49,6 @@ impl Download {
         self.content.open_coded()
     }
 
-    fn date(&self) -> Option<DateTime> {
-        let time = httpdate::parse_http_date(self.headers.get(header::DATE)?.to_str().ok()?).ok()?;
-        let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
-        Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
-    }
-
     /// Returns the media type, without parameters and in lower case.
     pub fn media_type(&self) -> Option<String> {
         let text = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
@@ -73,11 +67,18 @@ impl Download {
             header: reader.header().clone(),
             validators: self.validators.clone(),
             findings: reader.take_findings(),
-            date: self.date(),
+            date: date_of(&self.headers),
             content: self.content.clone(),
             limits: self.limits,
         })
     }
+}
+
+/// Returns the time at which an answer was sent, by its server's clock.
+pub(super) fn date_of(headers: &HeaderMap) -> Option<DateTime> {
+    let time = httpdate::parse_http_date(headers.get(header::DATE)?.to_str().ok()?).ok()?;
+    let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
 }
 
 /// A document that arrived. It may still be truncated at its origin: only its last entry proves it complete, and

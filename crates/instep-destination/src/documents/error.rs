@@ -2,6 +2,7 @@
 
 use std::io;
 
+use http::StatusCode;
 use instep_net::HttpError;
 use resourcesync::ReadError;
 
@@ -49,7 +50,7 @@ pub enum DocumentError {
         uri: String,
     },
     /// It cannot be kept in a file or read from one.
-    #[error("Cannot keep {uri} aside")]
+    #[error("{uri} cannot be kept aside")]
     Spool {
         /// The document.
         uri: String,
@@ -88,6 +89,13 @@ impl DocumentError {
                 | Self::Read { .. }
         )
     }
+
+    /// Returns `true` if the host answers that it is not there.
+    pub(crate) fn is_missing(&self) -> bool {
+        let Self::Http(error) = self else { return false };
+        error.status().is_some_and(|status| [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status))
+    }
+
     /// Returns `true` if nothing further is to be asked for: the run is to end, or asked for too much.
     pub(crate) fn ends_search(&self) -> bool {
         matches!(self, Self::Stopped { .. } | Self::TooMany { .. })

@@ -5,14 +5,24 @@ use resourcesync::DateTime;
 use super::Draft;
 use crate::{
     Error,
-    plan::{Desired, is_later, removal},
+    plan::{Desired, is_later, plausible, removal},
     state::{Action, ActionKind, Aside, Owed},
 };
 
 impl Draft {
+    /// Takes each inventory for the newest state, if the Source lists no changes and none were read before: one without a
+    /// time is not compared with what an earlier one said of its entries (O34).
+    pub(crate) fn expect_no_changes(&mut self) -> Result<(), Error> {
+        let checkpoint = self.state.checkpoint(self.set)?;
+        self.applied_changes =
+            checkpoint.is_some_and(|checkpoint| checkpoint.leading.is_some() || checkpoint.last.is_some());
+        Ok(())
+    }
+
     /// Returns `true` if a change may be later than an inventory. If that does not say its time, it is as old as its
     /// newest entry, or younger: a resource that a change brought later than that may have come after it (O11).
     fn may_be_later(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
+        let change = plausible(change, Some(self.clocks.latest_time()));
         if inventory.is_some() || !self.applied_changes {
             return is_later(change, inventory);
         }
@@ -74,6 +84,7 @@ impl Draft {
 
     /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time.
     fn may_have_missed(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
+        let change = plausible(change, Some(self.clocks.latest_time()));
         let is_undated = inventory.is_none() && self.applied_changes;
         is_undated && change.is_some() || is_later(change, inventory)
     }

@@ -9,8 +9,7 @@ use crate::{
     clock::latest_time,
     documents::Document,
     plan::{
-        Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, fold, packed_difference,
-        plausible,
+        Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, packed_difference, plausible,
     },
 };
 
@@ -25,9 +24,7 @@ impl Draft {
         begins: Option<DateTime>,
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
-        let mut survey = Survey::new(document.header.metadata.as_ref(), mark, Some(latest))
-            .since(since)
-            .newest_first(document.header.dialect.lists_newest_first());
+        let mut survey = Survey::new(&document.header, mark, Some(latest)).since(since);
         // Read twice: the order and the times of a list are known only at its end.
         let (mut entries, mut entry) = (document.read()?, Entry::default());
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
@@ -63,7 +60,7 @@ impl Draft {
         let mut entry = Entry::default();
         let (mut part, mut weight) = (Vec::new(), 0);
         // The place of an entry is known within a part only: what comes later in a list of that order is older.
-        let most = if shape.order == Order::NewestFirst { Self::PART_OF_NEWEST } else { Self::PART };
+        let most = if shape.times.newest_first { Self::PART_OF_NEWEST } else { Self::PART };
         // In a list that was read before the place of an entry tells that it is new, not its time.
         let tells_times = shape.known == 0 && self.policy.as_of.is_none();
         let (mut ordinal, mut inherited) = (0, None);
@@ -81,7 +78,8 @@ impl Draft {
             } else if !self.in_scope(speaker.as_ref(), &entry.loc) {
                 self.account.unusable += 1;
             } else if let Some(mut desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
-                desired.says_when = tells_times && shape.own_time(&entry).is_some();
+                let says_when = shape.own_time(&entry).is_some();
+                (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
                 if place.time.is_none() {
                     // It is not older than its list: no inventory from before that takes it back.
                     self.met_undated = true;

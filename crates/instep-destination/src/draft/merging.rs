@@ -7,7 +7,7 @@ use crate::{
     Error, ProblemKind,
     plan::{
         Accounting, Currency, Decision, DecisionRules, Desired, DesiredPresence, Fixity, Known, LinksNamed,
-        Rest, currency, decide, following,
+        Rest, currency, decide, following, plausible,
     },
     state::{Action, ActionKind, Actions, Aside, HeldResource, Marks, Pushing, ReadState, StateError},
 };
@@ -46,6 +46,7 @@ impl Draft {
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
             deletions: self.keeps_deletions.then_some(&*self.state),
+            latest: Some(self.clocks.latest_time()),
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
             kept: &mut self.inventory.kept,
@@ -92,6 +93,8 @@ pub(super) struct Merging<'a> {
     pub(super) damaged: &'a Marks,
     /// The state, if it keeps deletions of the set.
     pub(super) deletions: Option<&'a dyn ReadState>,
+    /// Times later than this are no times.
+    pub(super) latest: Option<DateTime>,
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut u64,
@@ -121,20 +124,26 @@ impl Merging<'_> {
         let was_awaited = self.awaited.meet(uri);
         // A look-up by URI makes the plan build an index: not for a first reading, which has nothing earlier.
         let earlier = if self.may_hold_earlier { self.actions.for_uri(uri)? } else { None };
+        let earlier = earlier.map(|earlier| without_impossible_time(earlier, self.latest));
         let is_damaged = held.is_some_and(|held| self.damaged.has(held.id));
         // Only of what is not held: the row of a held resource has the time of its last change.
         let gone = match self.deletions.filter(|_| held.is_none()) {
             Some(state) => state.gone(self.rules.set, uri)?,
             None => None,
         };
-        let known = Known { held, earlier: earlier.as_ref(), gone, is_damaged };
-        let decision = decide(desired, known, &self.rules);
+        let changed = plausible(held.map_or(gone, |held| held.metadata.datetime), self.latest);
+        let mut known = Known { held, earlier: earlier.as_ref(), changed, deleted: None, is_damaged };
+        let decision = self.decide(desired, &mut known)?;
+        let deleted = known.deleted;
         let decision = match decision {
             Decision::Act(ActionKind::Create) if earlier.is_none() => self.within_limit(decision),
             decision => decision,
         };
-        if decision != Decision::Superseded && earlier.is_some() {
+        if decision != Decision::Superseded
+            && let Some(earlier) = &earlier
+        {
             self.account.supersede(self.actions.remove(uri)?);
+            *self.kept -= u64::from(earlier.kind == ActionKind::Keep);
         } else if was_named && earlier.is_none() && *self.unchanged > 0 && self.account.equal > 0 {
             // An earlier document named it and nothing was to be done: it was current then (A10).
             self.account.equal -= 1;
@@ -161,7 +170,8 @@ impl Merging<'_> {
                     self.actions.set_aside(Aside::Settled, uri)?;
                 }
             }
-            Decision::Act(ActionKind::Check) if self.is_doubtful(desired, held) => {
+            // What an entry that may be older says of the bytes is not expected of the answer.
+            Decision::Act(ActionKind::Check) if self.rules.may_precede(desired, held.and(changed)) => {
                 self.account.planned += 1;
                 self.pushing.push(ActionKind::Check, &Desired::new(desired.uri.clone()))?;
             }
@@ -171,6 +181,15 @@ impl Merging<'_> {
                 noted.metadata =
                     desired.metadata_beside(held.map_or(&Digests::new(), |held| &held.metadata.digests));
                 self.pushing.push(ActionKind::Note, &noted)?;
+            }
+            Decision::Act(ActionKind::Keep) => {
+                self.account.planned += 1;
+                *self.kept += 1;
+                let mut absent =
+                    Desired { presence: DesiredPresence::Absent, ..Desired::new(desired.uri.clone()) };
+                // An inventory that names it does not say when it went; that is known from before.
+                absent.metadata.datetime = deleted.or(desired.metadata.datetime);
+                self.pushing.push(ActionKind::Keep, &absent)?;
             }
             Decision::Act(kind) => {
                 self.account.planned += 1;
@@ -188,10 +207,20 @@ impl Merging<'_> {
 }
 
 impl Merging<'_> {
-    /// Returns `true` if an entry may be older than what is held: what it says of the bytes is not expected of the
-    /// answer.
-    fn is_doubtful(&self, desired: &Desired, held: Option<&HeldResource>) -> bool {
-        self.rules.may_precede(desired, held.and_then(|held| held.metadata.datetime))
+    /// Decides with a look at the deletions of what is held, if one could matter: mostly nothing is asked for, and nothing
+    /// looked up.
+    fn decide(&self, desired: &Desired, known: &mut Known<'_>) -> Result<Decision, StateError> {
+        let decision = decide(desired, *known, &self.rules);
+        let Some(state) = self.deletions.filter(|_| known.held.is_some()) else { return Ok(decision) };
+        let asks = matches!(decision, Decision::Act(kind) if kind.asks());
+        if !asks && !(desired.says_when && decision == Decision::Rest(Rest::Equal)) {
+            return Ok(decision);
+        }
+        let deleted = plausible(state.gone(self.rules.set, desired.uri.as_str())?, self.latest);
+        known.deleted = deleted.filter(|deleted| {
+            known.changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
+        });
+        Ok(decide(desired, *known, &self.rules))
     }
 
     /// Returns `true` if an inventory that does not say its time lists other bytes than those that are pending: which of
@@ -215,6 +244,16 @@ impl Merging<'_> {
             None => decision,
         }
     }
+}
+
+/// Returns an action without a time that its Source's clock has not reached, and by which it would outlast every change
+/// that comes after it (O33).
+fn without_impossible_time(mut action: Action, latest: Option<DateTime>) -> Action {
+    let desired = &mut action.desired;
+    if plausible(desired.metadata.datetime, latest) != desired.metadata.datetime {
+        (desired.metadata.datetime, desired.ordinal) = (None, 0);
+    }
+    action
 }
 
 /// Returns `true` if a version follows another one that the plan was going to fetch: its patch needs that one.

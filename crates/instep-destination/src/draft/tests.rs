@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Draft, Policy};
 use crate::{
     Error, LastmodTrust, SelectionOptions,
+    clock::Clocks,
     documents::{Document, Documents},
     plan::Selection,
     state::{Actions, StatePlace},
@@ -28,7 +29,8 @@ fn draft(folder: &std::path::Path) -> Draft {
         condition: None,
         prefer_types: Vec::new(),
     };
-    Draft::new(state.reader().unwrap(), set, policy, Actions::create(&folder.join("plan")).unwrap()).unwrap()
+    let actions = Actions::create(&folder.join("plan")).unwrap();
+    Draft::new(state.reader().unwrap(), set, policy, actions, Clocks::default()).unwrap()
 }
 
 fn document(folder: &std::path::Path, capability: &str) -> Document {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use instep_net::HttpError;
 use instep_store::database::DatabaseError;
 
-use super::{Error, Guard, WithoutUrl, error_chain};
+use super::{Beside as _, Error, Guard, WithoutUrl};
 #[cfg(feature = "postgres")]
 use crate::state::PostgresError;
 use crate::{discover::DiscoverError, documents::DocumentError, state::StateError, store::StoreError};
@@ -41,7 +41,7 @@ impl From<DocumentError> for Error {
             | DocumentError::Coding { ref uri, .. }
             | DocumentError::Activities { ref uri, .. }
             | DocumentError::Read { ref uri, .. } => {
-                Self::InvalidDocument { url: uri.clone(), what: error_chain(&error) }
+                Self::InvalidDocument { url: uri.clone(), what: error.beside(uri) }
             }
         }
     }

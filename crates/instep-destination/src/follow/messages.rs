@@ -85,7 +85,7 @@ impl SyncRun<'_> {
         messages: &[&&ChannelMessage],
     ) -> Result<bool, Error> {
         let id = self.copy.set(found)?;
-        let Some(mut checkpoint) = self.state().checkpoint(id)? else { return Ok(false) };
+        let Some(mut checkpoint) = self.checkpoint(id)? else { return Ok(false) };
         let by_changes = matches!(self.options.via, Via::Cheapest | Via::Changes);
         if !by_changes || self.options.dry_run || self.must_look_anew(id)? {
             return Ok(false);

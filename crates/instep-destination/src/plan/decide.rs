@@ -51,8 +51,11 @@ pub(crate) struct Known<'a> {
     pub held: Option<&'a HeldResource>,
     /// The action that is already planned for it, by an earlier entry or because it is owed from an earlier run.
     pub earlier: Option<&'a Action>,
-    /// The time of a deletion that was applied, if that is all that is known of a resource of which nothing is held.
-    pub gone: Option<DateTime>,
+    /// The time of the last change of it that was applied, if that is known and can be believed: of what is held the one
+    /// that brought it, of what is not held its deletion.
+    pub changed: Option<DateTime>,
+    /// The time of a deletion of what is held and the operator keeps, if nothing that was applied since brought it again.
+    pub deleted: Option<DateTime>,
     /// `true` if the held file is missing or not what the state says.
     pub is_damaged: bool,
 }
@@ -95,7 +98,9 @@ pub enum Rest {
 /// | | absent | nothing | rest, equal |
 /// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |
 /// | | absent | something, and deleting is on | **delete** |
+/// | | absent since a time that is later than its last change | something, and deleting is off | **keep**: the deletion is written down |
 /// | | absent | something, and deleting is off | rest, kept |
+/// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either | **keep** |
 /// | | present or unclear, by an inventory | nothing, since a deletion after the time of the inventory, or of the entry if that has none, or if the entry has none either | rest, held is later |
 /// | | [`Unclear`](DesiredPresence::Unclear) | nothing | **create** |
 /// | | unclear | something | **check**: ask whether it is current |
@@ -105,6 +110,7 @@ pub enum Rest {
 /// | | present, by an inventory and an entry without a time | stale bytes of a change | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
+/// | | present, by a change | current bytes that were deleted before it | **check** |
 /// | | present | [`Current`](Currency::Current) bytes by a time that may be that of later ones too, and no equal digest | **check** |
 /// | | present | current bytes with other links than are named | **note** them |
 /// | | present | current bytes | rest, equal |
@@ -122,13 +128,20 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
     match (desired.presence, known.held) {
         (DesiredPresence::Excluded, _) => Nothing(Rest::Excluded),
         _ if is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
-        (DesiredPresence::Absent, None) if is_news(desired, known.gone) => Act(ActionKind::Leave),
+        (DesiredPresence::Absent, None) if is_news(desired, known.changed) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
+        (DesiredPresence::Absent, Some(_)) if is_news(desired, known.changed.max(known.deleted)) => {
+            Act(ActionKind::Keep)
+        }
         // Counted as kept, so that the report says what the copy has beyond the Source.
         (DesiredPresence::Absent, Some(_)) => Nothing(Rest::Kept),
+        // An old inventory may still name it (O30).
+        (_, Some(_)) if known.deleted.is_some() && rules.may_precede(desired, known.deleted) => {
+            Act(ActionKind::Keep)
+        }
         (DesiredPresence::Unclear | DesiredPresence::Present, None)
-            if rules.may_precede(desired, known.gone) =>
+            if rules.may_precede(desired, known.changed) =>
         {
             Nothing(Rest::HeldIsLater)
         }
@@ -136,21 +149,19 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         (DesiredPresence::Unclear, Some(_)) => Act(ActionKind::Check),
         // Before the comparison: the state of a damaged file still says that it is current.
         (DesiredPresence::Present, Some(_)) if known.is_damaged => Act(ActionKind::Update),
-        (DesiredPresence::Present, Some(held))
-            if is_later(held.metadata.datetime, rules.time_of(desired)) =>
-        {
+        (DesiredPresence::Present, Some(_)) if is_later(known.changed, rules.time_of(desired)) => {
             Nothing(Rest::HeldIsLater)
         }
         (DesiredPresence::Present, Some(held)) => {
             match currency(Fixity::of_metadata(&held.metadata), Fixity::of_metadata(&desired.metadata)) {
-                Currency::Stale if rules.may_precede(desired, held.metadata.datetime) => {
-                    Act(ActionKind::Check)
-                }
+                Currency::Stale if rules.may_precede(desired, known.changed) => Act(ActionKind::Check),
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
                 Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {
                     Act(ActionKind::Check)
                 }
+                // The answer says since when it is there again.
+                Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),
             }
@@ -162,8 +173,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
 /// while the one of this change was lost (O16).
 fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
     let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
-    let known = known.held.map_or(known.gone, |held| held.metadata.datetime);
-    desired.says_when && !is_damaged && is_later(known, desired.metadata.datetime)
+    desired.says_when && !is_damaged && is_later(known.changed, desired.metadata.datetime)
 }
 
 /// Returns how a set gives up what is held: the file goes when the last set drops it (B16).

@@ -56,6 +56,8 @@ pub(crate) struct Desired {
     pub is_undated: bool,
     /// `true` if it is a change that says its own time, by which it is told from others.
     pub says_when: bool,
+    /// `true` if it is a change that has the time of the one before it, because it says none.
+    pub inherits_time: bool,
     /// The number of attempts in earlier runs.
     pub attempts: u32,
     /// Other ways to get its bytes; `None` if the entry has only its URI.

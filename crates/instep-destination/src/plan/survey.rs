@@ -1,6 +1,10 @@
 //! The first reading of a Change List: its order, its times and the entries that are new.
 
-use resourcesync::{DateTime, Entry, Metadata, value::Precision};
+use resourcesync::{
+    DateTime, Entry,
+    document::{ChangeTimes, ChangeTimesJudge, Header},
+    value::Precision,
+};
 
 use super::{Place, leading::LeadingEntries};
 
@@ -19,6 +23,7 @@ pub(crate) struct Mark {
 /// continues what was read before (CL-11, DIA-4, DIA-5).
 #[derive(Debug)]
 pub(crate) struct Survey {
+    judge: ChangeTimesJudge,
     from: Option<DateTime>,
     until: Option<DateTime>,
     mark: Option<Mark>,
@@ -26,88 +31,20 @@ pub(crate) struct Survey {
     latest: Option<DateTime>,
     since: Option<DateTime>,
     last_before: u64,
-    newest_first: bool,
     entries: u64,
-    datetimes: TimeOrder,
-    lastmods: TimeOrder,
     leading: LeadingEntries,
-}
-
-/// The order of the times of one kind in a list.
-#[derive(Debug)]
-struct TimeOrder {
-    count: u64,
-    rising: bool,
-    falling: bool,
-    /// `true` if no time is later than the one before it.
-    sinking: bool,
-    inside: bool,
-    previous: Option<DateTime>,
-    newest: Option<DateTime>,
-}
-
-impl TimeOrder {
-    const fn new() -> Self {
-        Self {
-            count: 0,
-            rising: true,
-            falling: true,
-            sinking: true,
-            inside: true,
-            previous: None,
-            newest: None,
-        }
-    }
-
-    fn observe(&mut self, time: Option<DateTime>, from: Option<DateTime>, until: Option<DateTime>) {
-        let Some(time) = time else { return };
-        self.count += 1;
-        if let Some(previous) = self.previous {
-            self.rising &= previous.instant() <= time.instant();
-            self.falling &= previous.instant() > time.instant();
-            self.sinking &= previous.instant() >= time.instant();
-        }
-        self.inside &= from.is_none_or(|from| from.instant() <= time.instant())
-            && until.is_none_or(|until| time.instant() < until.end());
-        self.newest = self.newest.max(Some(time));
-        self.previous = Some(time);
-    }
-}
-
-/// The field that has the time of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeField {
-    /// In `datetime`, as 1.1 has it.
-    Datetime,
-    /// In `lastmod`, as 1.0 has it.
-    Lastmod,
-    /// Nowhere: only the order tells.
-    Position,
-}
-
-/// The order of the changes in a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Oldest first (CL-6).
-    OldestFirst,
-    /// Newest first, as the drafts of early 2013 have it.
-    NewestFirst,
 }
 
 /// The result of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Shape {
-    /// The field that has the times.
-    pub times: TimeField,
+    /// The field that has the times, and their order.
+    pub times: ChangeTimes,
     /// Times later than this are no times.
     pub latest: Option<DateTime>,
-    /// The order.
-    pub order: Order,
     /// The number of entries.
     pub entries: u64,
-    /// The newest time of a change.
-    pub newest: Option<DateTime>,
     /// The number of leading entries that were read before, by the mark.
     pub known: u64,
     /// `true` if this is an older copy of the list that was read before (D36).
@@ -124,12 +61,14 @@ pub(crate) struct Shape {
 }
 
 impl Survey {
-    /// Begins to look at a list with this root, of which so much was read before. Times later than `latest` are no
+    /// Begins to look at a list with this header, of which so much was read before. Times later than `latest` are no
     /// times: a clock that is far ahead would hide every change that comes after it (D38).
-    pub(crate) fn new(root: Option<&Metadata>, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
+    pub(crate) fn new(header: &Header, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
+        let root = header.metadata.as_ref();
         let from = root.and_then(|root| root.from);
         let same_start = |mark: &&Mark| mark.from == from;
         Self {
+            judge: ChangeTimesJudge::new(header, latest),
             from,
             until: root.and_then(|root| root.until),
             // A list with another beginning was closed or rewritten: nothing is known of its entries.
@@ -138,10 +77,7 @@ impl Survey {
             latest,
             since: None,
             last_before: 0,
-            newest_first: false,
             entries: 0,
-            datetimes: TimeOrder::new(),
-            lastmods: TimeOrder::new(),
             leading: LeadingEntries::new(),
         }
     }
@@ -152,22 +88,13 @@ impl Survey {
         Self { since, ..self }
     }
 
-    /// Reads a list of a dialect that has the newest change first, also if several changes have one time (DIA-5).
-    #[must_use]
-    pub(crate) fn newest_first(self, newest_first: bool) -> Self {
-        Self { newest_first, ..self }
-    }
-
     /// Takes the next entry.
     pub(crate) fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
-        let datetime = plausible(entry.metadata.datetime, self.latest);
-        self.datetimes.observe(datetime, self.from, self.until);
-        if is_over(datetime, self.since) {
+        self.judge.observe(entry);
+        if is_over(plausible(entry.metadata.datetime, self.latest), self.since) {
             self.last_before = self.entries;
         }
-        // Both kinds are watched in one reading: which of them has the times of changes is known at the end only.
-        self.lastmods.observe(plausible(entry.lastmod, self.latest), self.from, self.until);
         self.leading.add(entry);
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
@@ -179,41 +106,21 @@ impl Survey {
 
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
-        let Self { datetimes, lastmods, entries, .. } = &self;
-        // One `datetime` is enough: entries without it take the time of the one before (AMB-B16). `lastmod` is the time
-        // of changes only if all entries have one, within the interval and in an order; else it is that of the
-        // resources.
-        let times = if datetimes.count > 0 {
-            TimeField::Datetime
-        } else if *entries > 0
-            && lastmods.count == *entries
-            && lastmods.inside
-            && (lastmods.rising || lastmods.falling || self.newest_first && lastmods.sinking)
-        {
-            TimeField::Lastmod
-        } else {
-            TimeField::Position
-        };
-        let run = if times == TimeField::Lastmod { lastmods } else { datetimes };
-        // Only if every time falls: read the wrong way round, a list would bring back what it deletes.
-        let is_falling = run.count == *entries && *entries > 1 && run.falling && run.inside;
-        let newest_first = self.newest_first || is_falling;
+        let (entries, times) = (self.entries, self.judge.finish());
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,
             latest: self.latest,
-            order: if newest_first { Order::NewestFirst } else { Order::OldestFirst },
-            entries: *entries,
-            newest: run.newest,
+            entries,
             // Newest first, new entries stand before the known ones.
-            known: if self.mark_holds && !newest_first { mark_entries } else { 0 },
+            known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
             // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
-                && *entries < mark_entries,
+                && entries < mark_entries,
             leading: self.leading.digest(),
             since: self.since,
             until: self.until,
-            last_before: if datetimes.rising && !newest_first { self.last_before } else { 0 },
+            last_before: if times.never_falls && !times.newest_first { self.last_before } else { 0 },
         }
     }
 }
@@ -231,7 +138,7 @@ fn is_over(time: Option<DateTime>, since: Option<DateTime>) -> bool {
 impl Shape {
     /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
     pub(crate) fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
-        if self.order == Order::NewestFirst {
+        if self.times.newest_first {
             // The one before is the later one: its time says nothing.
             return Place { time: self.own_time(entry), ordinal: self.entries.saturating_sub(ordinal) };
         }
@@ -251,12 +158,7 @@ impl Shape {
 
     /// Returns the time that an entry says of its change.
     pub(crate) fn own_time(&self, entry: &Entry) -> Option<DateTime> {
-        let own = match self.times {
-            TimeField::Datetime => entry.metadata.datetime,
-            TimeField::Lastmod => entry.lastmod,
-            TimeField::Position => None,
-        };
-        plausible(own, self.latest)
+        plausible(self.times.of(entry), self.latest)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     Error,
     clock::latest_time,
     documents::Document,
-    error::error_chain,
+    error::Beside as _,
     plan::{IndexMember, Shape, members_to_read},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
@@ -115,7 +115,6 @@ impl ReadChanges {
                 Some(what) => {
                     self.complete = false;
                     let uri = package.entry.loc.clone();
-                    let what = what.strip_prefix(uri.as_str()).unwrap_or(&what).trim_start().to_owned();
                     let url = uri.as_str().to_owned();
                     self.lost.push((uri, Error::InvalidDocument { url, what }));
                 }
@@ -149,7 +148,7 @@ impl ReadChanges {
                 self.pass(package, &manifest, shape);
                 Ok(None)
             }
-            Err(error) if error.loses_document() => Ok(Some(error_chain(&error))),
+            Err(error) if error.loses_document() => Ok(Some(error.beside(package.entry.loc.as_str()))),
             Err(error) => Err(error),
         }
     }

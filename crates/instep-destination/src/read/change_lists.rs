@@ -13,6 +13,7 @@ use crate::{
     clock::latest_time,
     discover::CapabilitySet,
     documents::Document,
+    error::Beside as _,
     plan::{IndexMember, Mark, Reach, Shape, members_to_read, reach},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
@@ -103,7 +104,11 @@ impl ChangeDocuments {
                 match set.capability_list {
                     // A document that the Source lists and does not have costs as much as one that cannot be read (O1).
                     Some(_) => run.reporter.lost_document(&offer.uri, &error),
-                    None => run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error),
+                    None => run.reporter.warn(
+                        ProblemKind::Document,
+                        offer.uri.as_str(),
+                        &error.beside(offer.uri.as_str()),
+                    ),
                 }
                 Ok(None)
             }

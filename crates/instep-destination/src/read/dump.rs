@@ -116,7 +116,7 @@ impl Dump {
         let record = run.state().document(&self.uri)?;
         check_inventory_time(
             self.uri.as_str(),
-            record.and_then(|record| record.at).as_ref(),
+            run.believed(record.and_then(|record| record.at)).as_ref(),
             self.at.as_ref(),
         )?;
         let (stated, bring, mut complete) = (self.at, run.network.packages(), true);

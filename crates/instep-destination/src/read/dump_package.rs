@@ -6,7 +6,7 @@ use resourcesync::{DateTime, Entry, Form};
 use crate::{
     Error,
     documents::Document,
-    error::error_chain,
+    error::Beside as _,
     run::SetRun,
     transfer::package::{OpenPackage, Packages},
 };
@@ -69,7 +69,7 @@ impl DumpPackage {
             let open = packages
                 .fetch(&self.entry, self.speaker.as_ref())
                 .await
-                .map_err(|error| error_chain(&error))?;
+                .map_err(|error| error.beside(self.entry.loc.as_str()))?;
             self.manifest = Some(Box::new(open.manifest.clone()));
             self.open = Some(Box::new(open));
         }

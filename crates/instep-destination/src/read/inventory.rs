@@ -59,6 +59,9 @@ impl Inventory {
         set: &mut SetRun,
         anew: bool,
     ) -> Result<Option<Self>, Error> {
+        if !found.offers_changes() {
+            set.with(Draft::expect_no_changes)?;
+        }
         if found.get(&Capability::ResourceList).is_none() {
             return Self::read_dump(run, found, set, anew).await;
         }
@@ -93,7 +96,7 @@ impl Inventory {
             }
         };
         let Some(document) = opened else { return Ok(None) };
-        let applied = record.as_ref().and_then(|record| record.at);
+        let applied = run.believed(record.as_ref().and_then(|record| record.at));
         let at = plausible_time(run, &offer.uri, &document);
         check_inventory_time(offer.uri.as_str(), applied.as_ref(), at.as_ref())?;
         check_age(at.as_ref(), now(), run.options.max_age)?;

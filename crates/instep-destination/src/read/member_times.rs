@@ -51,7 +51,7 @@ pub(super) async fn find_times(
 
 /// Returns the earliest time of an entry: of a package its beginning, of a change the time that it has (DIA-4).
 fn first_time(document: &Document) -> Result<Option<DateTime>, Error> {
-    let mut survey = Survey::new(document.header.metadata.as_ref(), None, Some(latest_time(document.date)));
+    let mut survey = Survey::new(&document.header, None, Some(latest_time(document.date)));
     document.for_each(|entry| survey.observe(entry))?;
     let shape = survey.finish();
     let mut first: Option<DateTime> = None;

@@ -8,7 +8,7 @@ use resourcesync::Uri;
 
 use crate::{
     Error, ProblemKind,
-    error::error_chain,
+    error::{Beside as _, error_chain},
     plan::{Condition, Retrieval},
     run::{SetRun, SyncRun},
     state::{Action, Owed},
@@ -75,12 +75,10 @@ impl SyncRun<'_> {
                     }
                 }
                 (Err(error), record) => {
+                    let shown = record.as_ref().map_or(&*uri, Uri::as_str);
+                    let what = format!("the metadata record is not there: {}", error.beside(shown));
+                    self.reporter.problem(ProblemKind::Unreachable, shown, &what);
                     let what = format!("its metadata record is not there: {}", error_chain(&error));
-                    self.reporter.problem(
-                        ProblemKind::Unreachable,
-                        record.as_ref().map_or(&*uri, Uri::as_str),
-                        &what,
-                    );
                     set.with(|draft| draft.owe(&uri, Owed::new(desired, what)))?;
                 }
             }

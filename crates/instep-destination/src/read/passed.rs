@@ -48,7 +48,9 @@ impl Passed {
     /// Moves a checkpoint to the end of what was read.
     pub(super) fn advance(self, checkpoint: &mut Checkpoint) {
         let Self { uri, from, until, shape, latest } = self;
-        for time in [from, until, shape.newest].into_iter().filter_map(|time| plausible(time, Some(latest))) {
+        for time in
+            [from, until, shape.times.newest].into_iter().filter_map(|time| plausible(time, Some(latest)))
+        {
             if checkpoint.datetime.is_none_or(|held| held.instant() < time.instant()) {
                 checkpoint.datetime = Some(time);
             }

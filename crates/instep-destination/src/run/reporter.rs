@@ -11,8 +11,11 @@ use resourcesync::{Change, Uri};
 
 use super::set::SetRun;
 use crate::{
-    Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, commit::Flushed,
-    error::error_chain, plan::VersionKey, state::LoggedProblem,
+    Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport,
+    commit::Flushed,
+    error::{Beside as _, error_chain},
+    plan::VersionKey,
+    state::LoggedProblem,
 };
 
 /// The interval at which requests to hosts are reported while resources arrive.
@@ -92,7 +95,7 @@ impl<'a> Reporter<'a> {
     /// Reports a document that could not be used.
     pub(crate) fn lost_document(&mut self, uri: &Uri, error: &Error) {
         if self.lost.insert(uri.as_str().to_owned()) {
-            self.problem(ProblemKind::Document, uri.as_str(), &error_chain(error));
+            self.problem(ProblemKind::Document, uri.as_str(), &error.beside(uri.as_str()));
         }
     }
 

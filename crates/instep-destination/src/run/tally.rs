@@ -28,6 +28,7 @@ pub(crate) fn is_outcome(commit: &Commit) -> bool {
         Commit::File(file) => &file.uri,
         Commit::Adopted { uri, .. }
         | Commit::Deletion { uri, .. }
+        | Commit::Kept { uri, .. }
         | Commit::Current { uri, .. }
         | Commit::Noted { uri, .. } => uri,
         Commit::Owed(_, owed) => &owed.desired.uri,

@@ -24,6 +24,8 @@ pub(crate) enum ActionKind {
     Delete,
     /// Write down what else is said of what is held: its bytes are current, its links are others.
     Note,
+    /// Write down that what is held was deleted at the Source: the operator keeps it.
+    Keep,
     /// Have the set give up a resource that another set holds too, or of which nothing is held: no file goes.
     Leave,
     /// Record as pending: nothing can be done about it in this run.
@@ -36,8 +38,16 @@ impl ActionKind {
         matches!(self, Self::Create | Self::Update | Self::Check)
     }
 
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note, Self::Leave, Self::Owe];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Create,
+        Self::Update,
+        Self::Check,
+        Self::Delete,
+        Self::Note,
+        Self::Keep,
+        Self::Leave,
+        Self::Owe,
+    ];
 }
 
 /// One action of a run.
@@ -117,7 +127,8 @@ impl Actions {
                      BEGIN;
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
-                         facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT, fault TEXT
+                         facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT, fault TEXT,
+                         inherits_time INTEGER NOT NULL
                      );
                      {}",
                     Self::ASIDE
@@ -143,7 +154,8 @@ impl Actions {
 
     /// Adds many, one after the other.
     pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
-        let sql = "INSERT INTO action (kind, uri, length, facts, attempts, retrieval) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT INTO action (kind, uri, length, facts, attempts, retrieval, inherits_time)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
         Ok(Pushing { statement, actions: self, metadata: Vec::new() })
@@ -268,7 +280,7 @@ impl Actions {
         let page = || {
             self.connection
                 .prepare_cached(&format!(
-                    "SELECT sequence, kind, uri, facts, attempts, retrieval FROM action WHERE {condition}"
+                    "SELECT sequence, kind, uri, facts, attempts, retrieval, inherits_time FROM action WHERE {condition}"
                 ))?
                 .query_map(parameters, read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
@@ -302,6 +314,7 @@ impl Pushing<'_> {
             self.metadata,
             desired.attempts,
             retrieval,
+            desired.inherits_time,
         ]);
         pushed.map_err(failed)?;
         let bytes = length.unwrap_or_default();
@@ -322,7 +335,7 @@ fn read(from: &Row<'_>) -> rusqlite::Result<Action> {
     let mut desired = Desired::new(row::uri(from, 2)?);
     let metadata = postcard::from_bytes::<WrittenMetadata<'_>>(from.get_ref(3)?.as_blob()?);
     desired.metadata = metadata.map_err(|error| row::unreadable(3, error))?.metadata();
-    desired.attempts = from.get(4)?;
+    (desired.attempts, desired.inherits_time) = (from.get(4)?, from.get(6)?);
     let retrieval = desired.set_retrieval_text(row::text(from, 5)?);
     retrieval.map_err(|error| row::unreadable(5, error))?;
     let unknown = || row::unreadable(1, std::io::Error::other("no kind of action"));

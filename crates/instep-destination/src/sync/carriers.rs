@@ -6,7 +6,7 @@ use resourcesync::{Capability, Relation};
 use crate::{
     Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
-    error::error_chain,
+    error::Beside as _,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
     read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList},
     run::{SetRun, SyncRun},
@@ -117,7 +117,8 @@ impl SyncRun<'_> {
     async fn dump_if_readable(&mut self, found: &CapabilitySet) -> Result<Option<Dump>, Error> {
         match Dump::look(self, found).await {
             Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
-                self.reporter.warn(ProblemKind::Document, &self.options.url, &error_chain(&error));
+                let url = &self.options.url;
+                self.reporter.warn(ProblemKind::Document, url, &error.beside(url));
                 Ok(None)
             }
             dump => dump,
@@ -139,7 +140,8 @@ impl SyncRun<'_> {
         // A dump that cannot be read costs requests, no resource (B11).
         packages.or_else(|error| match error {
             Error::Unreachable { .. } | Error::InvalidDocument { .. } => {
-                self.reporter.warn(ProblemKind::Document, &self.options.url, &error_chain(&error));
+                let url = &self.options.url;
+                self.reporter.warn(ProblemKind::Document, url, &error.beside(url));
                 Ok(PackageList::new(&folder))
             }
             error => Err(error),

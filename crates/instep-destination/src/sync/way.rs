@@ -7,7 +7,7 @@ use crate::{
     Error, ProblemKind, Strategy, Via,
     clock::now,
     discover::CapabilitySet,
-    error::error_chain,
+    error::Beside as _,
     plan::{Choice, Coverage, Reach, check_age, choose},
     read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
@@ -44,7 +44,7 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
 impl SyncRun<'_> {
     /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
-        let held = self.state().checkpoint(set.id)?;
+        let held = self.checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
         let mut changes = match &held {
             Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
@@ -178,7 +178,8 @@ impl SyncRun<'_> {
         if !changes.are_offered() {
             return Err(lost);
         }
-        self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&lost));
+        let url = &self.options.url;
+        self.reporter.problem(ProblemKind::Document, url, &lost.beside(url));
         let read = changes.read(self, found, set, held.clone()).await?;
         self.reporter.lost_documents(&read.lost);
         set.coverage = Some(Coverage::Unknown);

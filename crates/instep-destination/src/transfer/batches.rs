@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error, ProblemKind,
     draft::Draft,
-    error::error_chain,
+    error::Beside as _,
     run::{SetRun, SyncRun},
     state::ActionKind,
     transfer::package::{PackageFetchError, Packages},
@@ -63,7 +63,8 @@ impl Pipeline {
                 }
                 Err(PackageFetchError::Interrupted) => break,
                 Err(error) => {
-                    run.reporter.warn(ProblemKind::Document, endpoint.uri.as_str(), &error_chain(&error));
+                    let uri = endpoint.uri.as_str();
+                    run.reporter.warn(ProblemKind::Document, uri, &error.beside(uri));
                     break;
                 }
             }

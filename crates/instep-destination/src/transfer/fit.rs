@@ -1,6 +1,6 @@
 //! The comparison of a package's members with the states that the plan wants.
 
-use resourcesync::{Change, Digests, Entry, Header, patch::PatchFormat};
+use resourcesync::{Change, Digests, Entry, Header, patch::PatchFormat, value::Precision};
 
 use crate::{
     plan::{Currency, Fixity, currency, packed_difference},
@@ -46,12 +46,17 @@ impl ManifestFit {
                 .zip(action.desired.metadata.lastmod)
                 .is_some_and(|(one, other)| one.instant() == other.instant());
         }
-        match (packed.hash.agrees_with(&desired.digests), packed.datetime, desired.datetime) {
+        // An entry without a time has that of the one before it, which may be another state of the same resource (O31).
+        let wanted = desired.datetime.filter(|_| !action.desired.inherits_time);
+        match (packed.hash.agrees_with(&desired.digests), packed.datetime, wanted) {
             (Some(same), ..) => same,
-            // An entry without a time has that of the one before it, which may be another state of the same resource (O31).
-            (None, Some(packed), Some(desired)) => {
-                packed.instant() == desired.instant() && fixity != Currency::Stale
-            }
+            (None, Some(packed), Some(wanted)) if packed.instant() == wanted.instant() => match fixity {
+                Currency::Current => true,
+                // Several states may have one second.
+                Currency::Unknown => [packed, wanted].iter().all(|time| time.precision() > Precision::Second),
+                Currency::Stale => false,
+            },
+            (None, Some(_), Some(_)) => false,
             _ => fixity == Currency::Current,
         }
     }
@@ -90,9 +95,24 @@ mod tests {
         let second = changed("2026-01-02T00:00:02.5Z", None);
         let mut desired = Desired::of_entry(&second, DesiredPresence::Present);
         // As it is planned: with the time of the entry before it.
-        desired.metadata.datetime = first.metadata.datetime;
+        (desired.metadata.datetime, desired.inherits_time) = (first.metadata.datetime, true);
         let wanted = Action::new(ActionKind::Update, desired);
         assert!(!ManifestFit::Changes.accepts(&first, &wanted));
         assert!(ManifestFit::Changes.accepts(&second, &wanted));
+    }
+
+    #[test]
+    fn o31_states_that_nothing_tells_apart_are_not_taken_from_a_package() {
+        let bare = |datetime: Option<&str>| Entry { lastmod: None, ..changed("2026-01-02", datetime) };
+        let accepts = |packed: &Entry, wanted: &Entry| {
+            let mut desired = Desired::of_entry(wanted, DesiredPresence::Present);
+            desired.inherits_time = desired.metadata.datetime.is_none();
+            desired.metadata.datetime = desired.metadata.datetime.or(packed.metadata.datetime);
+            ManifestFit::Changes.accepts(packed, &Action::new(ActionKind::Update, desired))
+        };
+        let (exact, second) = (bare(Some("2026-01-02T00:00:01.5Z")), bare(Some("2026-01-02T00:00:01Z")));
+        assert!(accepts(&exact, &exact), "a time with fractions is that of one change");
+        assert!(!accepts(&second, &second), "two changes may have one second");
+        assert!(!accepts(&exact, &bare(None)), "it may be the one before it");
     }
 }

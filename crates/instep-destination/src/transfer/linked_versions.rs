@@ -9,7 +9,7 @@ use resourcesync::{
 use super::{Unexplained, carrier::Carrier};
 use crate::{
     Error, Phase, ProblemKind,
-    error::error_chain,
+    error::Beside as _,
     plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
     run::{SetRun, SyncRun},
     state::{Action, ActionKind},
@@ -80,7 +80,7 @@ impl SyncRun<'_> {
         match listed {
             Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
             Err(error) => {
-                self.reporter.problem(ProblemKind::Unreachable, &href, &error_chain(&error));
+                self.reporter.problem(ProblemKind::Unreachable, &href, &error.beside(&href));
                 Vec::new()
             }
         }

@@ -147,20 +147,23 @@ impl Pipeline {
         }
     }
 
-    /// Removes what the plan says is gone, in its order, unless the guard refuses it.
+    /// Removes what the plan says is gone, in its order, unless the guard refuses it; what is kept is written down.
     pub(super) async fn delete(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         if set.refused.is_some() {
             return Ok(());
         }
-        for kind in [ActionKind::Leave, ActionKind::Delete] {
+        for kind in [ActionKind::Keep, ActionKind::Leave, ActionKind::Delete] {
             let mut after = 0;
             loop {
                 let page = set.with(|draft| draft.actions().of_kind_after(kind, after, PAGE))?;
                 let Some(last) = page.last() else { break };
                 after = last.sequence;
                 let deletion = |Action { desired, .. }: Action| {
-                    let datetime = desired.metadata.datetime;
-                    Commit::Deletion { uri: desired.uri, set: set.id, datetime }
+                    let (uri, datetime) = (desired.uri, desired.metadata.datetime);
+                    match kind {
+                        ActionKind::Keep => Commit::Kept { uri, set: set.id, datetime },
+                        _ => Commit::Deletion { uri, set: set.id, datetime },
+                    }
                 };
                 self.send_all(page.into_iter().map(deletion).collect()).await?;
                 if run.ending().is_some() {

@@ -9,7 +9,7 @@ use super::Unexplained;
 use crate::{
     Error, ProblemKind,
     commit::{Commit, NewFile},
-    error::error_chain,
+    error::{Beside as _, error_chain},
     map::{CopyPath, MapError, Mapper},
     plan::{Desired, VersionKey, may_hide_changes},
     run::SyncRun,
@@ -88,7 +88,7 @@ pub(super) fn settle(
             if let FetchError::Mismatch(mismatch) = &error {
                 run.login_page.wrong(&task.uri, mismatch);
             }
-            failure(&error)
+            failure(task.context.action.desired.uri.as_str(), &error)
         }
     };
     let desired = task.context.action.desired;
@@ -193,8 +193,8 @@ fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
         && arrival.media_type.as_deref().is_some_and(is_html)
 }
 
-fn failure(error: &FetchError) -> TransferFailure {
-    let what = error_chain(error);
+fn failure(uri: &str, error: &FetchError) -> TransferFailure {
+    let what = error.beside(uri);
     let (kind, explicable) = match error {
         FetchError::Mismatch(_) | FetchError::Coding { .. } => (ProblemKind::Mismatch, true),
         FetchError::Http(HttpError::Refused { .. }) => (ProblemKind::OutOfScope, false),

@@ -1,9 +1,12 @@
 //! Changes that could not be had: what later documents say takes nothing of them back, and an audit names them.
 
-use instep_destination::SyncOptions;
+use instep_destination::{Coverage, SyncOptions};
 use instep_testkit::{FakeSource, Fault, Layout};
 
-use crate::{support::Copy, unsaid::without};
+use crate::{
+    support::{Copy, in_step},
+    unsaid::without,
+};
 
 const FAILURES: [Fault; 2] = [Fault::Status(500), Fault::Status(500)];
 
@@ -106,4 +109,86 @@ fn o27_an_inventory_that_does_not_say_its_time_ends_the_wait_for_bytes_that_are_
     let run = copy.sync();
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o30_what_was_deleted_and_is_kept_is_not_asked_for_because_an_inventory_names_it_that_may_be_older() {
+    for has_time in [true, false] {
+        // Entries that nothing can be compared with are asked for.
+        let copy = Copy::laid_out(|layout| {
+            (layout.lastmod, layout.length, layout.algorithms) = (false, false, Vec::new());
+        });
+        if !has_time {
+            copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+        }
+        assert_eq!(copy.sync().exit_code(), 0);
+        copy.source.delete("a.txt");
+        let run = copy.sync();
+        assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
+        // The second time nothing says any more that it was deleted.
+        for _ in 0..2 {
+            copy.source.forget_requests();
+            let run = copy.sync_with(|options| options.repair = true);
+            assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
+            let asked = ["a.txt", "b.txt"].map(|path| copy.source.requests_for(path) > 0);
+            assert_eq!(asked, [false, true]);
+            copy.source.gap();
+        }
+        copy.source.put("a.txt", "one");
+        in_step(&copy, &copy.sync());
+        copy.source.put("a.txt", "changed after it came back");
+        copy.source.gap();
+        copy.source.snapshot();
+        in_step(&copy, &copy.sync_with(|options| options.repair = true));
+    }
+}
+
+#[test]
+fn o34_each_inventory_of_a_source_without_changes_is_its_newest_word() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    copy.source.put("new.txt", "never had");
+    copy.source.fail_always("new.txt", Fault::Status(404));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.delete("new.txt");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (0, 0), "{:?}", run.heard);
+}
+
+#[test]
+fn o35_a_set_is_the_same_one_while_its_capability_list_cannot_be_had() {
+    let copy = Copy::of_three();
+    let from_list = |options: &mut SyncOptions| options.url = copy.source.resource_list_url();
+    in_step(&copy, &copy.sync_with(from_list));
+    copy.source.put("a.txt", "listed in the next inventory");
+    copy.source.snapshot();
+    copy.source.put("b.txt", "listed as a change, which nothing leads to for now");
+    for path in ["capabilitylist.xml", "a.txt"] {
+        copy.source.fail_always(path, Fault::Status(500));
+    }
+    let run = copy.sync_with(from_list);
+    let (code, report) = (run.exit_code(), run.report());
+    assert_eq!((code, report.owed, report.coverage), (3, 1, Some(Coverage::Unknown)), "{:?}", run.heard);
+    copy.source.heal();
+    let run = copy.sync_with(from_list);
+    assert_eq!((run.exit_code(), run.report().owed), (0, 0), "{:?}", run.heard);
+    in_step(&copy, &run);
+    assert!(run.report().coverage.is_some_and(Coverage::is_complete), "{:?}", run.heard);
+}
+
+#[test]
+fn o35_nothing_is_in_step_although_only_the_capability_list_cannot_be_had() {
+    for (status, code) in [(404, 0), (503, 3)] {
+        let copy = Copy::of_three();
+        let from_list = |options: &mut SyncOptions| options.url = copy.source.resource_list_url();
+        in_step(&copy, &copy.sync_with(from_list));
+        copy.source.put("a.txt", "listed as a change, which nothing leads to for now");
+        copy.source.fail_always("capabilitylist.xml", Fault::Status(status));
+        let run = copy.sync_with(from_list);
+        assert_eq!((run.exit_code(), run.report().coverage), (code, Some(Coverage::Unknown)), "{status}");
+        copy.source.heal();
+        in_step(&copy, &copy.sync_with(from_list));
+    }
 }

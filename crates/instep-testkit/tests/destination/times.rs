@@ -1,6 +1,12 @@
 //! Times as Sources write them (D38): only those of the Source are compared with each other.
 
-use crate::support::Copy;
+use instep_destination::Coverage;
+use instep_testkit::Fault;
+
+use crate::{
+    support::{Copy, in_step},
+    unsaid::audited,
+};
 
 /// Writes each `datetime` of the Change List anew.
 fn with_times(copy: &Copy, anew: impl Fn(&str) -> String + Send + 'static) {
@@ -63,4 +69,85 @@ fn d38_times_in_any_zone_and_of_any_precision_are_compared_as_instants() {
             assert_eq!(copy.differences(), [""; 0], "{}", anew("2026-01-01T00:00:00Z"));
         }
     }
+}
+
+const THIRTY_YEARS: i64 = 30 * 365 * 86_400;
+
+/// Of a Source whose clock, and that of its server, were thirty years ahead when the copy was made.
+fn made_by_a_clock_ahead(copy: &Copy) {
+    copy.source.clock().advance(THIRTY_YEARS);
+    copy.source.put("a.txt", "listed by a clock that is ahead");
+    copy.source.snapshot();
+    for document in ["capabilitylist.xml", "resourcelist.xml", "changelist.xml", "changelist-000001.xml"] {
+        copy.source.fail_always(document, Fault::Header("Date", "Sat, 01 Jan 2056 00:00:00 GMT".to_owned()));
+    }
+    in_step(copy, &copy.sync());
+    copy.source.put("b.txt", "changed by a clock that is ahead");
+    let run = copy.sync();
+    in_step(copy, &run);
+    assert!(run.report().checkpoint.is_some_and(|time| time.to_string().starts_with("2055")));
+}
+
+fn put_the_clock_right(copy: &Copy) {
+    copy.source.heal();
+    copy.source.clock().advance(-THIRTY_YEARS);
+    copy.source.rotate();
+}
+
+#[test]
+fn o33_a_clock_that_is_put_back_hides_no_change() {
+    let copy = Copy::of_three();
+    made_by_a_clock_ahead(&copy);
+    put_the_clock_right(&copy);
+    copy.source.put("a.txt", "changed by the right clock");
+    copy.source.put("b.txt", "changed by the right clock");
+    copy.source.put("new.txt", "created by the right clock");
+    copy.source.delete("d/c.txt");
+    let run = copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &run);
+    assert!(run.heard.notes.iter().any(|note| note.contains("ahead of the clocks")), "{:?}", run.heard.notes);
+    assert_eq!(run.report().coverage, Some(Coverage::Unknown), "nobody knows since when the clock is right");
+    assert_eq!(audited(&copy), (0, 3));
+    copy.source.put("a.txt", "changed once more");
+    let run = copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &run);
+    assert!(
+        !run.heard.notes.iter().any(|note| note.contains("ahead of the clocks")),
+        "{:?}",
+        run.heard.notes
+    );
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &run);
+    assert!(run.report().coverage.is_some_and(Coverage::is_complete), "by the new inventory");
+}
+
+#[test]
+fn o33_an_inventory_from_after_a_clock_was_put_back_is_no_old_one() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    copy.source.clock().advance(THIRTY_YEARS);
+    copy.source.put("a.txt", "listed by a clock that is ahead");
+    let sent = Fault::Header("Date", "Sat, 01 Jan 2056 00:00:00 GMT".to_owned());
+    copy.source.fail_always("resourcelist.xml", sent);
+    in_step(&copy, &copy.sync());
+    copy.source.heal();
+    copy.source.clock().advance(-THIRTY_YEARS);
+    copy.source.put("a.txt", "listed by the right clock");
+    copy.source.delete("b.txt");
+    in_step(&copy, &copy.sync_with(|options| options.delete = true));
+    assert_eq!(audited(&copy), (0, 2));
+}
+
+#[test]
+fn o33_what_is_pending_since_a_clock_was_ahead_outlasts_no_later_change() {
+    let copy = Copy::of_three();
+    made_by_a_clock_ahead(&copy);
+    copy.source.put("a.txt", "never to be had");
+    copy.source.fail_always("a.txt", Fault::Status(500));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    put_the_clock_right(&copy);
+    copy.source.delete("a.txt");
+    in_step(&copy, &copy.sync_with(|options| options.delete = true));
+    assert_eq!(audited(&copy), (0, 2));
 }

@@ -117,10 +117,14 @@ fn b23_status_leaves_a_state_of_an_older_version_as_it_is() {
 }
 
 /// A disk in memory, gone with this value. `None` if none can be mounted here.
-struct Disk(tempfile::TempDir);
+pub(crate) struct Disk(tempfile::TempDir);
 
 impl Disk {
-    fn mount(size: &str) -> Option<Self> {
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn mount(size: &str) -> Option<Self> {
         let disk = Self(tempfile::tempdir().unwrap());
         let size = format!("size={size}");
         let mount =
@@ -143,7 +147,7 @@ impl Drop for Disk {
 fn b19_what_is_gone_makes_room_for_what_comes() {
     let Some(disk) = Disk::mount("12m") else { return };
     let source = FakeSource::start().with_resources([("old".to_owned(), "o".repeat(6 << 20))]);
-    let copy = disk.0.path().join("copy");
+    let copy = disk.path().join("copy");
     let _ = sync(&source, &copy, &[]).with_code(0);
     source.delete("old");
     source.put("new", "n".repeat(6 << 20));

@@ -9,7 +9,8 @@ use std::{
 };
 
 use instep_destination::{
-    AuditOptions, Durability, MaxDelete, Shutdown, SyncOptions, TestMonitor, audit, sync,
+    AuditOptions, AuditReport, Durability, Error, MaxDelete, Shutdown, SyncOptions, SyncReport, TestMonitor,
+    audit, sync,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -60,6 +61,8 @@ struct Phase {
 struct Ended {
     sync: u8,
     audit: u8,
+    /// Everything that an audit before the run said otherwise than the run did.
+    contradictions: Vec<String>,
 }
 
 /// Follows the Source of a seed through all its phases; returns the first difference.
@@ -218,6 +221,7 @@ impl Story<'_> {
     fn sync_and_audit(&mut self, site: &Site) -> Ended {
         let url = format!("{}{}", self.server.url(), site.start);
         self.sync_before(&url);
+        let foretold = self.foretell(&url);
         let options = self.options(&url);
         let monitor = TestMonitor::new();
         let result = self.runtime.block_on(sync(&options, &monitor));
@@ -231,8 +235,24 @@ impl Story<'_> {
             heard.committed,
             self.server.log()
         );
+        let contradictions = match (foretold, &result) {
+            (Some(audit), Ok(report)) => contradictions(&audit, report, self.source.style.delete),
+            _ => Vec::new(),
+        };
         let ended = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
-        let mut options = AuditOptions::new(Some(url), self.copy.path());
+        let result = self.audit(&url);
+        let audited = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
+        Ended { sync: ended, audit: audited, contradictions }
+    }
+
+    /// Audits the copy before a run, if there is one: of every other Source, since it takes time.
+    fn foretell(&mut self, url: &str) -> Option<AuditReport> {
+        let has_copy = self.copy.path().join(".instep").exists();
+        if has_copy && self.seed.is_multiple_of(2) { self.audit(url).ok() } else { None }
+    }
+
+    fn audit(&mut self, url: &str) -> Result<AuditReport, Error> {
+        let mut options = AuditOptions::new(Some(url.to_owned()), self.copy.path());
         options.access.retries = 0;
         let monitor = TestMonitor::new();
         let result = self.runtime.block_on(audit(&options, &monitor));
@@ -242,8 +262,7 @@ impl Story<'_> {
             "-- audit: {result:#?}\n{:#?}\nnotes {:#?}\nproblems {:#?}",
             heard.itemized, heard.notes, heard.problems
         );
-        let audited = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
-        Ended { sync: ended, audit: audited }
+        result
     }
 
     /// Returns the state of each path that is right.
@@ -315,8 +334,28 @@ impl Story<'_> {
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
         }
+        if untroubled && !state.kept_surplus {
+            wrong.extend(ended.contradictions.iter().cloned());
+        }
         wrong
     }
+}
+
+/// Returns what a run did otherwise than an audit just before it said. What could not be compared may turn out either way.
+fn contradictions(audit: &AuditReport, run: &SyncReport, deletes: bool) -> Vec<String> {
+    let changes = audit.missing + audit.differing;
+    let possible = changes..=changes + audit.unauditable + audit.failed;
+    let mut wrong = Vec::new();
+    if !possible.contains(&(run.created + run.updated)) {
+        let (created, updated) = (run.created, run.updated);
+        wrong.push(format!(
+            "an audit finds {changes} to fetch, and then {created} are created, {updated} updated"
+        ));
+    }
+    if deletes && run.deleted != audit.surplus {
+        wrong.push(format!("an audit finds {} to delete, and then {} are", audit.surplus, run.deleted));
+    }
+    wrong
 }
 
 /// Returns the versions of a resource after those that may be right: what is fetched may be newer than what is listed.

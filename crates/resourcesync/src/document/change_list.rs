@@ -42,9 +42,9 @@ pub type ChangeList = Collected<kind::ChangeList>;
 pub type ChangeListIndex = Collected<kind::ChangeListIndex>;
 
 impl<K: ChangesKind> Collected<K> {
-    /// Finds out where the times of the changes are stated (DIA-4). `now` bounds an open list, if it is known.
-    pub fn change_times(&self, now: Option<DateTime>) -> ChangeTimes {
-        ChangeTimes::judge(&self.header, &self.entries, now)
+    /// Finds out where the times of the changes are stated (DIA-4). Times after `latest` are no times.
+    pub fn change_times(&self, latest: Option<DateTime>) -> ChangeTimes {
+        ChangeTimes::judge(&self.header, &self.entries, latest)
     }
 
     /// Returns the changes, oldest first: in document order, reversed only if the document lists the newest first

@@ -14,6 +14,10 @@ pub struct ChangeTimes {
     pub source: TimeSource,
     /// `true` if the newest change comes first, so that the document is read backwards (DIA-5).
     pub newest_first: bool,
+    /// `true` if no time is earlier than the one before it.
+    pub never_falls: bool,
+    /// The newest time of a change; `None` if the document states none.
+    pub newest: Option<DateTime>,
 }
 
 /// The value of an entry that is the time of its change (DIA-4).
@@ -29,8 +33,8 @@ pub enum TimeSource {
 }
 
 impl ChangeTimes {
-    /// Judges a document by its entries, which are looked at one after the other. `now` bounds an open interval, if it
-    /// is known.
+    /// Judges a document by its entries, which are looked at one after the other. Times after `latest` are no times: a
+    /// clock that is far ahead says nothing.
     ///
     /// ```
     /// use resourcesync::document::{ChangeList, ChangeTimes, TimeSource};
@@ -43,9 +47,9 @@ impl ChangeTimes {
     pub fn judge<'a>(
         header: &Header,
         entries: impl IntoIterator<Item = &'a Entry>,
-        now: Option<DateTime>,
+        latest: Option<DateTime>,
     ) -> Self {
-        let mut judge = ChangeTimesJudge::new(header, now);
+        let mut judge = ChangeTimesJudge::new(header, latest);
         entries.into_iter().for_each(|entry| judge.observe(entry));
         judge.finish()
     }
@@ -61,81 +65,116 @@ impl ChangeTimes {
 }
 
 /// Judges the times of a document while its entries pass, in constant memory.
+///
+/// ```
+/// use resourcesync::{Change, Entry, document::{ChangeList, ChangeTimesJudge, TimeSource}};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let list = ChangeList::new("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
+/// let mut judge = ChangeTimesJudge::new(&list.header, None);
+/// let noon = "2013-01-03T12:00:00Z".parse()?;
+/// judge.observe(&Entry::changed("http://example.com/res1".parse()?, Change::Updated, noon));
+/// assert_eq!(judge.finish().source, TimeSource::Datetime);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-struct ChangeTimesJudge {
+pub struct ChangeTimesJudge {
     dialect: Dialect,
     from: Option<DateTime>,
     until: Option<DateTime>,
+    latest: Option<DateTime>,
     entries: u64,
-    any_datetime: bool,
     datetime: Sequence,
     lastmod: Sequence,
 }
 
-/// The properties of one sequence of times: complete, inside the interval, rising or falling.
+/// The properties of one sequence of times: inside the interval, rising or falling.
 #[derive(Clone, Copy, Debug)]
 struct Sequence {
-    complete: bool,
+    count: u64,
     inside: bool,
     never_falls: bool,
+    never_rises: bool,
     always_falls: bool,
     last: Option<DateTime>,
+    newest: Option<DateTime>,
 }
 
 impl Sequence {
-    const START: Self =
-        Self { complete: true, inside: true, never_falls: true, always_falls: true, last: None };
+    const START: Self = Self {
+        count: 0,
+        inside: true,
+        never_falls: true,
+        never_rises: true,
+        always_falls: true,
+        last: None,
+        newest: None,
+    };
 
     fn observe(&mut self, time: Option<DateTime>, from: Option<DateTime>, until: Option<DateTime>) {
-        let Some(time) = time else {
-            self.complete = false;
-            return;
-        };
+        let Some(time) = time else { return };
+        self.count += 1;
         self.inside &= from.is_none_or(|from| from.instant() < time.end())
             && until.is_none_or(|until| time.instant() < until.end());
+        self.newest = self.newest.max(Some(time));
         if let Some(last) = self.last.replace(time) {
             self.never_falls &= last.instant() <= time.instant();
+            self.never_rises &= last.instant() >= time.instant();
             self.always_falls &= last.instant() > time.instant();
         }
     }
 }
 
 impl ChangeTimesJudge {
-    /// Begins with the header. `now` bounds an open interval, if it is known.
-    fn new(header: &Header, now: Option<DateTime>) -> Self {
+    /// Begins with the header. Times after `latest` are no times.
+    pub fn new(header: &Header, latest: Option<DateTime>) -> Self {
         let md = header.metadata.as_ref();
         Self {
             dialect: header.dialect,
             from: md.and_then(|md| md.from),
-            until: md.and_then(|md| md.until.or(md.modified)).or(now),
+            until: md.and_then(|md| md.until.or(md.modified)),
+            latest,
             entries: 0,
-            any_datetime: false,
             datetime: Sequence::START,
             lastmod: Sequence::START,
         }
     }
 
     /// Takes the next entry.
-    fn observe(&mut self, entry: &Entry) {
+    pub fn observe(&mut self, entry: &Entry) {
+        let is_possible =
+            |time: &DateTime| self.latest.is_none_or(|latest| time.instant() <= latest.instant());
+        let (datetime, lastmod) =
+            (entry.metadata.datetime.filter(is_possible), entry.lastmod.filter(is_possible));
         self.entries += 1;
-        self.any_datetime |= entry.metadata.datetime.is_some();
-        self.datetime.observe(entry.metadata.datetime, self.from, self.until);
-        self.lastmod.observe(entry.lastmod, self.from, self.until);
+        // Both kinds are watched in one reading: which of them has the times of changes is known at the end only.
+        self.datetime.observe(datetime, self.from, self.until);
+        self.lastmod.observe(lastmod, self.from, self.until);
     }
 
     /// Returns the judgement.
-    fn finish(self) -> ChangeTimes {
-        let times = if self.any_datetime { self.datetime } else { self.lastmod };
-        let falls = self.entries > 1 && times.complete && times.inside && times.always_falls;
-        let newest_first = self.dialect.lists_newest_first() || falls;
-        let usable =
-            times.complete && times.inside && (times.never_falls || newest_first) && self.entries > 0;
-        let source = match (self.any_datetime, usable) {
-            (true, _) => TimeSource::Datetime,
-            (false, true) => TimeSource::LastMod,
-            (false, false) => TimeSource::Unknown,
+    pub fn finish(self) -> ChangeTimes {
+        // One `datetime` is enough: entries without it take the time of the one before (AMB-B16). `lastmod` is the time
+        // of changes only if all entries have one, within the interval and in an order; else it is that of the
+        // resources.
+        let has_datetimes = self.datetime.count > 0;
+        let times = if has_datetimes { self.datetime } else { self.lastmod };
+        let is_complete = self.entries > 0 && times.count == self.entries && times.inside;
+        // Only if every time falls: read the wrong way round, a list would bring back what it deletes.
+        let falls = self.entries > 1 && is_complete && times.always_falls;
+        let is_draft = self.dialect.lists_newest_first();
+        let is_ordered = times.never_falls || falls || is_draft && times.never_rises;
+        let source = match has_datetimes {
+            true => TimeSource::Datetime,
+            false if is_complete && is_ordered => TimeSource::LastMod,
+            false => TimeSource::Unknown,
         };
-        ChangeTimes { source, newest_first }
+        ChangeTimes {
+            source,
+            newest_first: is_draft || falls,
+            never_falls: times.never_falls,
+            newest: times.newest.filter(|_| source != TimeSource::Unknown),
+        }
     }
 }
 

@@ -115,25 +115,24 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
     if is_outdated || is_pending_past {
         return Decision::Superseded;
     }
-    let known_time = known.held.map_or(known.gone, |held| held.metadata.datetime);
     let is_wanted_anew = known.is_damaged && desired.presence != DesiredPresence::Absent;
     if desired.says_when
         && desired.presence != DesiredPresence::Excluded
         && !is_wanted_anew
-        && is_older_than(known_time)
+        && is_older_than(known.changed)
     {
         return Decision::Rest(Rest::HeldIsLater);
     }
     match known.held {
         None => match desired.presence {
-            DesiredPresence::Present | DesiredPresence::Unclear if may_be_older(known.gone) => {
+            DesiredPresence::Present | DesiredPresence::Unclear if may_be_older(known.changed) => {
                 Decision::Rest(Rest::HeldIsLater)
             }
             DesiredPresence::Present | DesiredPresence::Unclear => Decision::Act(ActionKind::Create),
-            DesiredPresence::Absent if known.gone.is_none() && desired.metadata.datetime.is_some() => {
+            DesiredPresence::Absent if known.changed.is_none() && desired.metadata.datetime.is_some() => {
                 Decision::Act(ActionKind::Leave)
             }
-            DesiredPresence::Absent if time(desired) > known.gone.map(|gone| gone.unix_micros()) => {
+            DesiredPresence::Absent if time(desired) > known.changed.map(|gone| gone.unix_micros()) => {
                 Decision::Act(ActionKind::Leave)
             }
             DesiredPresence::Absent => Decision::Rest(Rest::Equal),
@@ -144,22 +143,36 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
                 Decision::Act(ActionKind::Leave)
             }
             DesiredPresence::Absent if rules.delete => Decision::Act(ActionKind::Delete),
+            DesiredPresence::Absent
+                if time(desired)
+                    > [known.changed, known.deleted]
+                        .into_iter()
+                        .flatten()
+                        .map(|one| one.unix_micros())
+                        .max() =>
+            {
+                Decision::Act(ActionKind::Keep)
+            }
             DesiredPresence::Absent => Decision::Rest(Rest::Kept),
             DesiredPresence::Excluded => Decision::Rest(Rest::Excluded),
+            DesiredPresence::Present | DesiredPresence::Unclear if may_be_older(known.deleted) => {
+                Decision::Act(ActionKind::Keep)
+            }
             DesiredPresence::Unclear => Decision::Act(ActionKind::Check),
             DesiredPresence::Present if known.is_damaged => Decision::Act(ActionKind::Update),
-            DesiredPresence::Present if is_past(held.metadata.datetime) => Decision::Rest(Rest::HeldIsLater),
-            DesiredPresence::Present if rules.is_undated && is_older_than(held.metadata.datetime) => {
+            DesiredPresence::Present if is_past(known.changed) => Decision::Rest(Rest::HeldIsLater),
+            DesiredPresence::Present if rules.is_undated && is_older_than(known.changed) => {
                 Decision::Rest(Rest::HeldIsLater)
             }
             DesiredPresence::Present => match same(held) {
-                Some(false)
-                    if rules.is_undated && time(desired).is_none() && held.metadata.datetime.is_some() =>
-                {
+                Some(false) if rules.is_undated && time(desired).is_none() && known.changed.is_some() => {
                     Decision::Act(ActionKind::Check)
                 }
                 Some(false) => Decision::Act(ActionKind::Update),
                 None => Decision::Act(ActionKind::Check),
+                Some(true) if known.deleted.is_some() && desired.says_when => {
+                    Decision::Act(ActionKind::Check)
+                }
                 Some(true) if says_other_links(held) => Decision::Act(ActionKind::Note),
                 Some(true) => Decision::Rest(Rest::Equal),
             },
@@ -167,9 +180,15 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
     }
 }
 
+/// Returns the time of the last change of a resource.
+fn last_change(held: Option<&HeldResource>, gone: Option<DateTime>) -> Option<DateTime> {
+    held.map_or(gone, |held| held.metadata.datetime)
+}
+
 /// Returns the held resource once a decision is carried out.
 fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>) -> Option<HeldResource> {
     match decision {
+        Decision::Act(ActionKind::Keep) | Decision::Rest(_) | Decision::Superseded => held,
         Decision::Act(ActionKind::Delete | ActionKind::Leave) => None,
         Decision::Act(_) => {
             let (id, sets) = held.as_ref().map_or((1, 1 << 3), |held| (held.id, held.sets));
@@ -184,7 +203,6 @@ fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>
                 is_racy: false,
             })
         }
-        Decision::Rest(_) | Decision::Superseded => held,
     }
 }
 
@@ -198,9 +216,12 @@ proptest! {
         earlier in prop::option::of(action()),
         is_damaged in any::<bool>(),
         gone in prop::option::of(0i64..6),
+        deleted in prop::option::of(0i64..6),
         rules in rules(),
     ) {
-        let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), gone: gone.map(second), is_damaged };
+        let changed = last_change(held.as_ref(), gone.map(second));
+        let deleted = deleted.map(second).filter(|_| held.is_some());
+        let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), changed, deleted, is_damaged };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }
 
@@ -216,10 +237,15 @@ proptest! {
         if desired.presence == DesiredPresence::Unclear {
             desired.presence = DesiredPresence::Present;
         }
-        let first = decide(&desired, Known { held: held.as_ref(), is_damaged, ..Known::default() }, &rules);
+        let changed = last_change(held.as_ref(), None);
+        let known = Known { held: held.as_ref(), changed, is_damaged, ..Known::default() };
+        let first = decide(&desired, known, &rules);
         let after = carried_out(first, &desired, held);
         let gone = desired.metadata.datetime.filter(|_| desired.presence == DesiredPresence::Absent);
-        let again = decide(&desired, Known { held: after.as_ref(), gone, ..Known::default() }, &rules);
+        let changed = last_change(after.as_ref(), gone);
+        let deleted = gone.filter(|_| after.is_some());
+        let known = Known { held: after.as_ref(), changed, deleted, ..Known::default() };
+        let again = decide(&desired, known, &rules);
         let is_at_rest = matches!(again, Decision::Rest(_)) || first == again && matches!(first, Decision::Rest(_));
         prop_assert!(is_at_rest, "{first:?}, then {again:?}");
     }
@@ -237,7 +263,9 @@ proptest! {
         (older.metadata.datetime, newer.metadata.datetime) = (Some(second(1)), Some(second(2)));
         let rules = DecisionRules { inventory: None, is_undated: false, ..rules };
         let decided = |desired: &Desired, earlier: Option<Action>| {
-            let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), ..Known::default() };
+            let changed = last_change(held.as_ref(), None);
+            let known =
+                Known { held: held.as_ref(), earlier: earlier.as_ref(), changed, ..Known::default() };
             match decide(desired, known, &rules) {
                 Decision::Superseded => earlier,
                 Decision::Rest(_) => None,

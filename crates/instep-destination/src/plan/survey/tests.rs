@@ -1,6 +1,6 @@
 //! Orders, times and marks of Change Lists as Sources write them.
 
-use resourcesync::{Change, Uri};
+use resourcesync::{Capability, Change, Dialect, Form, Metadata, Uri, document::TimeSource};
 
 use super::*;
 use crate::plan::supersedes;
@@ -17,13 +17,15 @@ fn entry(name: &str, datetime: Option<i64>, lastmod: Option<i64>) -> Entry {
     entry
 }
 
+fn header(describe: impl FnOnce(&mut Metadata)) -> Header {
+    let mut header = Header::new(Form::List, Capability::ChangeList);
+    describe(header.metadata.get_or_insert_default());
+    header
+}
+
 fn survey(from: i64, entries: &[Entry], mark: Option<&Mark>) -> Shape {
-    let root = {
-        let mut root = Metadata::new();
-        root.from = Some(time(from));
-        root
-    };
-    let mut survey = Survey::new(Some(&root), mark, None);
+    let header = header(|root| root.from = Some(time(from)));
+    let mut survey = Survey::new(&header, mark, None);
     entries.iter().for_each(|entry| survey.observe(entry));
     survey.finish()
 }
@@ -41,9 +43,8 @@ fn an_entry_without_time_inherits_its_position() {
 #[test]
 fn o3_an_entry_without_a_time_is_older_only_if_an_older_one_follows() {
     let before = |since: i64, until: Option<i64>, entries: &[Entry]| -> Vec<bool> {
-        let mut root = Metadata::new();
-        root.until = until.map(time);
-        let mut survey = Survey::new(Some(&root), None, None).since(Some(time(since)));
+        let header = header(|root| root.until = until.map(time));
+        let mut survey = Survey::new(&header, None, None).since(Some(time(since)));
         entries.iter().for_each(|entry| survey.observe(entry));
         let shape = survey.finish();
         entries.iter().zip(1..).map(|(entry, ordinal)| shape.is_before(entry, ordinal)).collect()
@@ -66,30 +67,32 @@ fn o3_an_entry_without_a_time_is_older_only_if_an_older_one_follows() {
 #[test]
 fn lastmod_is_a_change_time_only_in_a_document_of_1_0() {
     let of_1_0 = [entry("a", None, Some(10)), entry("b", None, Some(12))];
-    assert_eq!(survey(0, &of_1_0, None).times, TimeField::Lastmod);
+    assert_eq!(survey(0, &of_1_0, None).times.source, TimeSource::LastMod);
     let before_from = [entry("a", None, Some(10)), entry("b", None, Some(12))];
-    assert_eq!(survey(11, &before_from, None).times, TimeField::Position);
+    assert_eq!(survey(11, &before_from, None).times.source, TimeSource::Unknown);
     let unordered = [entry("a", None, Some(10)), entry("b", None, Some(12)), entry("c", None, Some(11))];
-    assert_eq!(survey(0, &unordered, None).times, TimeField::Position);
+    assert_eq!(survey(0, &unordered, None).times.source, TimeSource::Unknown);
     let one_lacks_it = [entry("a", None, Some(10)), entry("b", None, None)];
-    assert_eq!(survey(0, &one_lacks_it, None).times, TimeField::Position);
+    assert_eq!(survey(0, &one_lacks_it, None).times.source, TimeSource::Unknown);
 }
 
 #[test]
 fn a_list_that_strictly_falls_is_newest_first() {
     let falling = [entry("a", Some(12), None), entry("b", Some(11), None)];
-    assert_eq!(survey(0, &falling, None).order, Order::NewestFirst);
+    assert!(survey(0, &falling, None).times.newest_first);
     let level = [entry("a", Some(12), None), entry("b", Some(12), None)];
-    assert_eq!(survey(0, &level, None).order, Order::OldestFirst);
+    assert!(!survey(0, &level, None).times.newest_first);
 }
 
 #[test]
 fn o10_equal_times_of_a_dialect_that_lists_the_newest_first_are_in_reverse() {
     let entries = [entry("a", None, Some(12)), entry("a", None, Some(12)), entry("b", None, Some(11))];
-    let mut survey = Survey::new(None, None, None).newest_first(true);
+    let mut header = header(|_| {});
+    header.dialect = Dialect::January2013;
+    let mut survey = Survey::new(&header, None, None);
     entries.iter().for_each(|entry| survey.observe(entry));
     let shape = survey.finish();
-    assert_eq!((shape.times, shape.order), (TimeField::Lastmod, Order::NewestFirst));
+    assert_eq!((shape.times.source, shape.times.newest_first), (TimeSource::LastMod, true));
     let place = |ordinal: u64| shape.place(&entries[ordinal as usize - 1], &mut None, ordinal);
     assert!(supersedes(place(1), place(2)) && !supersedes(place(2), place(1)));
 }
@@ -97,10 +100,10 @@ fn o10_equal_times_of_a_dialect_that_lists_the_newest_first_are_in_reverse() {
 #[test]
 fn b4_a_time_far_ahead_is_no_time() {
     let entries = [entry("a", Some(10), None), entry("b", Some(9_999), None), entry("c", Some(12), None)];
-    let mut survey = Survey::new(None, None, Some(time(100)));
+    let mut survey = Survey::new(&header(|_| {}), None, Some(time(100)));
     entries.iter().for_each(|entry| survey.observe(entry));
     let shape = survey.finish();
-    assert_eq!(shape.newest, Some(time(12)));
+    assert_eq!(shape.times.newest, Some(time(12)));
     let mut inherited = None;
     let places: Vec<_> =
         entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();

@@ -31,7 +31,7 @@ impl Inventory {
         let list = found.get(&Capability::ResourceList);
         let mut applied = None;
         for uri in list.map(|offer| &offer.uri).into_iter().chain([&dump.uri]) {
-            applied = applied.max(run.state().document(uri)?.and_then(|record| record.at));
+            applied = applied.max(run.believed(run.state().document(uri)?.and_then(|record| record.at)));
         }
         let is_known_to_be_later = match (dump.at, applied) {
             (Some(at), Some(applied)) => applied.instant() <= at.instant(),
