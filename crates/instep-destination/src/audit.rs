@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
     SyncOptions,
-    error::Beside as _,
+    error::BesideUrl as _,
     plan::DesiredPresence,
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::{ActionKind, CopyState, Owed, ReadState, StateError, by_origin},

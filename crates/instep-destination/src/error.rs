@@ -4,7 +4,7 @@ mod beside;
 mod convert;
 mod subjects;
 
-pub(crate) use beside::Beside;
+pub(crate) use beside::BesideUrl;
 pub(crate) use instep_store::error_chain;
 
 use std::{

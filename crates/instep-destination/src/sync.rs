@@ -13,7 +13,7 @@ use resourcesync::Uri;
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
     discover::{CapabilitySet, Discovered},
-    error::{Beside as _, error_chain},
+    error::{BesideUrl as _, error_chain},
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},

@@ -7,7 +7,7 @@ use crate::{
     Error, Phase, ProblemKind,
     discover::CapabilitySet,
     draft::Draft,
-    error::Beside as _,
+    error::BesideUrl as _,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun},
     state::Checkpoint,

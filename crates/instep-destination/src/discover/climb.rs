@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     documents::{Document, DocumentError, Documents},
-    error::Beside as _,
+    error::BesideUrl as _,
 };
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.

@@ -7,7 +7,7 @@ use resourcesync::{Capability, DateTime, Form, Metadata, Uri};
 use super::{DiscoverError, discover, found::capability};
 use crate::{
     documents::{Document, DocumentError, Documents},
-    error::Beside as _,
+    error::BesideUrl as _,
 };
 
 /// A document of a Source and the documents that it leads to.

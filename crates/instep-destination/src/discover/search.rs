@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     documents::{DocumentError, Documents, Download},
-    error::Beside as _,
+    error::BesideUrl as _,
 };
 
 /// A search for the documents that lead on, and the faults on its way.

@@ -212,8 +212,12 @@ impl Merging<'_> {
     fn decide(&self, desired: &Desired, known: &mut Known<'_>) -> Result<Decision, StateError> {
         let decision = decide(desired, *known, &self.rules);
         let Some(state) = self.deletions.filter(|_| known.held.is_some()) else { return Ok(decision) };
-        let asks = matches!(decision, Decision::Act(kind) if kind.asks());
-        if !asks && !(desired.says_when && decision == Decision::Rest(Rest::Equal)) {
+        let may_matter = match decision {
+            Decision::Act(kind) => kind.asks(),
+            Decision::Rest(rest) => rest == Rest::Equal && desired.says_when,
+            Decision::Superseded => false,
+        };
+        if !may_matter {
             return Ok(decision);
         }
         let deleted = plausible(state.gone(self.rules.set, desired.uri.as_str())?, self.latest);

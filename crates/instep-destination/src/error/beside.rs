@@ -6,7 +6,7 @@ use instep_net::HttpError;
 use instep_store::error_chain;
 
 /// An error that may name a URL.
-pub(crate) trait Beside {
+pub(crate) trait BesideUrl {
     /// Returns the error with its causes in one line, for a sentence or a report that names this URL already.
     fn beside(&self, url: &str) -> String;
 }
@@ -37,7 +37,7 @@ impl<E: Borrow<HttpError> + fmt::Debug> StdError for WithoutUrl<E> {
     }
 }
 
-impl Beside for HttpError {
+impl BesideUrl for HttpError {
     fn beside(&self, url: &str) -> String {
         if self.uri() == Some(url) { error_chain(&WithoutUrl(self)) } else { error_chain(self) }
     }

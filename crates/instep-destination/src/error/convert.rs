@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use instep_net::HttpError;
 use instep_store::database::DatabaseError;
 
-use super::{Beside as _, Error, Guard, WithoutUrl};
+use super::{BesideUrl as _, Error, Guard, WithoutUrl};
 #[cfg(feature = "postgres")]
 use crate::state::PostgresError;
 use crate::{discover::DiscoverError, documents::DocumentError, state::StateError, store::StoreError};

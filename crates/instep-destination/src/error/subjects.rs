@@ -1,6 +1,6 @@
 //! The errors of each area, told beside the URL that they are about.
 
-use super::{Beside, Error, error_chain};
+use super::{BesideUrl, Error, error_chain};
 use crate::{
     discover::DiscoverError,
     documents::DocumentError,
@@ -15,7 +15,7 @@ fn without_subject(url: &str, sentence: String) -> String {
     }
 }
 
-impl Beside for DocumentError {
+impl BesideUrl for DocumentError {
     fn beside(&self, url: &str) -> String {
         match self {
             Self::Http(error) => error.beside(url),
@@ -24,7 +24,7 @@ impl Beside for DocumentError {
     }
 }
 
-impl Beside for DiscoverError {
+impl BesideUrl for DiscoverError {
     fn beside(&self, url: &str) -> String {
         match self {
             Self::Unreachable { source, .. } | Self::Invalid { source, .. } => source.beside(url),
@@ -33,7 +33,7 @@ impl Beside for DiscoverError {
     }
 }
 
-impl Beside for FetchError {
+impl BesideUrl for FetchError {
     fn beside(&self, url: &str) -> String {
         match self {
             Self::Http(error) => error.beside(url),
@@ -42,7 +42,7 @@ impl Beside for FetchError {
     }
 }
 
-impl Beside for PackageFetchError {
+impl BesideUrl for PackageFetchError {
     fn beside(&self, url: &str) -> String {
         match self {
             Self::Fetch(error) => error.beside(url),
@@ -52,7 +52,7 @@ impl Beside for PackageFetchError {
     }
 }
 
-impl Beside for Error {
+impl BesideUrl for Error {
     fn beside(&self, url: &str) -> String {
         match self {
             Self::Unreachable { url: own, source } if own == url => error_chain(&**source),

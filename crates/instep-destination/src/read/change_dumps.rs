@@ -14,7 +14,7 @@ use crate::{
     Error,
     clock::latest_time,
     documents::Document,
-    error::Beside as _,
+    error::BesideUrl as _,
     plan::{IndexMember, Shape, members_to_read},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},

@@ -13,7 +13,7 @@ use crate::{
     clock::latest_time,
     discover::CapabilitySet,
     documents::Document,
-    error::Beside as _,
+    error::BesideUrl as _,
     plan::{IndexMember, Mark, Reach, Shape, members_to_read, reach},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},

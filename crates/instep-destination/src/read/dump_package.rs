@@ -6,7 +6,7 @@ use resourcesync::{DateTime, Entry, Form};
 use crate::{
     Error,
     documents::Document,
-    error::Beside as _,
+    error::BesideUrl as _,
     run::SetRun,
     transfer::package::{OpenPackage, Packages},
 };

@@ -8,7 +8,7 @@ use resourcesync::Uri;
 
 use crate::{
     Error, ProblemKind,
-    error::{Beside as _, error_chain},
+    error::{BesideUrl as _, error_chain},
     plan::{Condition, Retrieval},
     run::{SetRun, SyncRun},
     state::{Action, Owed},

@@ -13,7 +13,7 @@ use super::set::SetRun;
 use crate::{
     Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport,
     commit::Flushed,
-    error::{Beside as _, error_chain},
+    error::{BesideUrl as _, error_chain},
     plan::VersionKey,
     state::LoggedProblem,
 };

@@ -6,7 +6,7 @@ use resourcesync::{Capability, Relation};
 use crate::{
     Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
-    error::Beside as _,
+    error::BesideUrl as _,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
     read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList},
     run::{SetRun, SyncRun},

@@ -7,7 +7,7 @@ use crate::{
     Error, ProblemKind, Strategy, Via,
     clock::now,
     discover::CapabilitySet,
-    error::Beside as _,
+    error::BesideUrl as _,
     plan::{Choice, Coverage, Reach, check_age, choose},
     read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},

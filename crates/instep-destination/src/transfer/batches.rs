@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error, ProblemKind,
     draft::Draft,
-    error::Beside as _,
+    error::BesideUrl as _,
     run::{SetRun, SyncRun},
     state::ActionKind,
     transfer::package::{PackageFetchError, Packages},

@@ -103,7 +103,11 @@ mod tests {
 
     #[test]
     fn o31_states_that_nothing_tells_apart_are_not_taken_from_a_package() {
-        let bare = |datetime: Option<&str>| Entry { lastmod: None, ..changed("2026-01-02", datetime) };
+        let bare = |datetime: Option<&str>| {
+            let mut entry = changed("2026-01-02", datetime);
+            entry.lastmod = None;
+            entry
+        };
         let accepts = |packed: &Entry, wanted: &Entry| {
             let mut desired = Desired::of_entry(wanted, DesiredPresence::Present);
             desired.inherits_time = desired.metadata.datetime.is_none();

@@ -9,7 +9,7 @@ use resourcesync::{
 use super::{Unexplained, carrier::Carrier};
 use crate::{
     Error, Phase, ProblemKind,
-    error::Beside as _,
+    error::BesideUrl as _,
     plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
     run::{SetRun, SyncRun},
     state::{Action, ActionKind},

@@ -9,7 +9,7 @@ use super::Unexplained;
 use crate::{
     Error, ProblemKind,
     commit::{Commit, NewFile},
-    error::{Beside as _, error_chain},
+    error::{BesideUrl as _, error_chain},
     map::{CopyPath, MapError, Mapper},
     plan::{Desired, VersionKey, may_hide_changes},
     run::SyncRun,

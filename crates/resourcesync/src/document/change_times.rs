@@ -64,7 +64,7 @@ impl ChangeTimes {
     }
 }
 
-/// Judges the times of a document while its entries pass, in constant memory.
+/// Judges the times of a document while its entries pass, in constant memory (DIA-4).
 ///
 /// ```
 /// use resourcesync::{Change, Entry, document::{ChangeList, ChangeTimesJudge, TimeSource}};
