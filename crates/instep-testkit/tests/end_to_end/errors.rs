@@ -48,9 +48,9 @@ const CASES: &[Case] = &[
         words: &[
             "No ResourceSync capability found at {url}. Looked at:\n",
             "\n  {url}: a web page without a link of rel=\"resourcesync\"\n",
-            "\n  {url}.well-known/resourcesync answers 404 Not Found\n",
-            "\n  {url}robots.txt answers 404 Not Found\n",
-            "\n  {url}resourcelist.xml answers 404 Not Found\n",
+            "\n  {url}.well-known/resourcesync: it answers 404 Not Found\n",
+            "\n  {url}robots.txt: it answers 404 Not Found\n",
+            "\n  {url}resourcelist.xml: it answers 404 Not Found\n",
             "Give the URL of a ResourceSync document",
         ],
     },
