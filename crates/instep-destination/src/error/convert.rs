@@ -85,10 +85,11 @@ impl From<StateError> for Error {
             StateError::Record { ref place, .. } => {
                 Self::State { path: PathBuf::from(place), source: Box::new(error) }
             }
-            StateError::Storage { ref path, .. }
-            | StateError::Sqlite { ref path, .. }
-            | StateError::Scratch { ref path, .. } => {
-                Self::State { path: path.clone(), source: Box::new(error) }
+            StateError::Storage { path, source } | StateError::Sqlite { path, source } => {
+                Self::State { path, source: Box::new(source) }
+            }
+            StateError::Scratch { path, source } => {
+                Self::Storage { action: "write", path, source: Box::new(source) }
             }
             #[cfg(feature = "postgres")]
             StateError::Postgres(error) => error.into(),
