@@ -14,7 +14,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::{
-    bench, dependencies,
+    bench, dependencies, dist,
     run::{cargo, checked, is_installed},
     test, unused,
 };
@@ -49,6 +49,11 @@ const FULL: &[CiJob] = &[
         name: "advisories",
         about: "no dependency has a known vulnerability (cargo-deny)",
         run: full::advisories,
+    },
+    CiJob {
+        name: "static",
+        about: "a static program can be built, and runs (musl)",
+        run: dist::check_static,
     },
     CiJob { name: "book", about: "the book of docs/, built, and its links (mdbook)", run: book::check },
     CiJob {

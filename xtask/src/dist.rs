@@ -42,21 +42,24 @@ impl Release {
     }
 }
 
-/// Builds and packs. `--target PLATFORM` chooses another platform, `--program FILE` packs a program that is there, and
-/// `--archive-only` leaves packages and image out.
+/// Builds and packs. `--target PLATFORM` chooses another platform, `--profile PROFILE` another build than that of releases,
+/// `--program FILE` packs a program that is there, and `--archive-only` leaves packages and image out.
 pub fn run(arguments: &[&str]) -> Result<()> {
-    let (mut platform, mut program, mut archive_only) = (None, None, false);
+    let (mut platform, mut program, mut profile, mut archive_only) = (None, None, "dist", false);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match *argument {
             "--archive-only" => archive_only = true,
             "--target" => platform = rest.next().map(ToString::to_string),
+            "--profile" => profile = rest.next().context("--profile names no profile")?,
             "--program" => program = rest.next().map(PathBuf::from),
-            _ => bail!("cargo xtask dist [--target PLATFORM] [--program FILE] [--archive-only]"),
+            _ => bail!(
+                "cargo xtask dist [--target PLATFORM] [--profile PROFILE] [--program FILE] [--archive-only]"
+            ),
         }
     }
     let platform = platform.map_or_else(default_platform, Ok)?;
-    let program = program.map_or_else(|| build(&platform), Ok)?;
+    let program = program.map_or_else(|| build(&platform, profile), Ok)?;
     ensure!(
         !platform.ends_with("-musl") || !is_dynamic(&program)?,
         "{} asks for a loader, but programs for {platform} are static",
@@ -110,10 +113,34 @@ fn host() -> Result<String> {
     Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
-fn build(platform: &str) -> Result<PathBuf> {
-    checked(&mut cargo(&["build", "--profile", "dist", "--locked", "-p", "instep", "--target", platform]))?;
+fn build(platform: &str, profile: &str) -> Result<PathBuf> {
+    checked(&mut cargo(&["build", "--profile", profile, "--locked", "-p", "instep", "--target", platform]))?;
     let end = if platform.contains("windows") { ".exe" } else { "" };
-    Ok(target().join(platform).join("dist").join(format!("instep{end}")))
+    // The profile `dev` has had another folder than its name since before there were profiles.
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target().join(platform).join(folder).join(format!("instep{end}")))
+}
+
+/// Builds a static program for this machine, installs what that needs if it is missing, and checks that the program asks for
+/// no loader and runs.
+pub fn check_static() -> Result<()> {
+    let host = host()?;
+    let machine = host.strip_suffix("-unknown-linux-gnu").context("static programs are built on Linux")?;
+    let musl = format!("{machine}-unknown-linux-musl");
+    checked(Command::new("rustup").args(["target", "add", &musl]).current_dir(root()))?;
+    ensure!(is_installed("musl-gcc"), "musl-gcc is missing: apt-get install musl-tools");
+    let program = build(&musl, "dev")?;
+    ensure!(!is_dynamic(&program)?, "{} asks for a loader", program.display());
+    // The loader of this machine has the last word: it fails for a program that it has nothing to load for.
+    let listed = Command::new("ldd").arg(&program).output()?;
+    let said =
+        [listed.stdout, listed.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    ensure!(
+        said.contains("statically linked") || said.contains("not a dynamic executable"),
+        "ldd {}: {said}",
+        program.display()
+    );
+    checked(Command::new(&program).arg("--version"))
 }
 
 fn version() -> Result<String> {

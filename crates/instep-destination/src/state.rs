@@ -4,6 +4,7 @@
 //! [`Committer`](crate::commit::Committer), which alone writes. Behind it an engine keeps the rows. The actions of a plan
 //! are no state: they are a file that goes with its run, whatever the engine.
 
+mod action;
 mod actions;
 mod aside;
 pub(crate) mod codec;
@@ -23,8 +24,9 @@ mod runs;
 mod sqlite;
 
 pub use crate::plan::ResourceMetadata;
+pub(crate) use action::{Action, ActionKind};
+pub(crate) use actions::Actions;
 pub(crate) use actions::Pushing;
-pub(crate) use actions::{Action, ActionKind, Actions};
 pub(crate) use aside::Aside;
 pub(crate) use door::{
     BASE, CopyState, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPacks, ReadPending, ReadState, WriteGroups,

@@ -46,6 +46,19 @@ fn listed(reference: &str, heading: &str) -> BTreeSet<String> {
         .collect()
 }
 
+fn reference() -> String {
+    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/metrics.md");
+    fs::read_to_string(reference).unwrap()
+}
+
+fn metrics(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
 #[test]
 fn the_reference_lists_each_metric_of_a_source_and_of_a_copy_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,14 +74,24 @@ fn the_reference_lists_each_metric_of_a_source_and_of_a_copy_and_no_other() {
     let ready = ready.unwrap();
     let sync = ["sync", ready["url"].as_str().unwrap(), "copy", "--quiet", "--metrics-file", "copy.prom"];
     assert!(instep(folder.path(), &sync).status().unwrap().success());
-    let mut stream = TcpStream::connect(ready["address"].as_str().unwrap()).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let mut of_source = String::new();
-    stream.read_to_string(&mut of_source).unwrap();
-
-    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/metrics.md");
-    let reference = fs::read_to_string(reference).unwrap();
+    let of_source = metrics(ready["address"].as_str().unwrap());
+    let reference = reference();
     assert_eq!(families(&of_source), listed(&reference, "## Of a Source"));
     let of_copy = fs::read_to_string(folder.path().join("copy.prom")).unwrap();
     assert_eq!(families(&of_copy), listed(&reference, "## Of a copy"));
+}
+
+#[test]
+fn the_reference_lists_each_metric_of_a_fleet_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = instep(folder.path(), &["run", "--json", "--listen", "127.0.0.1:0"]);
+    let mut run = Served(run.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let mut lines = BufReader::new(run.0.stdout.take().unwrap()).lines();
+    let ready = lines.find_map(|line| {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        (line["type"] == "ready").then_some(line)
+    });
+    let ready = ready.unwrap();
+    let address = ready["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
+    assert_eq!(families(&metrics(address)), listed(&reference(), "## A fleet"));
 }

@@ -7,67 +7,8 @@ use std::{
 
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-use super::{StateError, sqlite::row};
+use super::{Action, ActionKind, StateError, sqlite::row};
 use crate::{plan::Desired, records::WrittenMetadata};
-
-/// An action for one resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub(crate) enum ActionKind {
-    /// Fetch what is not held.
-    Create,
-    /// Fetch another version of what is held.
-    Update,
-    /// Ask whether what is held is current.
-    Check,
-    /// Remove what is held.
-    Delete,
-    /// Write down what else is said of what is held: its bytes are current, its links are others.
-    Note,
-    /// Write down that what is held was deleted at the Source: the operator keeps it.
-    Keep,
-    /// Have the set give up a resource that another set holds too, or of which nothing is held: no file goes.
-    Leave,
-    /// Record as pending: nothing can be done about it in this run.
-    Owe,
-}
-
-impl ActionKind {
-    /// Returns `true` if the action requests the resource from the Source.
-    pub(crate) fn asks(self) -> bool {
-        matches!(self, Self::Create | Self::Update | Self::Check)
-    }
-
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Create,
-        Self::Update,
-        Self::Check,
-        Self::Delete,
-        Self::Note,
-        Self::Keep,
-        Self::Leave,
-        Self::Owe,
-    ];
-}
-
-/// One action of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub(crate) struct Action {
-    /// Its place in the run; given when it is added.
-    pub sequence: i64,
-    /// The action to take.
-    pub kind: ActionKind,
-    /// The state that it leads to.
-    pub desired: Desired,
-}
-
-impl Action {
-    /// An action that has no place yet.
-    pub(crate) fn new(kind: ActionKind, desired: Desired) -> Self {
-        Self { sequence: 0, kind, desired }
-    }
-}
 
 /// The number of actions of each kind, and the sum of their stated lengths.
 type Totals = [(u64, u64); ActionKind::ALL.len()];

@@ -48,7 +48,7 @@ pub(crate) struct OriginPlace<'a> {
 impl OriginArgs {
     /// Returns content that is named instead of a folder: a manifest, a copy that is published again, or a repository.
     ///
-    /// Errors: a copy that cannot be opened, or a URL that is none of a repository.
+    /// Errors: a copy that cannot be opened, a manifest that is not there, or a URL that is none of a repository.
     pub(crate) fn content(
         &self,
         from: PathBuf,
@@ -61,6 +61,10 @@ impl OriginArgs {
         let folder = place.root.join(&from);
         if folder.is_dir() {
             return Ok(Arc::new(CopyContent::open(&folder)?).into_content(place.prefix));
+        }
+        if from != Path::new("-") {
+            // A manifest that goes later is a problem of that publication; one that was never there is a mistyped name.
+            std::fs::metadata(&from).with_context(|| format!("Cannot read {}", from.display()))?;
         }
         Ok(Content::Manifest { path: from, root: place.root.to_owned() })
     }

@@ -103,6 +103,14 @@ pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Splits URI=PATH: at the first sign, but at the last one where the URI has a query, which has such signs itself.
+pub(crate) fn mapping(text: &str) -> Result<(String, String), String> {
+    let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
+    let parts = if first.0.contains('?') { text.rsplit_once('=') } else { None };
+    let (uri, path) = parts.unwrap_or(first);
+    Ok((uri.to_owned(), path.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -145,5 +153,18 @@ mod tests {
         let login = url("https://user:secret@example.org/").unwrap_err();
         assert!(login.contains("--netrc") && !login.contains("secret"), "{login}");
         assert!(url("https://example.org/@user").is_ok());
+    }
+
+    #[test]
+    fn r2_a_map_is_split_after_the_query_of_its_uri() {
+        for (text, uri, path) in [
+            ("http://h/a=dir", "http://h/a", "dir"),
+            ("http://h/a=dir/x=1", "http://h/a", "dir/x=1"),
+            ("http://h/get?id=7=data/7", "http://h/get?id=7", "data/7"),
+            ("http://h/get?a=1&b=2=", "http://h/get?a=1&b=2", ""),
+        ] {
+            assert_eq!(super::mapping(text), Ok((uri.to_owned(), path.to_owned())), "{text}");
+        }
+        assert!(super::mapping("http://h/a").is_err());
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct SyncCommand {
     #[command(flatten)]
     selection: SelectionArgs,
     /// Put resources below a URI at a path of the copy
-    #[arg(long, value_name = "URI=PATH", value_parser = pair, help_heading = WHAT_TO_COPY, hide_short_help = true)]
+    #[arg(long, value_name = "URI=PATH", value_parser = values::mapping, help_heading = WHAT_TO_COPY, hide_short_help = true)]
     map: Vec<(String, String)>,
     /// Delete what the Source deleted
     #[arg(long, help_heading = DELETING)]
@@ -170,14 +170,6 @@ Examples:
   instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081
   instep sync https://example.org/ ./state --store s3://bucket/prefix
   instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/";
-
-/// Splits URI=PATH: at the first sign, but at the last one where the URI has a query, which has such signs itself.
-fn pair(text: &str) -> Result<(String, String), String> {
-    let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
-    let parts = if first.0.contains('?') { text.rsplit_once('=') } else { None };
-    let (uri, path) = parts.unwrap_or(first);
-    Ok((uri.to_owned(), path.to_owned()))
-}
 
 /// Returns the receiver of webhooks, if one is named.
 fn webhook(url: Option<String>, secret: Option<PathBuf>) -> anyhow::Result<Option<Events>> {
@@ -292,21 +284,5 @@ impl SyncCommand {
         let relay =
             self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
         Ok((options, relay))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn r2_a_map_is_split_after_the_query_of_its_uri() {
-        for (text, uri, path) in [
-            ("http://h/a=dir", "http://h/a", "dir"),
-            ("http://h/a=dir/x=1", "http://h/a", "dir/x=1"),
-            ("http://h/get?id=7=data/7", "http://h/get?id=7", "data/7"),
-            ("http://h/get?a=1&b=2=", "http://h/get?a=1&b=2", ""),
-        ] {
-            assert_eq!(super::pair(text), Ok((uri.to_owned(), path.to_owned())), "{text}");
-        }
-        assert!(super::pair("http://h/a").is_err());
     }
 }

@@ -93,6 +93,9 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
 fn look(folder: &Path) -> anyhow::Result<FolderSurvey> {
     let mut contents = FolderSurvey::default();
     let mut folders = vec![folder.to_owned()];
+    // An earlier publication is no content.
+    let published = folder.join("resourcesync").join("capabilitylist.xml").is_file();
+    let documents = published.then(|| folder.join("resourcesync"));
     while let Some(folder) = folders.pop() {
         let items = fs::read_dir(&folder).with_context(|| format!("Cannot read {}", folder.display()))?;
         for item in items {
@@ -106,7 +109,7 @@ fn look(folder: &Path) -> anyhow::Result<FolderSurvey> {
             }
             let metadata = item.metadata()?;
             if metadata.is_dir() {
-                folders.push(item.path());
+                folders.extend(Some(item.path()).filter(|path| documents.as_ref() != Some(path)));
             } else if metadata.is_file() {
                 contents.files += 1;
                 contents.bytes += metadata.len();
