@@ -16,6 +16,8 @@ pub(crate) enum ActionKind {
     Delete,
     /// Write down what else is said of what is held: its bytes are current, its links are others.
     Note,
+    /// Write down that what is held was deleted at the Source: the operator keeps it.
+    Keep,
     /// Have the set give up a resource that another set holds too, or of which nothing is held: no file goes.
     Leave,
     /// Record as pending: nothing can be done about it in this run.
@@ -28,8 +30,16 @@ impl ActionKind {
         matches!(self, Self::Create | Self::Update | Self::Check)
     }
 
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note, Self::Leave, Self::Owe];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Create,
+        Self::Update,
+        Self::Check,
+        Self::Delete,
+        Self::Note,
+        Self::Keep,
+        Self::Leave,
+        Self::Owe,
+    ];
 }
 
 /// One action of a run.
