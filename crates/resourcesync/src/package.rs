@@ -30,6 +30,7 @@ mod entry;
 mod manifests;
 mod member;
 mod records;
+mod sink;
 mod writer;
 
 use std::io::{self, BufReader, Read, Seek};

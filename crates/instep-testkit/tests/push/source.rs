@@ -115,6 +115,18 @@ fn n8_2_the_draft_0_8_is_offered_where_it_is_asked_for() {
 }
 
 #[test]
+fn r5_without_a_hub_a_channel_is_announced_as_a_websocket_alone() {
+    let Some([curl]) = peers::find(["curl"]) else { return };
+    let serving = Serving::start(&["--no-hub"]);
+    let list = format!("{}resourcesync/capabilitylist.xml", serving.server.url());
+    let list = Run::of(Command::new(curl).args(["-sf", &list])).with_code(0).stdout;
+    let announced = |url: &str| list.contains(&format!("<loc>{url}</loc>"));
+    assert!(announced(&serving.topic().replacen("http", "ws", 1)), "{list}");
+    // As a topic of WebSub it would want a hub (CN-4).
+    assert!(!announced(&serving.topic()) && !list.contains("rel=\"hub\""), "{list}");
+}
+
+#[test]
 fn curl_sees_self_hub_and_capability_list_of_a_topic() {
     let Some([curl]) = peers::find(["curl"]) else { return };
     let serving = Serving::start(&[]);

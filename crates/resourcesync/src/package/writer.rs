@@ -7,7 +7,7 @@ use zip::{
     write::{PreparedZipFile, SimpleFileOptions},
 };
 
-use super::{MANIFEST, PackageError};
+use super::{MANIFEST, PackageError, sink::PackageSink};
 use crate::value::{MediaType, PackagePath};
 
 /// Members up to this size are compressed in memory, so that their own headers have sizes and checksum: readers can use
@@ -19,7 +19,7 @@ const LARGE: u64 = 0xf000_0000;
 /// Writes a package: the manifest first, then one bitstream after the other. Equal input gives equal bytes.
 #[derive(Debug)]
 pub struct PackageWriter<W: Write + Seek> {
-    zip: ZipWriter<W>,
+    zip: ZipWriter<PackageSink<W>>,
 }
 
 impl<W: Write + Seek> PackageWriter<W> {
@@ -28,7 +28,7 @@ impl<W: Write + Seek> PackageWriter<W> {
     /// # Errors
     /// If the sink fails.
     pub fn new(sink: W, manifest: &[u8]) -> Result<Self, PackageError> {
-        let mut writer = Self { zip: ZipWriter::new(sink) };
+        let mut writer = Self { zip: ZipWriter::new(PackageSink::new(sink)) };
         writer.add_member(MANIFEST, true, manifest.len() as u64, manifest)?;
         Ok(writer)
     }
@@ -54,7 +54,8 @@ impl<W: Write + Seek> PackageWriter<W> {
     /// # Errors
     /// If the sink fails.
     pub fn finish(self) -> Result<W, PackageError> {
-        self.zip.finish().map_err(|source| PackageError::Add { path: "the directory".into(), source })
+        let ended = self.zip.finish().and_then(|sink| sink.into_whole().map_err(zip::result::ZipError::Io));
+        ended.map_err(|source| PackageError::Add { path: "the directory".into(), source })
     }
 
     fn add_member(
