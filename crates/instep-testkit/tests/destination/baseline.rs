@@ -4,7 +4,10 @@ use instep_destination::{Outcome, ProblemKind, Strategy};
 use instep_testkit::{FakeSource, Fault};
 use resourcesync::{Entry, Uri};
 
-use crate::support::{Copy, many, three};
+use crate::{
+    support::{Copy, many, three},
+    unsaid::audited,
+};
 
 #[test]
 fn a_baseline_makes_an_equal_copy() {
@@ -215,6 +218,7 @@ fn files_that_lie_there_already_are_adopted_where_their_digest_is_right() {
     let requests = ["a.txt", "b.txt", "d/c.txt"].map(|path| copy.source.requests_for(path));
     assert_eq!(requests, [0, 1, 1]);
     assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(audited(&copy), (0, 3));
 }
 
 #[test]
