@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_destination::{AccessOptions, Credential, Error, MaxDelete, Origin, Secret, SyncOptions};
+use instep_destination::{CopyLocation, Credential, Error, MaxDelete, Origin, Secret, SyncOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::{FleetError, name::SourceName, schedule::Cadence};
+use crate::{FleetError, name::SourceName, options::FleetOptions, schedule::Cadence};
 
 /// A Source of a fleet: its URL, its copy, and the rules for both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,15 +113,52 @@ impl SourceDefinition {
         }
     }
 
-    /// Returns the options of a run over the copy in a folder, with the secrets that its files have.
-    pub(crate) fn run_options(&self, dir: &Path, access: &AccessOptions) -> Result<SyncOptions, Error> {
+    /// Returns the place of the copy.
+    pub(crate) fn copy(&self, fleet: &FleetOptions) -> CopyLocation {
+        let copy = CopyLocation::in_folder(fleet.dir.join(self.folder()));
+        match &fleet.state {
+            // One copy for each name, whatever the URL says.
+            Some(url) => {
+                let separator = if url.contains('?') { '&' } else { '?' };
+                copy.with_state(format!("{url}{separator}copy={}", self.name))
+            }
+            None => copy,
+        }
+    }
+
+    /// Checks that every worker of a fleet finds the bytes of the copy.
+    ///
+    /// # Errors
+    /// [`FleetError::Definition`] if they would be in a folder that only one worker has.
+    pub(crate) fn expect_shared(&self, fleet: &FleetOptions) -> Result<(), FleetError> {
+        let is_absolute = self.into.as_ref().is_some_and(|into| into.is_absolute());
+        if fleet.state.is_none() || fleet.store.is_some() || is_absolute {
+            return Ok(());
+        }
+        let what = "its state is shared and its bytes are not: name object storage for all copies, or a folder for this one \
+                    by its absolute path, which is the same wherever the fleet runs";
+        Err(FleetError::Definition { name: self.name.clone(), what: what.to_owned() })
+    }
+
+    /// Returns the options of a run over the copy, with the secrets that its files have.
+    pub(crate) fn run_options(&self, fleet: &FleetOptions) -> Result<SyncOptions, Error> {
         let usage = |what: String| Error::Usage { what };
-        let mut options = SyncOptions::new(&self.url, dir);
+        self.expect_shared(fleet).map_err(|error| usage(error.to_string()))?;
+        let copy = self.copy(fleet);
+        let mut options = SyncOptions::new(&self.url, copy.dir);
+        // The record has given the Source to this worker: whoever had it before is over, or commits nothing more.
+        options.succeeds = copy.state.is_some();
+        options.state = copy.state;
+        if let Some(store) = &fleet.store {
+            let mut store = store.clone();
+            store.place = store.place.below(self.name.as_str()).map_err(|error| usage(error.to_string()))?;
+            options.store = Some(store);
+        }
         options.delete = self.delete;
         options.max_delete = self.deletions().map_err(|error| usage(format!("max-delete: {error}")))?;
         options.selection.include.clone_from(&self.include);
         options.selection.exclude.clone_from(&self.exclude);
-        options.access = access.clone();
+        options.access = fleet.access.clone();
         options.access.allow_origins.clone_from(&self.allow_origins);
         let read = |path: &Path| {
             let text = fs::read_to_string(path);

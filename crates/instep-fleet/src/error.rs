@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use instep_net::HttpError;
+#[cfg(feature = "postgres")]
+use instep_postgres::PostgresError;
 use instep_store::database::DatabaseError;
 
 use crate::name::SourceName;
@@ -78,12 +80,39 @@ pub enum FleetError {
         #[source]
         source: rusqlite::Error,
     },
+    /// Options that do not go together.
+    #[error("{what}")]
+    Usage {
+        /// The fault.
+        what: String,
+    },
+    /// A row of the record holds what no version of instep writes.
+    #[error("The record of the fleet in {place} is damaged: {what}")]
+    Damaged {
+        /// The record.
+        place: String,
+        /// The fault.
+        what: String,
+    },
+    /// The database has no fleet.
+    #[error("There is no fleet in {place}; add a Source, or start instep run")]
+    NoFleet {
+        /// The database.
+        place: String,
+    },
+    /// The record is in a database that cannot be used.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
+    /// The record is in a database, and this program was built without the engine.
+    #[error("This program was built without PostgreSQL")]
+    NoEngine,
     /// An option of the network cannot be used.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The address at which hubs deliver cannot be used.
+    /// The address at which hubs deliver, or the object storage of the copies, cannot be used.
     #[error(transparent)]
-    Callbacks(#[from] instep_destination::Error),
+    Unusable(#[from] instep_destination::Error),
 }
 
 impl FleetError {
@@ -93,8 +122,30 @@ impl FleetError {
             Self::Locked { .. } => 7,
             Self::Database(DatabaseError::Newer { .. }) => 10,
             Self::Folder { .. } => 8,
-            Self::Database(_) | Self::Record { .. } => 8,
+            Self::Database(_) | Self::Record { .. } | Self::Damaged { .. } | Self::NoFleet { .. } => 8,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(error) => exit_code_of(error),
+            Self::Unusable(error) => error.exit_code(),
             _ => 2,
         }
+    }
+
+    /// Returns `true` if it may be over in a moment: the database of the record restarts, or fails over.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(error) => error.may_pass(),
+            _ => false,
+        }
+    }
+}
+
+/// The exit code for a database, as for the state of a single copy.
+#[cfg(feature = "postgres")]
+fn exit_code_of(error: &PostgresError) -> u8 {
+    match error {
+        PostgresError::Newer { .. } => 10,
+        PostgresError::Url { .. } | PostgresError::Denied { .. } | PostgresError::Foreign { .. } => 2,
+        _ => 8,
     }
 }

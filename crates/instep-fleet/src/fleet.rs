@@ -1,11 +1,14 @@
 //! The process that keeps a fleet current: takes the Source whose turn it is, looks at it, writes down what came of it.
 //!
 //! One task decides; each look is a task of its own. Everything that is decided is in the record before it is acted on,
-//! so that a killed process goes on where it was.
+//! so that a killed process goes on where it was, and several can keep one fleet.
 
 mod alerting;
 mod figures;
+mod keeping;
+mod lease;
 mod look;
+mod looking;
 mod operating;
 mod state;
 mod watching;
@@ -17,42 +20,37 @@ use std::{
     time::Duration,
 };
 
-use instep_destination::{Monitor, SharedCallbacks, Shutdown, Traffic, now};
+use instep_destination::{Monitor, ObjectLayout, SharedCallbacks, Shutdown, Traffic, check_place, now};
 use instep_store::{Lock, LockError, RootFolder};
 use tokio::{
-    runtime::Handle,
     sync::{Notify, watch},
     task::spawn_blocking,
     time::sleep,
 };
 
 use crate::{
-    FleetError, definition::SourceDefinition, name::SourceName, options::FleetOptions, record::FleetRecord,
+    FleetError,
+    definition::SourceDefinition,
+    name::SourceName,
+    options::FleetOptions,
+    record::{FleetRecord, ReadSources},
     standing::FleetSource,
 };
 pub use figures::FleetFigures;
-use look::{LookOutcome, LookTask};
+use lease::WorkerLease;
 pub use operating::SourceOperation;
 use state::FleetState;
-use watching::SourceWatch;
 
 /// The time between two looks at the record, which commands write, and at the clock: the schedule counts in seconds.
 const TICK: Duration = Duration::from_secs(1);
-
-/// The time between two sendings of alerts: a host that goes down with hundreds of Sources is one message.
-const BETWEEN_ALERTS: Duration = Duration::from_secs(2);
-/// The time after which alerts that did not arrive are sent again.
-const ALERT_AGAIN: Duration = Duration::from_secs(60);
-/// Alerts of one message.
-const MOST_ALERTS: usize = 200;
 
 /// Receives what happens in a fleet.
 pub trait FleetMonitor: Send + Sync {
     /// A look at a Source begins, whose copy is in a folder; the returned monitor receives the events of its run.
     fn begins(&self, name: &SourceName, copy: &Path) -> Arc<dyn Monitor>;
 
-    /// A look at a Source has ended; its standing says how.
-    fn ended(&self, source: &FleetSource);
+    /// A look at a Source has ended. `source` says how; `None` if it was forgotten meanwhile, or another worker has it.
+    fn ended(&self, name: &SourceName, source: Option<&FleetSource>);
 
     /// The requests to a host since the last call about it.
     fn traffic(&self, host: &str, traffic: &Traffic);
@@ -67,6 +65,8 @@ pub struct Fleet(Arc<SharedFleet>);
 
 struct SharedFleet {
     state: Mutex<FleetState>,
+    record: Arc<Mutex<FleetRecord>>,
+    lease: WorkerLease,
     /// Something may have to begin.
     wake: Notify,
     /// A number that grows with each change.
@@ -86,13 +86,18 @@ impl Fleet {
         configured: &[SourceDefinition],
         monitor: Arc<dyn FleetMonitor>,
     ) -> Result<Self, FleetError> {
-        let record = FleetRecord::open(&options.dir)?;
+        let mut record = FleetRecord::open(&options.place())?;
+        FleetRecord::make_folder(&options.dir)?;
         let lock = lock(&options.dir)?;
-        let mut state = FleetState::new(record, options)?;
-        state.configure(configured, seconds())?;
-        let state = Mutex::new(state);
+        check(&options, configured)?;
+        configure(&mut record, configured)?;
+        let lease = WorkerLease::new(&options, record.is_shared())?;
+        let mut state = FleetState::new(options, lease.gate().clone())?;
+        state.load(record.read_again()?);
         Ok(Self(Arc::new(SharedFleet {
-            state,
+            state: Mutex::new(state),
+            record: Arc::new(Mutex::new(record)),
+            lease,
             wake: Notify::new(),
             changed: watch::Sender::new(0),
             monitor,
@@ -110,19 +115,12 @@ impl Fleet {
             let callbacks = SharedCallbacks::open(&callbacks).await?;
             self.state().deliver_at(Some(callbacks));
         }
+        self.register().await?;
+        let fleet = self.clone();
+        let keeping = tokio::spawn(async move { fleet.keep_lease().await });
         let fleet = self.clone();
         let alerting = tokio::spawn(async move { fleet.send_alerts().await });
-        let mut ticks = tokio::time::interval(TICK);
-        let result = loop {
-            if let Err(error) = self.begin_looks(&shutdown) {
-                break Err(error);
-            }
-            tokio::select! {
-                () = shutdown.requested() => break Ok(()),
-                () = self.0.wake.notified() => {}
-                _ = ticks.tick() => if let Err(error) = self.tick() { break Err(error) },
-            }
-        };
+        let result = self.look_until(&shutdown).await;
         // Each look has the shutdown as its parent: after an error nobody else would ask them to end.
         self.state().end_all();
         while self.state().running() > 0 {
@@ -139,105 +137,100 @@ impl Fleet {
         self.state().deliver_at(None);
         // An alert that was not sent is sent by the next process.
         alerting.abort();
+        keeping.abort();
+        self.leave().await;
         result
     }
 
-    /// Sends alerts as they are written down, those of a moment together, each until it has arrived.
-    async fn send_alerts(&self) {
+    async fn look_until(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
+        let mut ticks = tokio::time::interval(TICK);
+        let mut is_waiting = false;
         loop {
-            sleep(BETWEEN_ALERTS).await;
-            if let Err(what) = self.send_unsent_alerts().await {
-                self.0.monitor.note(&format!("An alert could not be sent: {what}"));
-                sleep(ALERT_AGAIN).await;
+            let step = async {
+                self.begin_looks(shutdown).await?;
+                tokio::select! {
+                    () = shutdown.requested() => Ok(true),
+                    () = self.0.wake.notified() => Ok(false),
+                    _ = ticks.tick() => self.tick().await.map(|()| false),
+                }
+            };
+            match step.await {
+                Ok(true) => return Ok(()),
+                Ok(false) => is_waiting = false,
+                Err(error) if error.may_pass() => {
+                    if !std::mem::replace(&mut is_waiting, true) {
+                        self.0.monitor.note(&format!("Waiting for the record of the fleet: {error}"));
+                    }
+                    tokio::select! {
+                        () = shutdown.requested() => return Ok(()),
+                        () = sleep(TICK) => {}
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
     }
 
-    async fn send_unsent_alerts(&self) -> Result<(), String> {
-        let (options, (last, alerts)) = {
-            let mut state = self.state();
-            let unsent = state.record().unsent_alerts(MOST_ALERTS).map_err(|error| error.to_string())?;
-            (state.options().clone(), unsent)
-        };
-        if alerts.is_empty() {
-            return Ok(());
-        }
-        alerting::send(&options, &alerts).await?;
-        self.state().record().alerts_sent(last).map_err(|error| error.to_string())
+    /// Reads or writes the record, beside the threads that run tasks: it may have to be waited for.
+    async fn recorded<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut FleetRecord) -> Result<T, FleetError> + Send + 'static,
+    ) -> Result<T, FleetError> {
+        let record = Arc::clone(&self.0.record);
+        let done = spawn_blocking(move || work(&mut record.lock().unwrap_or_else(PoisonError::into_inner)));
+        done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
     }
 
     /// Takes over other options and another configuration. Looks that are under way end with those that they have.
     ///
     /// # Errors
     /// As for [`Self::open`]; then everything stays as it was.
-    pub fn reload(&self, options: FleetOptions, configured: &[SourceDefinition]) -> Result<(), FleetError> {
-        self.state().reload(options, configured, seconds())?;
+    pub async fn reload(
+        &self,
+        options: FleetOptions,
+        configured: &[SourceDefinition],
+    ) -> Result<(), FleetError> {
+        let configured = configured.to_vec();
+        let checked = options.clone();
+        let sources = self.recorded(move |record| {
+            check(&checked, &configured)?;
+            configure(record, &configured)?;
+            record.sources()
+        });
+        let sources = sources.await?;
+        {
+            let mut state = self.state();
+            state.reload(options)?;
+            state.load(ReadSources { sources, are_all: true, number: None });
+        }
         self.news();
         Ok(())
     }
 
-    fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
-        if shutdown.is_requested() {
-            return Ok(());
-        }
-        loop {
-            let task = self.state().next(shutdown, seconds())?;
-            let Some(task) = task else { return Ok(()) };
-            self.begin(task);
-        }
-    }
-
-    /// Begins a look on a thread of its own: a run reads and writes the state of its copy, which would keep requests of
-    /// other looks waiting. One that ends by a fault in the program is a failure of that look only.
-    fn begin(&self, task: LookTask) {
-        let name = task.definition.name.clone();
-        let monitor = self.0.monitor.begins(&name, &task.dir);
-        self.news();
-        let runtime = Handle::current();
-        let look = spawn_blocking(move || runtime.block_on(look::look(task, &*monitor)));
-        let fleet = self.clone();
-        tokio::spawn(async move {
-            let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
-            let ended = fleet.state().finish(&name, outcome, seconds());
-            match ended {
-                Ok(Some(source)) => {
-                    fleet.watch(&source);
-                    fleet.0.monitor.ended(&source);
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    fleet.0.monitor.note(&format!("The end of a look at {name} is not recorded: {error}"))
-                }
-            }
-            fleet.news();
-        });
-    }
-
-    /// Listens to the channels of a Source that is followed, once it was in step.
-    fn watch(&self, source: &FleetSource) {
-        let mut state = self.state();
-        let Some(options) = state.to_watch(source) else { return };
-        let (fleet, name) = (self.clone(), source.definition.name.clone());
-        let news = move || {
-            if fleet.state().push(&name, seconds()) {
-                fleet.news();
-            }
-        };
-        let folder = FleetRecord::own_folder(&state.options().dir);
-        let ending = Shutdown::new();
-        let task = tokio::spawn(watching::watch((options, folder), state.callbacks(), ending.clone(), news));
-        state.watched(SourceWatch { definition: source.definition.clone(), ending, task });
-    }
-
-    fn tick(&self) -> Result<(), FleetError> {
-        let (changed, traffic) = {
-            let mut state = self.state();
-            (state.take_up()?, state.take_traffic())
-        };
+    async fn tick(&self) -> Result<(), FleetError> {
+        let traffic = self.state().take_traffic();
         for (host, traffic) in traffic {
             self.0.monitor.traffic(&host, &traffic);
         }
-        if changed {
+        let read = self.recorded(FleetRecord::read_again).await?;
+        if read.are_all || !read.sources.is_empty() || read.number.is_some() {
+            self.take_up(read).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes up what others have written.
+    async fn take_up(&self, read: ReadSources) -> Result<(), FleetError> {
+        let (number, is_news) = (read.number, read.are_all || !read.sources.is_empty());
+        let mut unknown = self.state().load(read);
+        if number.is_some_and(|number| number != self.state().sources().len() as u64) {
+            let sources = self.recorded(|record| record.sources()).await?;
+            unknown = self.state().load(ReadSources { sources, are_all: true, number: None });
+        }
+        for (name, hold) in unknown {
+            self.recorded(move |record| record.give_back(&name, hold)).await?;
+        }
+        if is_news {
             self.news();
         }
         Ok(())
@@ -262,6 +255,27 @@ impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fleet").finish_non_exhaustive()
     }
+}
+
+/// Refuses options that do not go together, and object storage that cannot be used.
+fn check(options: &FleetOptions, configured: &[SourceDefinition]) -> Result<(), FleetError> {
+    for definition in configured {
+        definition.expect_shared(options)?;
+    }
+    let Some(store) = &options.store else { return Ok(()) };
+    if options.state.is_some() && store.layout == ObjectLayout::Names {
+        let what = "several workers cannot share a copy with an object per resource: leave ?layout=names out";
+        return Err(FleetError::Usage { what: what.to_owned() });
+    }
+    Ok(check_place(store)?)
+}
+
+/// Makes the configuration file's Sources those of the fleet. Of a shared one a worker without any forgets none.
+fn configure(record: &mut FleetRecord, configured: &[SourceDefinition]) -> Result<(), FleetError> {
+    if record.is_shared() && configured.is_empty() {
+        return Ok(());
+    }
+    record.configure(configured, seconds())
 }
 
 /// The time, in seconds since 1970.

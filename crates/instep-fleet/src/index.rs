@@ -141,6 +141,11 @@ impl SourceIndex {
         self.sources.values().map(|known| &known.source)
     }
 
+    /// Returns the number of all Sources.
+    pub(crate) fn len(&self) -> usize {
+        self.sources.len()
+    }
+
     /// Puts a Source in place of the one with its name.
     pub(crate) fn insert(&mut self, source: Arc<FleetSource>) {
         let name = source.definition.name.clone();

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use instep_destination::{AccessOptions, CallbackOptions};
+use instep_destination::{AccessOptions, CallbackOptions, CopyPlace};
 
-use crate::schedule::PacingRules;
+use crate::{place::FleetPlace, schedule::PacingRules};
 
 /// Options for keeping a fleet current: its folder, and the budgets of all its Sources together.
 #[derive(Clone, Debug)]
@@ -12,6 +12,11 @@ use crate::schedule::PacingRules;
 pub struct FleetOptions {
     /// The folder of the fleet: its record, and the copies of Sources that name no folder.
     pub dir: PathBuf,
+    /// The URL of a database of PostgreSQL that has the record and the states of all copies, for a fleet that several workers
+    /// keep; `None` for the folder.
+    pub state: Option<String>,
+    /// The object storage that has the bytes of all copies, each below its name; `None` for folders.
+    pub store: Option<CopyPlace>,
     /// Sources that are looked at at a time.
     pub runs: usize,
     /// Sources of one host that are looked at at a time.
@@ -39,6 +44,8 @@ impl FleetOptions {
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
+            state: None,
+            store: None,
             runs: 32,
             runs_per_host: 4,
             access: AccessOptions::default(),
@@ -50,5 +57,10 @@ impl FleetOptions {
             mail: None,
             alert_after: 3,
         }
+    }
+
+    /// Returns the place of the fleet.
+    pub(crate) fn place(&self) -> FleetPlace {
+        FleetPlace::in_folder(&self.dir).with_state(self.state.clone())
     }
 }

@@ -1,13 +1,19 @@
-//! Everything of a fleet that outlives its process, in one SQLite file: Sources, flags that operators set, the schedule,
-//! how looks ended, surveys of their documents, the audit log, and alerts that are not sent yet.
+//! Everything of a fleet that outlives its process: Sources, flags that operators set, the schedule, how looks ended,
+//! surveys of their documents, the audit log, alerts that are not sent yet, and which worker has which Source.
 //!
-//! Commands write flags and definitions beside a running process; the process writes everything else. Each reads what
-//! the other wrote, so that neither has to be asked.
+//! It is one SQLite file, or a database of PostgreSQL that several workers share; `engine` is the door of both. Commands
+//! write flags and definitions beside the workers, which write everything else. Each reads what the others wrote, so that
+//! none has to be asked.
 
+mod engine;
+mod file;
 mod journal;
 mod rows;
 mod schema;
+#[cfg(feature = "postgres")]
+mod server;
 mod surveys;
+mod workers;
 
 use std::{
     fs,
@@ -15,74 +21,134 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rusqlite::{Connection, OptionalExtension as _, params};
-
 use crate::{
     FleetError,
     definition::SourceDefinition,
     name::SourceName,
+    place::FleetPlace,
     schedule::{Pacing, PacingRules},
-    standing::{FleetSource, SourceStanding},
+    standing::FleetSource,
 };
+use engine::{Field, FieldFault, FieldRow, RecordEngine, Statements, WrittenByOthers};
+use file::RecordFile;
 pub use journal::{AuditLine, LookSample};
-use schema::SCHEMA;
+#[cfg(feature = "postgres")]
+use server::RecordServer;
+pub use workers::FleetWorker;
+pub(crate) use workers::{Claim, LookEnding};
 
 /// The record of a fleet.
 #[derive(Debug)]
 pub struct FleetRecord {
-    path: PathBuf,
-    connection: Connection,
+    engine: Box<dyn RecordEngine>,
+}
+
+/// Sources as they are now in the record.
+#[derive(Debug)]
+pub(crate) struct ReadSources {
+    /// Those that may have changed, or all of them.
+    pub(crate) sources: Vec<FleetSource>,
+    /// `true` if there are no others.
+    pub(crate) are_all: bool,
+    /// The number of all; `None` if nobody can have forgotten one.
+    pub(crate) number: Option<u64>,
 }
 
 impl FleetRecord {
-    /// The folder of the record within that of the fleet.
+    /// The folder of this process's own within that of the fleet.
     pub(crate) fn own_folder(dir: &Path) -> PathBuf {
         dir.join(".instep")
     }
 
-    /// Opens the record of the fleet in a folder; makes it if there is none.
+    fn file(dir: &Path) -> PathBuf {
+        Self::own_folder(dir).join("fleet.sqlite")
+    }
+
+    /// Opens the record of a fleet; makes it if there is none.
     ///
     /// # Errors
-    /// If the folder cannot be made, or the file is newer than this program or cannot be opened.
-    pub fn open(dir: &Path) -> Result<Self, FleetError> {
+    /// If the folder cannot be made, the server refuses or fails, or the record is newer than this program.
+    pub fn open(place: &FleetPlace) -> Result<Self, FleetError> {
+        if let Some(url) = &place.state {
+            return Self::at_server(url, true);
+        }
+        Self::make_folder(&place.dir)?;
+        Ok(Self { engine: Box::new(RecordFile::open(&Self::file(&place.dir))?) })
+    }
+
+    /// Opens the record of a fleet that there is.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if there is no fleet.
+    pub fn existing(place: &FleetPlace) -> Result<Self, FleetError> {
+        match &place.state {
+            Some(url) => Self::at_server(url, false),
+            None if !Self::file(&place.dir).is_file() => {
+                let what = "it holds no fleet; add a Source, or start instep run".to_owned();
+                Err(FleetError::Folder { dir: place.dir.clone(), what })
+            }
+            None => Self::open(place),
+        }
+    }
+
+    /// Makes the folder of a fleet, and the one within it.
+    pub(crate) fn make_folder(dir: &Path) -> Result<(), FleetError> {
         let own = Self::own_folder(dir);
         let failing =
             |error: std::io::Error| FleetError::Folder { dir: own.clone(), what: error.to_string() };
         fs::create_dir_all(dir).map_err(failing)?;
         match fs::DirBuilder::new().mode(0o700).create(&own) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failing(error)),
-            _ => {}
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failing(error)),
+            _ => Ok(()),
         }
-        let path = own.join("fleet.sqlite");
-        Ok(Self { connection: SCHEMA.open(&path)?, path })
     }
 
-    /// Opens the record of the fleet in a folder that has one.
-    ///
-    /// # Errors
-    /// As [`Self::open`], or if the folder holds no fleet.
-    pub fn existing(dir: &Path) -> Result<Self, FleetError> {
-        if !Self::own_folder(dir).join("fleet.sqlite").is_file() {
-            let what = "it holds no fleet; add a Source, or start instep run".to_owned();
-            return Err(FleetError::Folder { dir: dir.to_owned(), what });
-        }
-        Self::open(dir)
+    #[cfg(feature = "postgres")]
+    fn at_server(url: &str, makes: bool) -> Result<Self, FleetError> {
+        Ok(Self { engine: Box::new(RecordServer::open(url, makes)?) })
     }
 
-    pub(crate) fn error(&self, source: rusqlite::Error) -> FleetError {
-        FleetError::Record { path: self.path.clone(), source }
+    #[cfg(not(feature = "postgres"))]
+    fn at_server(_: &str, _: bool) -> Result<Self, FleetError> {
+        Err(FleetError::NoEngine)
     }
 
-    fn execute(&self, statement: &str, params: impl rusqlite::Params) -> Result<usize, FleetError> {
-        let done =
-            self.connection.prepare_cached(statement).and_then(|mut statement| statement.execute(params));
-        done.map_err(|source| self.error(source))
+    /// Returns `true` if several workers can share it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.engine.is_shared()
     }
 
-    /// Returns a number that changes when another process writes the record.
-    pub(crate) fn version(&self) -> Result<i64, FleetError> {
-        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
-        version.map_err(|source| self.error(source))
+    fn all<T>(
+        &self,
+        sql: &str,
+        fields: &[Field],
+        read: impl Fn(&FieldRow) -> Result<T, FieldFault>,
+    ) -> Result<Vec<T>, FleetError> {
+        let rows = self.engine.query(sql, fields)?;
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|fault| self.engine.damaged(fault))
+    }
+
+    /// Returns the Sources that others may have changed since the last call.
+    pub(crate) fn read_again(&mut self) -> Result<ReadSources, FleetError> {
+        let (sources, are_all, number) = match self.engine.written_by_others()? {
+            WrittenByOthers::Nothing => (Vec::new(), false, None),
+            WrittenByOthers::All => (self.sources()?, true, None),
+            WrittenByOthers::After(changed) => {
+                let sql = format!("SELECT {} FROM source WHERE changed > $1 ORDER BY name", rows::COLUMNS);
+                let sources = self.all(&sql, &[changed.into()], |row| self.read(row))?;
+                let number = self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?;
+                (sources, false, number.first().copied())
+            }
+        };
+        let last = sources.iter().map(|source| source.hold.changed).max();
+        self.engine.read_up_to(last.unwrap_or_default());
+        Ok(ReadSources { sources, are_all, number })
+    }
+
+    fn read(&self, row: &FieldRow) -> Result<FleetSource, FieldFault> {
+        let source = rows::read(row)?;
+        // In a file the hold of a process that was killed stays until the next one begins.
+        Ok(if self.is_shared() { source } else { FleetSource { running: None, ..source } })
     }
 
     /// Adds Sources, all or none.
@@ -90,7 +156,7 @@ impl FleetRecord {
     /// # Errors
     /// If one cannot be used, or its name or folder is taken.
     pub fn add(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
-        self.insert(definitions, false, now)
+        self.insert_after(&[], definitions, false, now)
     }
 
     /// Makes the Sources of the configuration file those that `definitions` has: new ones are added, others changed, and
@@ -99,21 +165,11 @@ impl FleetRecord {
     /// # Errors
     /// If one cannot be used, or an operator gave its name or folder to another Source.
     pub fn configure(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
-        let gone: Vec<_> = self.sources()?.into_iter().filter(|known| known.from_file).collect();
-        let gone = gone
-            .into_iter()
-            .filter(|known| definitions.iter().all(|kept| kept.name != known.definition.name));
-        let gone: Vec<_> = gone.map(|known| known.definition.name.clone()).collect();
+        let gone = self.sources()?.into_iter().filter(|known| {
+            known.from_file && definitions.iter().all(|kept| kept.name != known.definition.name)
+        });
+        let gone: Vec<_> = gone.map(|known| known.definition.name).collect();
         self.insert_after(&gone, definitions, true, now)
-    }
-
-    fn insert(
-        &mut self,
-        definitions: &[SourceDefinition],
-        from_file: bool,
-        now: i64,
-    ) -> Result<(), FleetError> {
-        self.insert_after(&[], definitions, from_file, now)
     }
 
     /// Forgets Sources, then inserts or changes others, in one transaction.
@@ -124,35 +180,21 @@ impl FleetRecord {
         from_file: bool,
         now: i64,
     ) -> Result<(), FleetError> {
-        let path = self.path.clone();
-        let failed = |source| FleetError::Record { path: path.clone(), source };
-        let transaction = self.connection.transaction().map_err(failed)?;
-        for name in gone {
-            rows::forget(&transaction, name).map_err(failed)?;
-        }
         for definition in definitions {
             definition.check()?;
-            let folder = definition.folder().to_string_lossy().into_owned();
-            let held = "SELECT name, from_file FROM source WHERE name = ?1 OR (folder = ?2 AND name <> ?1)";
-            let held = transaction
-                .query_row(held, params![definition.name.as_str(), folder], |row| {
-                    Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?))
-                })
-                .optional()
-                .map_err(failed)?;
-            let twice = |what: String| Err(FleetError::Twice { name: definition.name.clone(), what });
-            match held {
-                Some((name, _)) if name != definition.name.as_str() => {
-                    return twice(format!("{name} has the folder {folder}"));
-                }
-                Some((_, true)) if !from_file => return twice("it is in the configuration file".to_owned()),
-                Some((_, false)) => return twice("it was added by instep source".to_owned()),
-                _ => {}
-            }
-            let pacing = Pacing::new(now, &PacingRules::default());
-            rows::put(&transaction, definition, from_file, now, pacing).map_err(failed)?;
         }
-        transaction.commit().map_err(failed)
+        let damaged = |fault| self.engine.damaged(fault);
+        self.engine.transaction(&mut |statements| {
+            for name in gone {
+                rows::forget(statements, name)?;
+            }
+            for definition in definitions {
+                expect_free(statements, definition, from_file, now, &damaged)?;
+                let pacing = Pacing::new(now, &PacingRules::default());
+                rows::put(statements, definition, from_file, now, pacing)?;
+            }
+            Ok(())
+        })
     }
 
     /// Forgets a Source; its copy stays.
@@ -160,20 +202,11 @@ impl FleetRecord {
     /// # Errors
     /// If there is none, or it is in the configuration file.
     pub fn remove(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        let from_file = self.is_from_file(name)?;
-        if from_file {
+        if self.source(name)?.from_file {
             let what = "is in the configuration file: take it out there";
             return Err(FleetError::Unfit { name: name.clone(), what });
         }
-        rows::forget(&self.connection, name).map_err(|source| self.error(source))
-    }
-
-    fn is_from_file(&self, name: &SourceName) -> Result<bool, FleetError> {
-        let found = self
-            .connection
-            .query_row("SELECT from_file FROM source WHERE name = ?1", [name.as_str()], |row| row.get(0))
-            .optional();
-        found.map_err(|source| self.error(source))?.ok_or_else(|| FleetError::Unknown { name: name.clone() })
+        self.engine.transaction(&mut |statements| rows::forget(statements, name))
     }
 
     /// Pauses a Source, or ends its pause.
@@ -181,7 +214,7 @@ impl FleetRecord {
     /// # Errors
     /// If there is none.
     pub fn pause(&mut self, name: &SourceName, paused: bool) -> Result<(), FleetError> {
-        self.flag(name, "UPDATE source SET paused = ?2 WHERE name = ?1", paused)
+        self.flag(name, "UPDATE source SET paused = $2, changed = {next} WHERE name = $1", paused)
     }
 
     /// Approves a Source.
@@ -189,7 +222,8 @@ impl FleetRecord {
     /// # Errors
     /// If there is none.
     pub fn approve(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        self.flag(name, "UPDATE source SET approved = ?2, wanted = 1 WHERE name = ?1", true)
+        let sql = "UPDATE source SET approved = $2, wanted = 1, changed = {next} WHERE name = $1";
+        self.flag(name, sql, true)
     }
 
     /// Asks for a look at a Source now.
@@ -200,22 +234,22 @@ impl FleetRecord {
         if self.source(name)?.standing.paused {
             return Err(FleetError::Unfit { name: name.clone(), what: "is paused: resume it first" });
         }
-        self.flag(name, "UPDATE source SET wanted = ?2 WHERE name = ?1", true)
+        self.flag(name, "UPDATE source SET wanted = $2, changed = {next} WHERE name = $1", true)
     }
 
-    fn flag(&mut self, name: &SourceName, statement: &str, value: bool) -> Result<(), FleetError> {
-        match self.execute(statement, params![name.as_str(), value])? {
+    fn flag(&mut self, name: &SourceName, sql: &str, value: bool) -> Result<(), FleetError> {
+        match self.engine.execute(sql, &[name.as_str().into(), value.into()])? {
             0 => Err(FleetError::Unknown { name: name.clone() }),
             _ => Ok(()),
         }
     }
 
-    /// Returns all Sources, by name. Which of them are looked at now, only the process knows.
+    /// Returns all Sources, by name.
     ///
     /// # Errors
     /// If the record cannot be read.
     pub fn sources(&self) -> Result<Vec<FleetSource>, FleetError> {
-        rows::all(&self.connection).map_err(|source| self.error(source))
+        self.all(&format!("SELECT {} FROM source ORDER BY name", rows::COLUMNS), &[], |row| self.read(row))
     }
 
     /// Returns one Source.
@@ -223,15 +257,39 @@ impl FleetRecord {
     /// # Errors
     /// If there is none, or the record cannot be read.
     pub fn source(&self, name: &SourceName) -> Result<FleetSource, FleetError> {
-        let found = rows::one(&self.connection, name).optional().map_err(|source| self.error(source))?;
-        found.ok_or_else(|| FleetError::Unknown { name: name.clone() })
-    }
-
-    /// Writes everything about a Source that the running process decides.
-    pub(crate) fn write(&self, name: &SourceName, standing: &SourceStanding) -> Result<(), FleetError> {
-        rows::write(&self.connection, name, standing).map_err(|source| self.error(source))
+        self.one(&*self.engine, name)?.ok_or_else(|| FleetError::Unknown { name: name.clone() })
     }
 }
 
+/// Refuses a definition whose name or folder another Source has.
+fn expect_free(
+    statements: &dyn Statements,
+    definition: &SourceDefinition,
+    from_file: bool,
+    now: i64,
+    damaged: &dyn Fn(FieldFault) -> FleetError,
+) -> Result<(), FleetError> {
+    let folder = definition.folder().to_string_lossy().into_owned();
+    let sql = "SELECT name, from_file, definition, added FROM source WHERE name = $1 OR folder = $2";
+    let held = statements.query(sql, &[definition.name.as_str().into(), folder.as_str().into()])?;
+    let twice = |what: String| Err(FleetError::Twice { name: definition.name.clone(), what });
+    for row in &held {
+        let read = || Ok((row.string(0)?, row.is(1)?, row.string(2)?, row.number(3)?));
+        let (name, held_by_file, held, added) = read().map_err(damaged)?;
+        // By this very call, whose answer was lost.
+        let is_repeated = !from_file && !held_by_file && added == now && held == rows::json(definition)?;
+        match held_by_file {
+            _ if name != definition.name.as_str() => return twice(format!("{name} has the folder {folder}")),
+            _ if is_repeated => {}
+            true if !from_file => return twice("it is in the configuration file".to_owned()),
+            false => return twice("it was added by instep source".to_owned()),
+            true => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod contract;
 #[cfg(test)]
 mod tests;

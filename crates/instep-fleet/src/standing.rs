@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{definition::SourceDefinition, schedule::Pacing};
+use crate::{definition::SourceDefinition, schedule::Pacing, share::WorkerId};
 
 /// A Source of the fleet: its definition, and what is known of it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +16,29 @@ pub struct FleetSource {
     pub standing: SourceStanding,
     /// The time at which the look under way began, in seconds since 1970.
     pub running: Option<i64>,
+    pub(crate) hold: SourceHold,
+}
+
+/// The worker that has a Source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SourceHold {
+    /// `None` if none has it.
+    pub(crate) worker: Option<WorkerId>,
+    /// The number of times that it was claimed: a look of an earlier time ends without effect.
+    pub(crate) epoch: i64,
+    /// A number that grows whenever the row changes.
+    pub(crate) changed: i64,
 }
 
 impl FleetSource {
     /// Returns its state in a word.
     pub fn state(&self, now: i64) -> SourceState {
         self.standing.state(self.definition.approve, now)
+    }
+
+    /// Returns the number of the worker that looks at it now.
+    pub fn worker(&self) -> Option<WorkerId> {
+        self.hold.worker
     }
 }
 

@@ -8,6 +8,8 @@ mod copies;
 mod exports;
 #[path = "object_storage/killed.rs"]
 mod killed;
+#[path = "object_storage/workers.rs"]
+mod workers;
 
 use std::{
     collections::BTreeMap,

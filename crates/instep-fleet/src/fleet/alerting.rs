@@ -1,16 +1,51 @@
 //! Sends alerts to the operator, by webhook and by mail.
 
-use std::process::Stdio;
+use std::{process::Stdio, time::Duration};
 
 use instep_net::{Client, Request};
 use resourcesync::Uri;
 use serde_json::json;
-use tokio::{io::AsyncWriteExt as _, process::Command};
+use tokio::{io::AsyncWriteExt as _, process::Command, time::sleep};
 
+use super::Fleet;
 use crate::{Alert, options::FleetOptions};
 
+/// The time between two sendings of alerts: a host that goes down with hundreds of Sources is one message.
+const BETWEEN_ALERTS: Duration = Duration::from_secs(2);
+/// The time after which alerts that did not arrive are sent again.
+const ALERT_AGAIN: Duration = Duration::from_secs(60);
+/// Alerts of one message.
+const MOST_ALERTS: usize = 200;
+
+impl Fleet {
+    /// Sends alerts as they are written down, those of a moment together, each until it has arrived.
+    pub(super) async fn send_alerts(&self) {
+        loop {
+            sleep(BETWEEN_ALERTS).await;
+            if let Err(what) = self.send_unsent_alerts().await {
+                self.0.monitor.note(&format!("An alert could not be sent: {what}"));
+                sleep(ALERT_AGAIN).await;
+            }
+        }
+    }
+
+    async fn send_unsent_alerts(&self) -> Result<(), String> {
+        let (me, options) = {
+            let state = self.state();
+            (state.me(), state.options().clone())
+        };
+        let taken = self.recorded(move |record| record.take_alerts(me, MOST_ALERTS)).await;
+        let (last, alerts) = taken.map_err(|error| error.to_string())?;
+        if alerts.is_empty() {
+            return Ok(());
+        }
+        send(&options, &alerts).await?;
+        self.recorded(move |record| record.alerts_sent(me, last)).await.map_err(|error| error.to_string())
+    }
+}
+
 /// Sends alerts by each way that there is.
-pub(super) async fn send(options: &FleetOptions, alerts: &[Alert]) -> Result<(), String> {
+async fn send(options: &FleetOptions, alerts: &[Alert]) -> Result<(), String> {
     if let Some(url) = &options.webhook {
         post(options, url, alerts).await?;
     }

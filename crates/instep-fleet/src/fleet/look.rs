@@ -1,20 +1,18 @@
 //! One look at a Source: sized first if it is new, then brought in step.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use instep_destination::{
-    AccessOptions, Client, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Shutdown, SyncOptions,
-    SyncReport, documents::DocumentWitness, status, sync,
+    Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Shutdown, SyncOptions,
+    SyncReport, documents::DocumentWitness, status_at, sync,
 };
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::{
     definition::SourceDefinition,
+    options::FleetOptions,
     schedule::LookVerdict,
-    standing::SourceStanding,
+    standing::{SourceHold, SourceStanding},
     survey::{SourceSurvey, Surveyor},
 };
 
@@ -22,10 +20,10 @@ use crate::{
 pub(super) struct LookTask {
     pub(super) definition: SourceDefinition,
     pub(super) standing: SourceStanding,
-    /// The folder of the copy.
-    pub(super) dir: PathBuf,
+    pub(super) hold: SourceHold,
+    pub(super) copy: CopyLocation,
     pub(super) client: Client,
-    pub(super) access: AccessOptions,
+    pub(super) fleet: FleetOptions,
     /// The time at which it begins, in seconds since 1970.
     pub(super) began: i64,
     /// The bytes that it may transfer.
@@ -108,19 +106,19 @@ async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn 
     match sync(&options, monitor).await {
         Ok(report) => {
             let holds =
-                if touched(&report) || task.standing.is_new() { holds(&task.dir).await } else { None };
+                if touched(&report) || task.standing.is_new() { holds(&task.copy).await } else { None };
             LookOutcome { sized, holds, ..reported(&report) }
         }
         Err(error) => {
             // Everything before the error is kept.
-            let holds = holds(&task.dir).await;
+            let holds = holds(&task.copy).await;
             LookOutcome { sized, holds, ..LookOutcome::failed(&error) }
         }
     }
 }
 
 fn options(task: &LookTask) -> Result<SyncOptions, Error> {
-    let mut options = task.definition.run_options(&task.dir, &task.access)?;
+    let mut options = task.definition.run_options(&task.fleet)?;
     options.max_transfer = task.grant;
     options.shutdown = task.shutdown.clone();
     options.access.shared = Some(task.client.clone());
@@ -156,9 +154,9 @@ fn reported(report: &SyncReport) -> LookOutcome {
 }
 
 /// Returns the resources and bytes that a copy holds; `None` if there is no copy.
-async fn holds(dir: &Path) -> Option<(u64, u64)> {
-    let dir = dir.to_owned();
-    let status = spawn_blocking(move || status(&dir)).await;
+async fn holds(copy: &CopyLocation) -> Option<(u64, u64)> {
+    let copy = copy.clone();
+    let status = spawn_blocking(move || status_at(&copy)).await;
     status.ok()?.ok().map(|status| (status.held, status.bytes))
 }
 

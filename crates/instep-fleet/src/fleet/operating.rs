@@ -1,6 +1,8 @@
 //! The actions of operators on a running fleet, and their view of it. Each action is written into the audit log.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
+
+use instep_destination::CopyLocation;
 
 use super::{Fleet, FleetFigures, seconds};
 use crate::{
@@ -8,6 +10,7 @@ use crate::{
     definition::SourceDefinition,
     index::{SourcePage, SourceRequest},
     name::SourceName,
+    record::{FleetRecord, ReadSources},
     standing::{FleetSource, SourceState},
     survey::SourceSurvey,
 };
@@ -61,41 +64,51 @@ impl Fleet {
     ///
     /// # Errors
     /// If there is no such Source, it does not fit its state, or the record cannot be written.
-    pub fn operate(
+    pub async fn operate(
         &self,
         operation: SourceOperation,
         name: &SourceName,
         who: &str,
     ) -> Result<(), FleetError> {
-        {
-            let mut state = self.state();
-            let record = state.record();
+        let (name, who) = (name.clone(), who.to_owned());
+        self.change(move |record| {
             match operation {
-                SourceOperation::Run => record.want(name)?,
-                SourceOperation::Pause => record.pause(name, true)?,
-                SourceOperation::Resume => record.pause(name, false)?,
-                SourceOperation::Approve => record.approve(name)?,
-                SourceOperation::Forget => record.remove(name)?,
+                SourceOperation::Run => record.want(&name)?,
+                SourceOperation::Pause => record.pause(&name, true)?,
+                SourceOperation::Resume => record.pause(&name, false)?,
+                SourceOperation::Approve => record.approve(&name)?,
+                SourceOperation::Forget => record.remove(&name)?,
             }
-            record.note_action(seconds(), who, operation.as_str(), Some(name))?;
-            state.load_one(name)?;
-        }
-        self.news();
-        Ok(())
+            record.note_action(seconds(), &who, operation.as_str(), Some(&name))
+        })
+        .await
     }
 
     /// Adds a Source.
     ///
     /// # Errors
     /// If it cannot be used, or its name or folder is taken.
-    pub fn add(&self, definition: &SourceDefinition, who: &str) -> Result<(), FleetError> {
-        {
-            let mut state = self.state();
-            let record = state.record();
-            record.add(std::slice::from_ref(definition), seconds())?;
-            record.note_action(seconds(), who, "add", Some(&definition.name))?;
-            state.load_one(&definition.name)?;
-        }
+    pub async fn add(&self, definition: &SourceDefinition, who: &str) -> Result<(), FleetError> {
+        definition.expect_shared(self.state().options())?;
+        let (definition, who) = (definition.clone(), who.to_owned());
+        self.change(move |record| {
+            record.add(std::slice::from_ref(&definition), seconds())?;
+            record.note_action(seconds(), &who, "add", Some(&definition.name))
+        })
+        .await
+    }
+
+    /// Changes the record, and takes up what it is then.
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut FleetRecord) -> Result<(), FleetError> + Send + 'static,
+    ) -> Result<(), FleetError> {
+        let sources = self.recorded(move |record| {
+            change(record)?;
+            record.sources()
+        });
+        let sources = sources.await?;
+        self.state().load(ReadSources { sources, are_all: true, number: None });
         self.news();
         Ok(())
     }
@@ -104,8 +117,9 @@ impl Fleet {
     ///
     /// # Errors
     /// If the record cannot be written.
-    pub fn note_action(&self, who: &str, what: &str) -> Result<(), FleetError> {
-        self.state().record().note_action(seconds(), who, what, None)
+    pub async fn note_action(&self, who: &str, what: &str) -> Result<(), FleetError> {
+        let (who, what) = (who.to_owned(), what.to_owned());
+        self.recorded(move |record| record.note_action(seconds(), &who, &what, None)).await
     }
 
     /// Returns all Sources, by name, as they are now.
@@ -128,9 +142,9 @@ impl Fleet {
         self.state().sources().get(name).map(Arc::clone)
     }
 
-    /// Returns the folder of a Source's copy.
-    pub fn folder(&self, source: &FleetSource) -> PathBuf {
-        self.state().options().dir.join(source.definition.folder())
+    /// Returns the place of a Source's copy.
+    pub fn copy(&self, source: &FleetSource) -> CopyLocation {
+        source.definition.copy(self.state().options())
     }
 
     /// Returns the figures of the fleet.
@@ -142,35 +156,37 @@ impl Fleet {
     ///
     /// # Errors
     /// If the record cannot be read.
-    pub fn looks(&self, name: &SourceName) -> Result<Vec<LookSample>, FleetError> {
-        self.state().record().looks(name)
+    pub async fn looks(&self, name: &SourceName) -> Result<Vec<LookSample>, FleetError> {
+        let name = name.clone();
+        self.recorded(move |record| record.looks(&name)).await
     }
 
     /// Returns the last looks at some Sources, the oldest first; at most so many of each.
     ///
     /// # Errors
     /// If the record cannot be read.
-    pub fn looks_of(
+    pub async fn looks_of(
         &self,
-        names: &[SourceName],
+        names: Vec<SourceName>,
         most: usize,
     ) -> Result<BTreeMap<SourceName, Vec<LookSample>>, FleetError> {
-        self.state().record().looks_of(names, most)
+        self.recorded(move |record| record.looks_of(&names, most)).await
     }
 
     /// Returns the survey of a Source; `None` if no document of it has been read.
     ///
     /// # Errors
     /// If the record cannot be read.
-    pub fn survey(&self, name: &SourceName) -> Result<Option<SourceSurvey>, FleetError> {
-        self.state().record().survey(name)
+    pub async fn survey(&self, name: &SourceName) -> Result<Option<SourceSurvey>, FleetError> {
+        let name = name.clone();
+        self.recorded(move |record| record.survey(&name)).await
     }
 
     /// Returns actions of operators, the newest first, from the one before `before`.
     ///
     /// # Errors
     /// If the record cannot be read.
-    pub fn actions(&self, before: i64, most: usize) -> Result<Vec<AuditLine>, FleetError> {
-        self.state().record().actions(before, most)
+    pub async fn actions(&self, before: i64, most: usize) -> Result<Vec<AuditLine>, FleetError> {
+        self.recorded(move |record| record.actions(before, most)).await
     }
 }

@@ -1,5 +1,5 @@
-//! The fleet in memory: every Source with its standing, the queue, and the looks under way. It never waits; the record
-//! has everything that it decides.
+//! The fleet in memory: every Source with its standing, the queue, and the looks under way. It never waits; what it decides is
+//! written into the record by who asks it.
 
 mod following;
 mod loading;
@@ -11,11 +11,12 @@ use std::{
 };
 
 use instep_destination::{Client, SharedCallbacks, Shutdown, Traffic};
+use instep_net::RequestGate;
 
 use super::{figures::FleetFigures, look::LookTask, watching::SourceWatch};
 use crate::{
-    FleetError, index::SourceIndex, name::SourceName, options::FleetOptions, record::FleetRecord,
-    schedule::SourceQueue, standing::FleetSource,
+    FleetError, index::SourceIndex, name::SourceName, options::FleetOptions, record::FleetWorker,
+    schedule::SourceQueue, share::WorkerId, standing::FleetSource,
 };
 
 /// Seconds between two looks at a Source that announces one change after the other.
@@ -23,10 +24,18 @@ const BETWEEN_PUSHED: i64 = 2;
 /// The least that a look may transfer when the disk is nearly full.
 const LEAST_GRANT: u64 = 1 << 20;
 
+/// A Source whose turn it is.
+pub(super) struct NextSource {
+    pub(super) name: SourceName,
+    pub(super) epoch: i64,
+    grant: Option<u64>,
+}
+
 pub(super) struct FleetState {
-    record: FleetRecord,
-    /// The version of the record that `sources` is.
-    version: i64,
+    /// This worker.
+    me: WorkerId,
+    /// All workers, as the record has them.
+    workers: Vec<FleetWorker>,
     sources: SourceIndex,
     queue: SourceQueue<SourceName>,
     /// The looks under way: what ends them, and the bytes that they may add.
@@ -39,31 +48,42 @@ pub(super) struct FleetState {
     pushed: BTreeSet<SourceName>,
     options: FleetOptions,
     client: Client,
+    gate: RequestGate,
     figures: FleetFigures,
 }
 
 impl FleetState {
-    pub(super) fn new(record: FleetRecord, options: FleetOptions) -> Result<Self, FleetError> {
+    pub(super) fn new(options: FleetOptions, gate: RequestGate) -> Result<Self, FleetError> {
         Ok(Self {
-            version: record.version()?,
-            record,
+            me: 0,
+            workers: Vec::new(),
             sources: SourceIndex::default(),
             queue: SourceQueue::new(options.runs, options.runs_per_host),
             looks: BTreeMap::new(),
             watches: BTreeMap::new(),
             callbacks: None,
             pushed: BTreeSet::new(),
-            client: client(&options)?,
+            client: client(&options, &gate)?,
+            gate,
             options,
             figures: FleetFigures::default(),
         })
+    }
+
+    /// Takes over other options; looks under way end with those that they have.
+    pub(super) fn reload(&mut self, options: FleetOptions) -> Result<(), FleetError> {
+        self.client = client(&options, &self.gate)?;
+        self.queue.limit(options.runs, options.runs_per_host);
+        self.options = options;
+        Ok(())
     }
 
     /// Puts a Source where it belongs in the queue, or takes it out.
     fn enqueue(&mut self, name: &SourceName) {
         let Some(source) = self.sources.get(name) else { return };
         let (definition, standing) = (&source.definition, &source.standing);
-        if standing.paused || standing.waits_for_approval(definition.approve) {
+        let is_elsewhere = source.hold.worker.is_some();
+        if is_elsewhere || standing.paused || standing.waits_for_approval(definition.approve) {
             self.queue.remove(name);
             return;
         }
@@ -71,37 +91,56 @@ impl FleetState {
         self.queue.put(name.clone(), &definition.host(), due, definition.priority, standing.is_new());
     }
 
-    /// Takes the Source whose turn it is, and writes down that a look at it begins.
-    pub(super) fn next(&mut self, shutdown: &Shutdown, now: i64) -> Result<Option<LookTask>, FleetError> {
+    /// Returns the Source whose turn it is. It counts as looked at until [`Self::begin`] or [`Self::put_back`].
+    pub(super) fn next(&mut self, now: i64) -> Option<NextSource> {
         let (grant, held_back) = self.grant();
         self.figures.held_back = held_back;
         if self.figures.held_back.is_some() {
-            return Ok(None);
+            return None;
         }
-        let Some(name) = self.queue.next(now) else { return Ok(None) };
-        let Some(source) = self.sources.get(&name) else {
-            self.queue.done(&name);
-            return Ok(None);
-        };
-        let mut source = FleetSource::clone(source);
-        source.running = Some(now);
-        source.standing.began = Some(now);
-        source.standing.wanted = false;
-        self.record.write(&name, &source.standing)?;
+        let name = self.queue.next(now)?;
+        match self.sources.get(&name) {
+            Some(source) => Some(NextSource { epoch: source.hold.epoch, name, grant }),
+            None => {
+                self.queue.done(&name);
+                None
+            }
+        }
+    }
+
+    /// Begins a look at a Source that the record has given to this worker.
+    pub(super) fn begin(
+        &mut self,
+        next: NextSource,
+        mut source: FleetSource,
+        shutdown: &Shutdown,
+    ) -> LookTask {
+        let NextSource { name, grant, .. } = next;
+        source.running = source.standing.began;
         let ending = shutdown.child();
         let task = LookTask {
-            dir: self.options.dir.join(source.definition.folder()),
+            copy: source.definition.copy(&self.options),
             definition: source.definition.clone(),
             standing: source.standing.clone(),
+            hold: source.hold,
+            began: source.standing.began.unwrap_or_default(),
             client: self.client.clone(),
-            access: self.options.access.clone(),
-            began: now,
+            fleet: self.options.clone(),
             grant,
             shutdown: ending.clone(),
         };
         self.looks.insert(name, (ending, grant.unwrap_or(0)));
         self.sources.insert(Arc::new(source));
-        Ok(Some(task))
+        task
+    }
+
+    /// Puts a Source back that could not be claimed. `found` is what it is now, if that is known.
+    pub(super) fn put_back(&mut self, name: &SourceName, found: Option<FleetSource>) {
+        self.queue.done(name);
+        if let Some(found) = found {
+            self.take(found);
+        }
+        self.enqueue(name);
     }
 
     /// Returns the bytes that the next look may transfer, and the reason if none may begin.
@@ -137,8 +176,21 @@ impl FleetState {
         self.looks.len()
     }
 
-    pub(super) fn record(&mut self) -> &mut FleetRecord {
-        &mut self.record
+    /// Becomes a worker.
+    pub(super) fn become_worker(&mut self, me: WorkerId) {
+        self.me = me;
+    }
+
+    pub(super) fn me(&self) -> WorkerId {
+        self.me
+    }
+
+    pub(super) fn set_workers(&mut self, workers: Vec<FleetWorker>) {
+        self.workers = workers;
+    }
+
+    pub(super) fn workers(&self) -> &[FleetWorker] {
+        &self.workers
     }
 
     pub(super) fn options(&self) -> &FleetOptions {
@@ -165,7 +217,9 @@ impl FleetState {
 }
 
 /// Returns a client whose connections and limits all looks share.
-fn client(options: &FleetOptions) -> Result<Client, FleetError> {
+fn client(options: &FleetOptions, gate: &RequestGate) -> Result<Client, FleetError> {
     // Each look has a scope of its own; the shared one is that of nobody.
-    Ok(Client::new(options.access.http_options("file:")?)?)
+    let mut http = options.access.http_options("file:")?;
+    http.gate = Some(gate.clone());
+    Ok(Client::new(http)?)
 }

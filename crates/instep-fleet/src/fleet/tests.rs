@@ -18,7 +18,7 @@ impl FleetMonitor for Quiet {
     fn begins(&self, _: &SourceName, _: &Path) -> Arc<dyn Monitor> {
         Arc::new(VoidMonitor)
     }
-    fn ended(&self, _: &FleetSource) {}
+    fn ended(&self, _: &SourceName, _: Option<&FleetSource>) {}
     fn traffic(&self, _: &str, _: &Traffic) {}
     fn note(&self, _: &str) {}
 }
@@ -83,7 +83,7 @@ async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody
     let a = fleet.source(&name("a")).unwrap();
     assert_eq!((a.standing.held, a.standing.bytes, a.standing.sized), (3, 9, Some((3, 9))));
     assert!(dir.path().join("there/b").is_dir() && !a.standing.summary.is_empty());
-    assert_eq!(fleet.looks(&name("a")).unwrap().len(), 1);
+    assert_eq!(fleet.looks(&name("a")).await.unwrap().len(), 1);
     assert_eq!(fleet.figures().bytes, 12);
 }
 
@@ -94,13 +94,13 @@ async fn a_source_that_waits_for_approval_is_sized_and_nothing_is_copied_before(
     let mut definition = source("a", &a);
     definition.approve = true;
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
-    fleet.add(&definition, "ada").unwrap();
+    fleet.add(&definition, "ada").await.unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::Waiting).await;
     assert_eq!(fleet.source(&name("a")).unwrap().standing.sized, Some((2, 6)));
     assert!(!dir.path().join("a").exists());
-    fleet.operate(SourceOperation::Approve, &name("a"), "ada").unwrap();
+    fleet.operate(SourceOperation::Approve, &name("a"), "ada").await.unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
-    let log: Vec<_> = fleet.actions(i64::MAX, 9).unwrap().into_iter().map(|line| line.what).collect();
+    let log: Vec<_> = fleet.actions(i64::MAX, 9).await.unwrap().into_iter().map(|line| line.what).collect();
     assert_eq!(log, ["approve", "add"]);
 }
 
@@ -114,7 +114,7 @@ async fn a_source_in_quarantine_comes_back_when_an_operator_asks_and_it_works_ag
     let fleet = Fleet::open(options(dir.path()), &[definition], Arc::new(Quiet)).unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::Quarantined).await;
     a.heal();
-    fleet.operate(SourceOperation::Run, &name("a"), "ada").unwrap();
+    fleet.operate(SourceOperation::Run, &name("a"), "ada").await.unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
 }
 
@@ -123,11 +123,11 @@ async fn commands_beside_the_process_pause_resume_and_forget() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
-    let mut beside = FleetRecord::existing(dir.path()).unwrap();
+    let mut beside = FleetRecord::existing(&crate::FleetPlace::in_folder(dir.path())).unwrap();
     beside.add(&[source("a", &a)], seconds()).unwrap();
     beside.pause(&name("a"), true).unwrap();
     until(&fleet, |fleet| !fleet.sources().is_empty() && state(fleet, "a") == SourceState::Paused).await;
-    assert!(fleet.operate(SourceOperation::Run, &name("a"), "ada").is_err());
+    assert!(fleet.operate(SourceOperation::Run, &name("a"), "ada").await.is_err());
     beside.pause(&name("a"), false).unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
     beside.remove(&name("a")).unwrap();

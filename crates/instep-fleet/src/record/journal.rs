@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::params;
-
-use super::FleetRecord;
-use crate::{Alert, AlertKind, FleetError, name::SourceName};
+use super::{
+    FleetRecord,
+    engine::{FieldFault, FieldRow, Statements},
+};
+use crate::{Alert, AlertKind, FleetError, name::SourceName, share::WorkerId};
 
 /// The looks that are kept of each Source.
 const KEPT_LOOKS: i64 = 200;
@@ -13,7 +14,7 @@ const KEPT_LOOKS: i64 = 200;
 /// By the primary key, backwards: it reads the rows that it returns and no others.
 pub(super) const LAST_LOOKS: &str =
     "SELECT at, exit_code, lag, held, bytes, pending, changed, transferred FROM look
-    WHERE source = ?1 ORDER BY at DESC LIMIT ?2";
+    WHERE source = $1 ORDER BY at DESC LIMIT $2";
 
 /// The end of a look at a Source: one point of its trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,28 +56,31 @@ pub struct AuditLine {
 
 impl FleetRecord {
     /// Adds a point to the trend of a Source; the oldest goes.
-    pub(crate) fn add_look(&self, name: &SourceName, look: &LookSample) -> Result<(), FleetError> {
-        self.execute(
-            "INSERT OR REPLACE INTO look (source, at, exit_code, lag, held, bytes, pending, changed, transferred)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                name.as_str(),
-                look.at,
-                look.exit_code,
-                look.lag.map(u64::cast_signed),
-                look.held.cast_signed(),
-                look.bytes.cast_signed(),
-                look.pending.cast_signed(),
-                look.changed.cast_signed(),
-                look.transferred.cast_signed(),
-            ],
-        )?;
-        self.execute(
-            "DELETE FROM look WHERE source = ?1 AND at <
-             (SELECT at FROM look WHERE source = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)",
-            params![name.as_str(), KEPT_LOOKS - 1],
-        )?;
-        Ok(())
+    pub(super) fn add_look(
+        statements: &dyn Statements,
+        name: &SourceName,
+        look: &LookSample,
+    ) -> Result<(), FleetError> {
+        let sql = "INSERT INTO look (source, at, exit_code, lag, held, bytes, pending, changed, transferred)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+             ON CONFLICT (source, at) DO UPDATE SET exit_code = excluded.exit_code, lag = excluded.lag, held = excluded.held,
+             bytes = excluded.bytes, pending = excluded.pending, changed = excluded.changed,
+             transferred = excluded.transferred";
+        let fields = [
+            name.as_str().into(),
+            look.at.into(),
+            i64::from(look.exit_code).into(),
+            look.lag.map(u64::cast_signed).into(),
+            look.held.into(),
+            look.bytes.into(),
+            look.pending.into(),
+            look.changed.into(),
+            look.transferred.into(),
+        ];
+        statements.execute(sql, &fields)?;
+        let sql = "DELETE FROM look WHERE source = $1 AND at <
+             (SELECT at FROM look WHERE source = $1 ORDER BY at DESC LIMIT 1 OFFSET $2)";
+        statements.execute(sql, &[name.as_str().into(), (KEPT_LOOKS - 1).into()]).map(drop)
     }
 
     /// Returns the last looks at a Source, the oldest first.
@@ -100,26 +104,19 @@ impl FleetRecord {
     }
 
     fn last_looks(&self, name: &SourceName, most: i64) -> Result<Vec<LookSample>, FleetError> {
-        let read = |row: &rusqlite::Row<'_>| {
-            let number = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
+        let read = |row: &FieldRow| {
             Ok(LookSample {
-                at: row.get(0)?,
-                exit_code: row.get(1)?,
-                lag: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
-                held: number(3)?,
-                bytes: number(4)?,
-                pending: number(5)?,
-                changed: number(6)?,
-                transferred: number(7)?,
+                at: row.number(0)?,
+                exit_code: u8::try_from(row.number(1)?).unwrap_or(u8::MAX),
+                lag: row.optional(2)?.map(i64::cast_unsigned),
+                held: row.count(3)?,
+                bytes: row.count(4)?,
+                pending: row.count(5)?,
+                changed: row.count(6)?,
+                transferred: row.count(7)?,
             })
         };
-        let looks = || {
-            self.connection
-                .prepare_cached(LAST_LOOKS)?
-                .query_map(params![name.as_str(), most], read)?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let mut looks = looks().map_err(|source| self.error(source))?;
+        let mut looks = self.all(LAST_LOOKS, &[name.as_str().into(), most.into()], read)?;
         looks.reverse();
         Ok(looks)
     }
@@ -135,11 +132,9 @@ impl FleetRecord {
         what: &str,
         source: Option<&SourceName>,
     ) -> Result<(), FleetError> {
-        self.execute(
-            "INSERT INTO audit (at, who, what, source) VALUES (?1, ?2, ?3, ?4)",
-            params![at, who, what, source.map(SourceName::as_str)],
-        )?;
-        Ok(())
+        let sql = "INSERT INTO audit (at, who, what, source) VALUES ($1, $2, $3, $4)";
+        let fields = [at.into(), who.into(), what.into(), source.map(SourceName::as_str).into()];
+        self.engine.execute(sql, &fields).map(drop)
     }
 
     /// Returns actions, the newest first, from the one before `before`.
@@ -147,59 +142,55 @@ impl FleetRecord {
     /// # Errors
     /// If the record cannot be read.
     pub fn actions(&self, before: i64, most: usize) -> Result<Vec<AuditLine>, FleetError> {
-        let read = |row: &rusqlite::Row<'_>| {
+        let sql = "SELECT id, at, who, what, source FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2";
+        let read = |row: &FieldRow| {
             Ok(AuditLine {
-                id: row.get(0)?,
-                at: row.get(1)?,
-                who: row.get(2)?,
-                what: row.get(3)?,
-                source: row.get(4)?,
+                id: row.number(0)?,
+                at: row.number(1)?,
+                who: row.string(2)?,
+                what: row.string(3)?,
+                source: row.text(4)?.map(str::to_owned),
             })
         };
-        let lines = || {
-            self.connection
-                .prepare_cached(
-                    "SELECT id, at, who, what, source FROM audit WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
-                )?
-                .query_map(params![before, most as i64], read)?
-                .collect::<rusqlite::Result<_>>()
-        };
-        lines().map_err(|source| self.error(source))
+        self.all(sql, &[before.into(), (most as i64).into()], read)
     }
 
     /// Keeps an alert until it is sent.
-    pub(crate) fn keep_alert(&self, alert: &Alert) -> Result<(), FleetError> {
-        self.execute(
-            "INSERT INTO alert (at, source, url, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![alert.at, alert.source.as_str(), alert.url, alert.kind.as_str(), alert.text],
-        )?;
-        Ok(())
+    pub(super) fn keep_alert(statements: &dyn Statements, alert: &Alert) -> Result<(), FleetError> {
+        let sql = "INSERT INTO alert (at, source, url, kind, text) VALUES ($1, $2, $3, $4, $5)";
+        let fields = [
+            alert.at.into(),
+            alert.source.as_str().into(),
+            alert.url.as_str().into(),
+            alert.kind.as_str().into(),
+            alert.text.as_str().into(),
+        ];
+        statements.execute(sql, &fields).map(drop)
     }
 
-    /// Returns the alerts that are not sent yet, and the number of the last one.
-    pub(crate) fn unsent_alerts(&self, most: usize) -> Result<(i64, Vec<Alert>), FleetError> {
-        let mut last = 0;
-        let read = |row: &rusqlite::Row<'_>| {
-            last = row.get(0)?;
+    /// Returns the alerts that are not sent yet and that no other worker sends, and the number of the last one. From now on
+    /// they are this worker's.
+    pub(crate) fn take_alerts(&self, worker: WorkerId, most: usize) -> Result<(i64, Vec<Alert>), FleetError> {
+        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL";
+        self.engine.execute(sql, &[worker.into()])?;
+        let sql = "SELECT id, at, source, url, kind, text FROM alert WHERE worker = $1 ORDER BY id LIMIT $2";
+        let read = |row: &FieldRow| {
             let kinds =
                 [AlertKind::Failing, AlertKind::Refused, AlertKind::Quarantined, AlertKind::Recovered];
-            let kind: String = row.get(4)?;
+            let kind = row.string(4)?;
             let kind = kinds.into_iter().find(|known| known.as_str() == kind).unwrap_or(AlertKind::Failing);
-            let source = row.get::<_, String>(2)?.parse();
-            Ok(source.ok().zip(Some((row.get(1)?, row.get(3)?, kind, row.get(5)?))))
+            let source = row.string(2)?.parse().map_err(FieldFault)?;
+            let alert = Alert { source, url: row.string(3)?, kind, text: row.string(5)?, at: row.number(1)? };
+            Ok((row.number(0)?, alert))
         };
-        let found = self
-            .connection
-            .prepare_cached("SELECT id, at, source, url, kind, text FROM alert ORDER BY id LIMIT ?1")
-            .and_then(|mut all| all.query_map([most as i64], read)?.collect::<rusqlite::Result<Vec<_>>>());
-        let found = found.map_err(|source| self.error(source))?;
-        let alert = |(source, (at, url, kind, text))| Alert { source, url, kind, text, at };
-        Ok((last, found.into_iter().flatten().map(alert).collect()))
+        let found: Vec<(i64, Alert)> = self.all(sql, &[worker.into(), (most as i64).into()], read)?;
+        let last = found.last().map_or(0, |(last, _)| *last);
+        Ok((last, found.into_iter().map(|(_, alert)| alert).collect()))
     }
 
-    /// Forgets alerts up to a number: they are sent.
-    pub(crate) fn alerts_sent(&self, up_to: i64) -> Result<(), FleetError> {
-        self.execute("DELETE FROM alert WHERE id <= ?1", [up_to])?;
-        Ok(())
+    /// Forgets alerts of a worker up to a number: they are sent.
+    pub(crate) fn alerts_sent(&self, worker: WorkerId, up_to: i64) -> Result<(), FleetError> {
+        let sql = "DELETE FROM alert WHERE worker = $1 AND id <= $2";
+        self.engine.execute(sql, &[worker.into(), up_to.into()]).map(drop)
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of the record, through all versions.
+//! The tables of a record in a file, through all versions.
 
 use instep_store::database::Schema;
 
@@ -7,7 +7,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "infl", so that `file` can identify it.
     application_id: 0x696e_666c,
-    steps: &[VERSION_1, VERSION_2],
+    steps: &[VERSION_1, VERSION_2, VERSION_3],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
 };
@@ -32,3 +32,15 @@ CREATE TABLE alert (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, s
 ";
 
 const VERSION_2: &str = "CREATE TABLE survey (source TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;";
+
+/// Workers, as in a record that several share: here there is one at most.
+const VERSION_3: &str = "
+CREATE TABLE worker (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, url TEXT, began INTEGER NOT NULL, beat INTEGER NOT NULL DEFAULT 0,
+    claims INTEGER NOT NULL DEFAULT 0, running INTEGER NOT NULL DEFAULT 0
+);
+ALTER TABLE source ADD COLUMN worker INTEGER;
+ALTER TABLE source ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE source ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE alert ADD COLUMN worker INTEGER;
+";

@@ -1,8 +1,6 @@
 //! The surveys of Sources, as JSON.
 
-use rusqlite::{OptionalExtension as _, params};
-
-use super::FleetRecord;
+use super::{FleetRecord, engine::Statements};
 use crate::{FleetError, name::SourceName, survey::SourceSurvey};
 
 impl FleetRecord {
@@ -11,22 +9,20 @@ impl FleetRecord {
     /// # Errors
     /// If the record cannot be read.
     pub fn survey(&self, name: &SourceName) -> Result<Option<SourceSurvey>, FleetError> {
-        let text: Option<String> = self
-            .connection
-            .query_row("SELECT json FROM survey WHERE source = ?1", [name.as_str()], |row| row.get(0))
-            .optional()
-            .map_err(|source| self.error(source))?;
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+        let sql = "SELECT json FROM survey WHERE source = $1";
+        let found = self.all(sql, &[name.as_str().into()], |row| row.string(0))?;
+        Ok(found.first().and_then(|text| serde_json::from_str(text).ok()))
     }
 
     /// Writes the survey of a Source down.
-    pub(crate) fn keep_survey(&self, name: &SourceName, survey: &SourceSurvey) -> Result<(), FleetError> {
+    pub(super) fn keep_survey(
+        statements: &dyn Statements,
+        name: &SourceName,
+        survey: &SourceSurvey,
+    ) -> Result<(), FleetError> {
         let json = serde_json::to_string(survey)
-            .map_err(|error| self.error(rusqlite::Error::ToSqlConversionFailure(error.into())))?;
-        self.execute(
-            "INSERT OR REPLACE INTO survey (source, json) VALUES (?1, ?2)",
-            params![name.as_str(), json],
-        )?;
-        Ok(())
+            .map_err(|error| FleetError::Definition { name: name.clone(), what: error.to_string() })?;
+        let sql = "INSERT INTO survey (source, json) VALUES ($1, $2) ON CONFLICT (source) DO UPDATE SET json = excluded.json";
+        statements.execute(sql, &[name.as_str().into(), json.as_str().into()]).map(drop)
     }
 }

@@ -76,6 +76,7 @@ fn each_answer_is_what_the_description_says() {
     check("add", 422, as_ada(&run, "POST /api/v1/sources", "{\"uri\": 1}"));
     fleet.wait_for("a", "in-step");
     check("fleet", 200, get(&run, "/api/v1/fleet"));
+    check("workers", 200, get(&run, "/api/v1/workers"));
     let listed =
         check("sources", 200, get(&run, "/api/v1/sources?state=in-step&sort=-held&limit=1&q=a")).json();
     assert_eq!((&listed["matching"], &listed["sources"][0]["held"]), (&1.into(), &2.into()), "{listed}");
@@ -100,6 +101,6 @@ fn each_answer_is_what_the_description_says() {
         (&actions["actions"][0]["what"], &actions["actions"][0]["who"]),
         (&"pause".into(), &"ada".into())
     );
-    assert_eq!(tried, 19);
+    assert_eq!(tried, 20);
     assert_eq!(get(&run, "/api/v1/nothing").status, 404);
 }

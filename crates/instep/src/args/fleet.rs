@@ -1,8 +1,9 @@
-//! The folder of a fleet.
+//! The place of a fleet.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use instep_fleet::FleetPlace;
 
 use super::values;
 
@@ -11,7 +12,17 @@ use super::values;
 pub(crate) struct FleetArgs {
     /// Folder of the fleet
     ///
-    /// It holds the record, and the copies that have no folder of their own.
+    /// It holds the record, and the copies that have no folder of their own. With --state it is this worker's own.
     #[arg(long = "fleet", global = true, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
     pub(crate) folder: PathBuf,
+    /// Keep the record and the states of all copies in PostgreSQL, which many workers share: postgres://USER@HOST/DATABASE
+    #[arg(long, global = true, value_name = "URL", hide_short_help = true)]
+    pub(crate) state: Option<String>,
+}
+
+impl FleetArgs {
+    /// Returns the place.
+    pub(crate) fn place(&self) -> FleetPlace {
+        FleetPlace::in_folder(&self.folder).with_state(self.state.clone())
+    }
 }

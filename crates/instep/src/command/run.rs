@@ -1,10 +1,10 @@
-//! `instep run`: keeps many Sources current in one process.
+//! `instep run`: keeps many Sources current, alone or with other workers.
 
 use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use clap::Args;
 use http::HeaderName;
-use instep_destination::{CallbackOptions, Shutdown};
+use instep_destination::{CallbackOptions, CopyPlace, Shutdown};
 use instep_fleet::{Fleet, FleetMonitor, FleetOptions, PacingRules, SourceDefinition};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::{
         access::{LimitArgs, RouteArgs},
         callbacks::CallbackArgs,
         fleet::FleetArgs,
-        headings::{ALERTS, SCHEDULE, SERVING},
+        headings::{ALERTS, SCHEDULE, SERVING, WHAT_TO_COPY},
         values,
     },
     config::Config,
@@ -25,7 +25,9 @@ use crate::{
     ui::{LineLevel, Output, format::counted},
 };
 
-/// Keep many Sources current: look at each when it is due, in one process
+/// Keep many Sources current: look at each when it is due, in one process or many
+///
+/// Several keep one fleet together, on one machine or more, if each has the same --state and a folder of its own.
 ///
 /// Sources are the `[[source]]` tables of the configuration and those that `instep source` added. A new one is sized by a
 /// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again, all but addresses, the
@@ -35,6 +37,9 @@ use crate::{
 pub(crate) struct RunCommand {
     #[command(flatten)]
     fleet: FleetArgs,
+    /// Keep the bytes of all copies in object storage, s3://bucket/prefix, each below its name
+    #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY, hide_short_help = true)]
+    store: Option<CopyPlace>,
     /// Serve a dashboard, an API and metrics at this address; port 0 for any free one
     #[arg(long, value_name = "ADDRESS", help_heading = SERVING)]
     listen: Option<String>,
@@ -92,7 +97,8 @@ Examples:
   instep source add https://example.org/
   instep run
   instep run --listen 127.0.0.1:8090 --operators operators.txt
-  instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB";
+  instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB
+  instep run --state postgres://me@db.example/copies --store s3://bucket/copies";
 
 /// Reads the number of looks at a time. Each has a thread, and needs some of those that are left.
 fn looks(text: &str) -> Result<usize, String> {
@@ -145,6 +151,7 @@ impl RunCommand {
 
     fn setup(self, config: &Config) -> anyhow::Result<FleetSetup> {
         let mut options = FleetOptions::new(self.fleet.folder);
+        (options.state, options.store) = (self.fleet.state, self.store);
         (options.runs, options.runs_per_host) = (self.runs, self.runs_per_host);
         let mut pacing = PacingRules::default();
         pacing.shortest = self.shortest.as_secs().max(1);
@@ -190,6 +197,9 @@ async fn keep(
     };
     output.closing(format!("Fleet in {}: {}", dir.display(), counted(number, "Source")));
     let url = server.as_ref().map(|server| server.url().to_owned());
+    if let Some(url) = &url {
+        fleet.serves_at(url);
+    }
     output.object("ready", json!({ "fleet": dir, "sources": number, "url": url }));
     service::ready();
     let ending = shutdown.clone();
@@ -221,7 +231,7 @@ async fn keep(
                     let what = "SIGHUP: listen, operators, operator-header and the callbacks stay as they are until instep run is started again";
                     output.log(LineLevel::Warn, what);
                 }
-                match fleet.reload(next.options, &next.sources) {
+                match fleet.reload(next.options, &next.sources).await {
                     Ok(()) => output.note(format!("{} now", counted(fleet.sources().len() as u64, "Source"))),
                     Err(error) => runtime::restored(&error.into(), output),
                 }

@@ -4,10 +4,10 @@ mod acting;
 mod adding;
 mod listing;
 
-use std::path::Path;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use instep_fleet::{FleetError, FleetRecord, SourceName, SourceState};
+use instep_fleet::{FleetError, FleetPlace, FleetRecord, SourceName, SourceState};
 use serde_json::json;
 
 use crate::{args::fleet::FleetArgs, exit::Exit, ui::Output};
@@ -62,9 +62,41 @@ enum SourceTask {
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only Sources in this state: in-step, behind, failing, quarantined, paused, waiting or new
-    #[arg(long, value_name = "STATE")]
-    state: Option<SourceState>,
+    /// Only Sources in this state: in-step, behind, failing, quarantined, paused, waiting or new; or the URL of the fleet's
+    /// database
+    #[arg(long, value_name = "STATE|URL")]
+    state: Vec<StateOrDatabase>,
+}
+
+/// The two things that `--state` names here: for this command too it has to be where a fleet is.
+#[derive(Clone, Debug)]
+enum StateOrDatabase {
+    State(SourceState),
+    Database(String),
+}
+
+impl FromStr for StateOrDatabase {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.contains("://") {
+            true => Ok(Self::Database(text.to_owned())),
+            false => text.parse().map(Self::State),
+        }
+    }
+}
+
+impl ListArgs {
+    fn run(self, fleet: FleetPlace, output: &Output) -> anyhow::Result<Exit> {
+        let (mut place, mut wanted) = (fleet, None);
+        for named in self.state {
+            match named {
+                StateOrDatabase::State(state) => wanted = Some(state),
+                StateOrDatabase::Database(url) => place = place.with_state(Some(url)),
+            }
+        }
+        listing::list(&FleetRecord::existing(&place)?, wanted, output)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -86,13 +118,13 @@ type RecordAction = fn(&mut FleetRecord, &SourceName) -> Result<(), FleetError>;
 impl SourceCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let fleet = &*self.fleet.folder;
+        let fleet = &self.fleet.place();
         match self.task {
             SourceTask::Add(add) => add.run(fleet, output),
             SourceTask::Import(import) => import.run(fleet, output),
-            SourceTask::List(list) => listing::list(&FleetRecord::existing(fleet)?, list.state, output),
+            SourceTask::List(list) => list.run(fleet.clone(), output),
             SourceTask::Show(show) => {
-                listing::show(&FleetRecord::existing(fleet)?, fleet, &show.name, output)
+                listing::show(&FleetRecord::existing(fleet)?, &fleet.dir, &show.name, output)
             }
             SourceTask::Run(names) => names.act(fleet, "run", FleetRecord::want, output),
             SourceTask::Pause(names) => {
@@ -108,7 +140,13 @@ impl SourceCommand {
 }
 
 impl NamesArgs {
-    fn act(self, fleet: &Path, what: &str, action: RecordAction, output: &Output) -> anyhow::Result<Exit> {
+    fn act(
+        self,
+        fleet: &FleetPlace,
+        what: &str,
+        action: RecordAction,
+        output: &Output,
+    ) -> anyhow::Result<Exit> {
         let mut record = FleetRecord::existing(fleet)?;
         // Before anything is done: a name that is mistyped must not leave half of the work.
         for name in &self.names {

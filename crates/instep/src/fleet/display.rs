@@ -57,9 +57,10 @@ impl FleetMonitor for FleetDisplay {
         look
     }
 
-    fn ended(&self, source: &FleetSource) {
-        let (source_name, standing) = (&source.definition.name, &source.standing);
+    fn ended(&self, source_name: &SourceName, source: Option<&FleetSource>) {
         self.looks().remove(source_name);
+        let Some(source) = source else { return };
+        let standing = &source.standing;
         let seconds = now().unix_micros().div_euclid(1_000_000);
         let state = source.state(seconds);
         let code = standing.exit_code.unwrap_or_default();

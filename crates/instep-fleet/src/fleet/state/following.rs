@@ -18,7 +18,7 @@ impl FleetState {
         if !definition.follow || !is_well || is_watched {
             return None;
         }
-        let mut options = definition.run_options(&self.options.dir, &self.options.access).ok()?;
+        let mut options = definition.run_options(&self.options).ok()?;
         options.access.shared = Some(self.client.clone());
         Some(options)
     }
@@ -43,22 +43,19 @@ impl FleetState {
         watches.inspect(|watch| watch.ending.request()).map(|watch| watch.task).collect()
     }
 
-    /// Makes a Source due because it announced something. Returns `true` if a look may begin.
-    pub(in crate::fleet) fn push(&mut self, name: &SourceName, now: i64) -> bool {
+    /// Makes a Source due because it announced something. Returns the time; `None` if nothing is to be done now.
+    pub(in crate::fleet) fn push(&mut self, name: &SourceName, now: i64) -> Option<i64> {
         if self.looks.contains_key(name) {
             self.pushed.insert(name.clone());
-            return false;
+            return None;
         }
-        let Some(source) = self.sources.get(name) else { return false };
-        let mut source = FleetSource::clone(source);
+        let mut source = FleetSource::clone(self.sources.get(name)?);
         // One that announces without end is looked at every few seconds.
         let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
-        source.standing.due = source.standing.due.min(earliest.max(now));
-        if let Err(error) = self.record.write(name, &source.standing) {
-            tracing::warn!(%name, %error, "an announcement is not recorded");
-        }
+        let due = earliest.max(now);
+        source.standing.due = source.standing.due.min(due);
         self.sources.insert(Arc::new(source));
         self.enqueue(name);
-        true
+        Some(due)
     }
 }

@@ -1,108 +1,80 @@
-//! The Sources of the fleet as the record has them: at the start, after a reload, and when a command has written.
+//! Sources as the record has them, taken over into memory.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{FleetState, client};
+use super::FleetState;
 use crate::{
-    FleetError, definition::SourceDefinition, name::SourceName, options::FleetOptions, standing::FleetSource,
+    name::SourceName,
+    record::ReadSources,
+    standing::{FleetSource, SourceHold},
 };
 
 impl FleetState {
-    /// Makes the configuration file's Sources those of the fleet.
-    pub(in crate::fleet) fn configure(
-        &mut self,
-        configured: &[SourceDefinition],
-        now: i64,
-    ) -> Result<(), FleetError> {
-        self.record.configure(configured, now)?;
-        self.load()
-    }
-
-    pub(in crate::fleet) fn reload(
-        &mut self,
-        options: FleetOptions,
-        configured: &[SourceDefinition],
-        now: i64,
-    ) -> Result<(), FleetError> {
-        let client = client(&options)?;
-        self.configure(configured, now)?;
-        self.queue.limit(options.runs, options.runs_per_host);
-        (self.client, self.options) = (client, options);
-        Ok(())
-    }
-
-    /// Takes up what commands have written since the last call. Returns `true` if there was something.
-    pub(in crate::fleet) fn take_up(&mut self) -> Result<bool, FleetError> {
-        let version = self.record.version()?;
-        if version == self.version {
-            return Ok(false);
+    /// Takes up what others may have written. Looks at Sources that are gone or paused are asked to end. Returns the Sources
+    /// that this worker holds without looking at them: the answer to a claim was lost.
+    pub(in crate::fleet) fn load(&mut self, read: ReadSources) -> Vec<(SourceName, SourceHold)> {
+        let mut unknown = Vec::new();
+        if read.are_all {
+            let there: BTreeSet<_> =
+                read.sources.iter().map(|source| source.definition.name.clone()).collect();
+            let gone: Vec<_> = self
+                .sources
+                .iter()
+                .map(|known| known.definition.name.clone())
+                .filter(|name| !there.contains(name))
+                .collect();
+            for name in gone {
+                self.sources.remove(&name);
+                self.queue.remove(&name);
+                if let Some((ending, _)) = self.looks.get(&name) {
+                    ending.request();
+                }
+            }
         }
-        self.version = version;
-        self.load()?;
-        Ok(true)
-    }
-
-    /// Reads all Sources. Looks at those that are gone or paused are asked to end.
-    pub(in crate::fleet) fn load(&mut self) -> Result<(), FleetError> {
-        let stored = self.record.sources()?;
-        let mut gone: BTreeSet<_> = self.sources.iter().map(|known| known.definition.name.clone()).collect();
-        for source in stored {
-            gone.remove(&source.definition.name);
-            self.take_over(source);
+        for source in read.sources {
+            let (name, hold) = (source.definition.name.clone(), source.hold);
+            if hold.worker == Some(self.me) && !self.looks.contains_key(&name) && self.is_newer(&name, hold) {
+                unknown.push((name, hold));
+            }
+            self.take(source);
         }
-        gone.iter().for_each(|name| self.forget(name));
         self.keep_watches();
         self.figures.bytes = self.sources.iter().map(|source| source.standing.bytes).sum();
-        Ok(())
+        unknown
     }
 
-    /// Reads one Source, which an operator has changed, added or removed.
-    pub(in crate::fleet) fn load_one(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        let before = self.sources.get(name).map_or(0, |known| known.standing.bytes);
-        match self.record.source(name) {
-            Ok(source) => self.take_over(source),
-            Err(FleetError::Unknown { .. }) => self.forget(name),
-            Err(error) => return Err(error),
-        }
-        self.keep_watches();
-        let after = self.sources.get(name).map_or(0, |known| known.standing.bytes);
-        self.figures.bytes = self.figures.bytes.saturating_sub(before) + after;
-        Ok(())
+    /// Returns `true` if a row is not older than what is known of its Source.
+    fn is_newer(&self, name: &SourceName, hold: SourceHold) -> bool {
+        self.sources.get(name).is_none_or(|known| known.hold.changed <= hold.changed)
     }
 
-    /// Takes over a Source as the record has it.
-    fn take_over(&mut self, mut source: FleetSource) {
+    /// Takes over a Source as the record has it, unless it was read before something that is known already.
+    pub(in crate::fleet) fn take(&mut self, mut source: FleetSource) {
         let name = source.definition.name.clone();
-        let known = self.sources.get(&name);
-        source.running = known.and_then(|known| known.running);
-        let is_new = known.is_none_or(|known| **known != source);
-        if source.standing.paused
-            && let Some((ending, _)) = self.looks.get(&name)
-        {
+        if !self.is_newer(&name, source.hold) {
+            return;
+        }
+        let look = self.looks.get(&name);
+        if look.is_some() {
+            source.running = source.standing.began;
+        }
+        if let Some((ending, _)) = look.filter(|_| source.standing.paused) {
             ending.request();
         }
-        if is_new {
+        if self.sources.get(&name).is_none_or(|known| **known != source) {
             self.sources.insert(Arc::new(source));
             self.enqueue(&name);
         }
     }
 
-    /// Forgets a Source that is in the record no longer.
-    fn forget(&mut self, name: &SourceName) {
-        self.sources.remove(name);
-        self.queue.remove(name);
-        if let Some((ending, _)) = self.looks.get(name) {
-            ending.request();
-        }
-    }
-
-    /// Ends the watches of Sources that are gone, paused, or defined otherwise than before.
+    /// Ends the watches of Sources that are gone, paused, defined otherwise than before, or another worker's.
     fn keep_watches(&mut self) {
-        let sources = &self.sources;
+        let (sources, me) = (&self.sources, self.me);
         self.watches.retain(|name, watch| {
-            let known = sources.get(name);
-            let stays =
-                known.is_some_and(|known| known.definition == watch.definition && !known.standing.paused);
+            let stays = sources.get(name).is_some_and(|known| {
+                let is_ours = known.hold.worker.is_none_or(|worker| worker == me);
+                known.definition == watch.definition && !known.standing.paused && is_ours
+            });
             if !stays {
                 watch.ending.request();
             }

@@ -1,60 +1,57 @@
 //! The end of a look: what it showed is written down, and decides when the next one is.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{BETWEEN_PUSHED, FleetState};
 use crate::{
-    Alert, AlertKind, FleetError, LookSample,
+    Alert, AlertKind, LookSample,
     alert::due,
     fleet::look::LookOutcome,
     name::SourceName,
+    record::LookEnding,
     schedule::LookVerdict,
-    standing::{FleetSource, SourceStanding},
+    standing::{FleetSource, SourceHold, SourceStanding},
 };
 
 impl FleetState {
-    /// Writes down how a look ended, and when the next one is. `None` if the Source was forgotten meanwhile.
-    pub(in crate::fleet) fn finish(
+    /// Returns what is to be written down of a look that ended, and when the next one is. `None` if the Source was forgotten
+    /// meanwhile.
+    pub(in crate::fleet) fn conclude(
         &mut self,
         name: &SourceName,
-        outcome: LookOutcome,
+        (hold, outcome): (SourceHold, &LookOutcome),
         now: i64,
-    ) -> Result<Option<FleetSource>, FleetError> {
-        self.queue.done(name);
-        self.looks.remove(name);
-        let Some(source) = self.sources.get(name) else { return Ok(None) };
-        let mut source = FleetSource::clone(source);
-        source.running = None;
-        self.note(&mut source, &outcome, now);
+    ) -> Option<LookEnding> {
+        let mut source = FleetSource::clone(self.sources.get(name)?);
+        self.note(&mut source, outcome, now);
         let standing = &mut source.standing;
+        let mut alert = None;
         if let Some(kind) = due(standing, self.options.alert_after) {
             standing.alerted = (kind != AlertKind::Recovered).then(|| kind.as_str().to_owned());
-            self.record.keep_alert(&Alert {
+            alert = Some(Alert {
                 source: name.clone(),
                 url: source.definition.url.clone(),
                 kind,
                 text: standing.summary.clone(),
                 at: now,
-            })?;
+            });
         }
         if self.pushed.remove(name) && source.standing.failures == 0 {
             source.standing.due = now.saturating_add(BETWEEN_PUSHED);
         }
-        self.record.write(name, &source.standing)?;
-        if let Some(survey) = &outcome.survey {
-            let mut known = self.record.survey(name)?.unwrap_or_default();
-            known.add(survey.clone());
-            self.record.keep_survey(name, &known)?;
+        let sample = outcome.verdict.is_some().then(|| sample(&source.standing, outcome, now));
+        let survey = outcome.survey.clone();
+        Some(LookEnding { name: name.clone(), hold, standing: source.standing, sample, alert, survey })
+    }
+
+    /// Ends a look whose end is written down. `source` is the Source as it is then, unless it is no longer this worker's.
+    pub(in crate::fleet) fn ended(&mut self, name: &SourceName, source: Option<FleetSource>) {
+        self.queue.done(name);
+        self.looks.remove(name);
+        match source {
+            Some(source) => self.take(source),
+            None => self.enqueue(name),
         }
-        if outcome.verdict.is_some() {
-            self.record.add_look(name, &sample(&source.standing, &outcome, now))?;
-        }
-        self.sources.insert(Arc::new(source.clone()));
-        self.enqueue(name);
-        Ok(Some(source))
     }
 
     /// Adds the outcome of a look to what is known of its Source.

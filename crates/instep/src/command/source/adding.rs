@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use instep_destination::MaxDelete;
-use instep_fleet::{Cadence, FleetRecord, ImportFormat, SourceDefinition, SourceName, import};
+use instep_fleet::{Cadence, FleetPlace, FleetRecord, ImportFormat, SourceDefinition, SourceName, import};
 use serde_json::json;
 
 use super::acting::{operator, seconds};
@@ -116,7 +116,7 @@ pub(super) struct AddArgs {
 }
 
 impl AddArgs {
-    pub(super) fn run(self, fleet: &Path, output: &Output) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let mut record = FleetRecord::open(fleet)?;
         let taken = record.sources()?.into_iter().map(|source| source.definition.name).collect();
@@ -150,7 +150,7 @@ pub(super) struct ImportArgs {
 }
 
 impl ImportArgs {
-    pub(super) fn run(self, fleet: &Path, output: &Output) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
         let shown = self.file.display();
         let text = match self.file.as_os_str() == "-" {
             true => io::read_to_string(io::stdin()),

@@ -9,7 +9,7 @@ use axum::{
     routing::{get, post},
 };
 use http::{HeaderMap, StatusCode, header};
-use instep_fleet::{FleetError, SourceDefinition, SourceName, SourceOperation};
+use instep_fleet::{FleetError, FleetWorker, SourceDefinition, SourceName, SourceOperation};
 use resourcesync::DateTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ pub(super) fn routes() -> Router<Arc<ServedFleet>> {
         .route("/sources/{name}/documents", get(documents))
         .route("/sources/{name}/{operation}", post(operate))
         .route("/actions", get(actions))
+        .route("/workers", get(workers))
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, "there is no such address; /api/v1/openapi.json has all")
         })
@@ -79,6 +80,16 @@ async fn fleet(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
     }))
 }
 
+async fn workers(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
+    let object = |worker: FleetWorker| {
+        json!({
+            "id": worker.id, "name": worker.name, "url": worker.url,
+            "since": DateTime::from_unix_seconds(worker.began).to_string(), "running": worker.running,
+        })
+    };
+    Json(json!({ "workers": served.fleet.workers().into_iter().map(object).collect::<Vec<_>>() }))
+}
+
 async fn sources(State(served): State<Arc<ServedFleet>>, Query(query): Query<SourceQuery>) -> Json<Value> {
     let now = seconds();
     let selected = served.fleet.page(&query.request());
@@ -99,7 +110,7 @@ async fn looks(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPath<So
     if served.fleet.source(&name).is_none() {
         return refused(&FleetError::Unknown { name });
     }
-    let looks = match served.fleet.looks(&name) {
+    let looks = match served.fleet.looks(&name).await {
         Ok(looks) => looks,
         Err(error) => return refused(&error),
     };
@@ -117,7 +128,7 @@ async fn documents(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPat
     if served.fleet.source(&name).is_none() {
         return refused(&FleetError::Unknown { name });
     }
-    match served.fleet.survey(&name) {
+    match served.fleet.survey(&name).await {
         Ok(survey) => Json(survey_object(&survey.unwrap_or_default())).into_response(),
         Err(error) => refused(&error),
     }
@@ -136,7 +147,7 @@ async fn actions(
     if served.access.signed_in(&headers).is_none() {
         return failed(StatusCode::UNAUTHORIZED, "operators only: send Authorization: Bearer TOKEN");
     }
-    match served.fleet.actions(query.before.unwrap_or(i64::MAX), 100) {
+    match served.fleet.actions(query.before.unwrap_or(i64::MAX), 100).await {
         Ok(lines) => {
             let object = |line: &instep_fleet::AuditLine| {
                 json!({
@@ -195,7 +206,7 @@ async fn add(
     let name = added.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
     let mut definition = SourceDefinition::new(name.clone(), url);
     (definition.delete, definition.approve) = (added.delete, added.approve);
-    match served.fleet.add(&definition, &who) {
+    match served.fleet.add(&definition, &who).await {
         Ok(()) => match served.fleet.source(&name) {
             Some(source) => (StatusCode::CREATED, Json(source_object(&source, seconds()))).into_response(),
             None => refused(&FleetError::Unknown { name }),
@@ -216,7 +227,7 @@ async fn operate(
     let Some(operation) = SourceOperation::ALL.into_iter().find(|known| known.as_str() == operation) else {
         return failed(StatusCode::NOT_FOUND, format!("{operation:?} is no operation"));
     };
-    match served.fleet.operate(operation, &name, &who) {
+    match served.fleet.operate(operation, &name, &who).await {
         Ok(()) => Json(json!({ "name": name, "operation": operation.as_str() })).into_response(),
         Err(error) => refused(&error),
     }

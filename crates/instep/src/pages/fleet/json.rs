@@ -27,6 +27,7 @@ pub(crate) fn source_object(source: &FleetSource, now: i64) -> Value {
         "configured": source.from_file,
         "state": source.state(now).as_str(),
         "running_since": text(source.running),
+        "worker": source.worker(),
         "every_seconds": every,
         "at": at,
         "follow": definition.follow,

@@ -13,7 +13,7 @@ const MOST_HOSTS: usize = 50;
 pub(super) fn text(
     fleet: &str,
     states: &BTreeMap<SourceState, usize>,
-    figures: &FleetFigures,
+    (figures, workers): (&FleetFigures, usize),
     hosts: &BTreeMap<String, HostThroughput>,
 ) -> String {
     let mut text = Text::about_fleet(fleet);
@@ -24,6 +24,7 @@ pub(super) fn text(
         SourceState::ALL.map(|state| ([("state", state.as_str().to_owned())], number(state))),
     );
     text.one("instep_fleet_running", "gauge", figures.running as f64);
+    text.one("instep_fleet_workers", "gauge", workers as f64);
     let due = [("known", figures.ready), ("new", figures.ready_new)];
     text.family("instep_fleet_due", "gauge", due.map(|(kind, number)| ([("kind", kind.to_owned())], number)));
     let looks = figures.looks.iter().map(|(code, number)| ([("code", code.to_string())], *number));

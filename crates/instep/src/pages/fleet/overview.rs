@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use instep_fleet::{FleetFigures, FleetSource, LookSample, SourceName, SourcePage, SourceState};
+use instep_fleet::{FleetFigures, FleetSource, FleetWorker, LookSample, SourceName, SourcePage, SourceState};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
 use super::selection::{COLUMNS, SourceQuery};
 use crate::{
-    pages::design::{PageBody, figures, passed, warning},
+    pages::design::{PageBody, figures, outside_link, passed, warning},
     ui::format::{bytes, count, counted, name},
 };
 
@@ -28,6 +28,8 @@ pub(super) struct ShownFleet {
     pub(super) figures: FleetFigures,
     /// Bytes per second in the last seconds.
     pub(super) rate: u64,
+    /// The workers of a fleet that several may keep.
+    pub(super) workers: Vec<FleetWorker>,
     /// The last looks at the Sources of the page.
     pub(super) trends: BTreeMap<SourceName, Vec<LookSample>>,
 }
@@ -57,8 +59,29 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
                     (count(figures.ready as u64)) " known, " (count(figures.ready_new as u64)) " never visited." }
             }
         }
+        @if !shown.workers.is_empty() {
+            section { h2 { "Workers" } (workers(&shown.workers, shown.now)) }
+        }
     };
     PageBody::new(title, OVERVIEW, content)
+}
+
+fn workers(workers: &[FleetWorker], now: i64) -> Markup {
+    html! {
+        table.listing.even #workers {
+            thead { tr { th scope="col" { "Worker" } th.figure scope="col" { "Since" } th.figure scope="col" { "Looks" } th scope="col" { "Dashboard" } } }
+            tbody {
+                @for worker in workers {
+                    tr {
+                        td { (name(&worker.name)) }
+                        td.figure { (since(Some(worker.began), now)) }
+                        td.figure { (count(worker.running)) }
+                        td { @if let Some(url) = &worker.url { (outside_link(url)) } @else { "\u{2013}" } }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn verdict(shown: &ShownFleet) -> Markup {

@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use instep_fleet::{FleetSource, SourceName};
 use maud::html;
 use serde::Deserialize;
-use tokio::task::spawn_blocking;
+use tokio::{runtime::Handle, task::spawn_blocking};
 
 use super::{
     access::SignedIn,
@@ -62,8 +62,8 @@ pub(super) async fn first(
     let range = ChartRange::parse(&query.range);
     make(served, name, &headers, move |served, source, operator| {
         let name = &source.definition.name;
-        let looks = served.fleet.looks(name)?;
-        let survey = served.fleet.survey(name)?;
+        let looks = Handle::current().block_on(served.fleet.looks(name))?;
+        let survey = Handle::current().block_on(served.fleet.survey(name))?;
         let shown = ShownSource {
             source,
             looks: &looks,
@@ -74,8 +74,7 @@ pub(super) async fn first(
         let live = served.display.look(name);
         let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
         // A Source that was never looked at has no copy yet.
-        let copy =
-            copy::first_page(&served.fleet.folder(source).as_path().into(), name.as_str(), live, range);
+        let copy = copy::first_page(&served.fleet.copy(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))
             @match copy {
@@ -95,10 +94,7 @@ pub(super) async fn runs(
     UriPath(name): UriPath<SourceName>,
     headers: HeaderMap,
 ) -> Response {
-    make(served, name, &headers, |served, source, _| {
-        copy::runs_page(&served.fleet.folder(source).as_path().into())
-    })
-    .await
+    make(served, name, &headers, |served, source, _| copy::runs_page(&served.fleet.copy(source))).await
 }
 
 pub(super) async fn pending(
@@ -108,7 +104,7 @@ pub(super) async fn pending(
     headers: HeaderMap,
 ) -> Response {
     make(served, name, &headers, move |served, source, _| {
-        copy::pending_page(&served.fleet.folder(source).as_path().into(), &query.after)
+        copy::pending_page(&served.fleet.copy(source), &query.after)
     })
     .await
 }

@@ -24,7 +24,7 @@ use http::{HeaderMap, StatusCode, header};
 use instep_fleet::{Fleet, SourceName, SourceOperation};
 use instep_source::serve::{self, ServerLimits};
 use maud::html;
-use tokio::{net::TcpListener, sync::watch, task::spawn_blocking, time::sleep};
+use tokio::{net::TcpListener, runtime::Handle, sync::watch, task::spawn_blocking, time::sleep};
 
 use super::{
     access::OperatorAccess,
@@ -134,13 +134,15 @@ async fn first(
     let page = spawn_blocking(move || {
         let selected = served.fleet.page(&query.request());
         let names: Vec<_> = selected.sources.iter().map(|source| source.definition.name.clone()).collect();
+        let looks = Handle::current().block_on(served.fleet.looks_of(names, MOST_LOOKS));
         let shown = ShownFleet {
             now: seconds(),
             selected,
             states: served.fleet.states(),
             figures: served.fleet.figures(),
             rate: served.rate(),
-            trends: served.fleet.looks_of(&names, MOST_LOOKS).unwrap_or_default(),
+            workers: if served.fleet.is_shared() { served.fleet.workers() } else { Vec::new() },
+            trends: looks.unwrap_or_default(),
             query,
         };
         let body = overview(&shown, &format!("Fleet in {}", served.name));
@@ -161,7 +163,7 @@ async fn operate(
         return (StatusCode::FORBIDDEN, "Operators only: sign in, and use the buttons of the page.\n")
             .into_response();
     };
-    match served.fleet.operate(operation, &name, &operator.who) {
+    match served.fleet.operate(operation, &name, &operator.who).await {
         Ok(()) if operation == SourceOperation::Forget => Redirect::to("../../").into_response(),
         Ok(()) => Redirect::to("./").into_response(),
         Err(error) => (StatusCode::CONFLICT, format!("{error}\n")).into_response(),
@@ -185,7 +187,7 @@ async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Resp
         let content = html! { p { "What operators did is for operators only. " @if served.access.has_operators() { a href="sign-in" { "Sign in" } } } };
         return served.page(&PageBody::new(LOG, LOG, content), "", None);
     };
-    let lines = match served.fleet.actions(i64::MAX, LINES) {
+    let lines = match served.fleet.actions(i64::MAX, LINES).await {
         Ok(lines) => lines,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
@@ -211,7 +213,8 @@ async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Resp
 
 async fn metrics_text(State(served): State<Arc<ServedFleet>>) -> Response {
     let states = served.fleet.states();
-    let text = metrics::text(&served.name, &states, &served.fleet.figures(), &served.display.hosts());
+    let (figures, workers) = (served.fleet.figures(), served.fleet.workers().len());
+    let text = metrics::text(&served.name, &states, (&figures, workers), &served.display.hosts());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

@@ -70,7 +70,7 @@ pub(super) async fn sign_in(
         sleep(AFTER_GUESS).await;
         return form(&served, &headers, true);
     };
-    if let Err(error) = served.fleet.note_action(&who, "sign in") {
+    if let Err(error) = served.fleet.note_action(&who, "sign in").await {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response();
     }
     ([(header::SET_COOKIE, cookie)], Redirect::to("./")).into_response()

@@ -1,0 +1,147 @@
+//! The lease of this process: it registers as a worker, beats, and frees what dead workers hold. `share` has the rules.
+
+use std::{fmt::Display, time::Duration};
+
+use rand::Rng as _;
+use tokio::time::sleep;
+
+use super::{Fleet, TICK, lease::LeaseRecord, seconds};
+use crate::{
+    FleetError,
+    record::{FleetRecord, FleetWorker},
+    share::Keeper,
+};
+
+/// The time between two looks at what is due.
+const STEP: Duration = Duration::from_millis(500);
+
+/// Returns the name of this process among workers.
+fn own_name() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("process {} on {host}", std::process::id())
+}
+
+impl Fleet {
+    /// Says where this worker serves a dashboard, for those of the others.
+    pub fn serves_at(&self, url: &str) {
+        self.0.lease.set_url(url);
+    }
+
+    /// Returns the workers that keep the fleet.
+    pub fn workers(&self) -> Vec<FleetWorker> {
+        self.state().workers().to_vec()
+    }
+
+    /// Returns `true` if other workers may keep the fleet too.
+    pub fn is_shared(&self) -> bool {
+        self.0.lease.record().is_some()
+    }
+
+    /// Becomes a worker of the fleet.
+    pub(super) async fn register(&self) -> Result<(), FleetError> {
+        let lease = &self.0.lease;
+        let url = lease.url();
+        // Positive, and exact also where numbers of JSON are floating.
+        let id = rand::rng().random_range(1..1 << 53);
+        let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
+        let (sent, is_shared) = (lease.now(), self.is_shared());
+        let workers = self.recorded(move |record| {
+            if !is_shared {
+                // Who has the lock of the folder knows that all others are dead.
+                for former in record.workers()? {
+                    record.remove_worker(former.id, None)?;
+                }
+            }
+            record.register(&worker)?;
+            record.workers()
+        });
+        let workers = workers.await?;
+        lease.keeper(|keeper| *keeper = Some(Keeper::new(id, sent)));
+        {
+            let mut state = self.state();
+            state.become_worker(id);
+            state.set_workers(workers);
+        }
+        if is_shared {
+            lease.open_gate();
+        }
+        Ok(())
+    }
+
+    /// Beats, and frees what dead workers hold, for as long as it is polled.
+    pub(super) async fn keep_lease(&self) {
+        let Some(record) = self.0.lease.record() else { return };
+        loop {
+            sleep(STEP).await;
+            if !self.beat(record).await {
+                self.become_another().await;
+            }
+            self.look_at_others(record).await;
+        }
+    }
+
+    /// Beats if it is time to. Returns `false` if the record does not have this worker any more.
+    async fn beat(&self, record: &LeaseRecord) -> bool {
+        let lease = &self.0.lease;
+        let now = lease.now();
+        let me =
+            lease.keeper(|keeper| keeper.as_ref().filter(|keeper| keeper.is_to_beat(now)).map(Keeper::me));
+        let Some(me) = me else { return true };
+        let running = self.state().running() as u64;
+        let url = lease.url();
+        let answer = record.work(move |record| record.beat(me, running, url.as_deref())).await;
+        let is_there = !matches!(answer, Ok(false));
+        let is_confirmed = matches!(answer, Ok(true));
+        lease.keeper(|keeper| keeper.iter_mut().for_each(|keeper| keeper.beat(now, is_confirmed)));
+        if is_confirmed {
+            lease.open_gate();
+        }
+        is_there
+    }
+
+    /// Ends everything that is under way, and registers again: others have taken this worker for dead.
+    async fn become_another(&self) {
+        let what =
+            "This worker did not beat in time and was taken for dead: its looks end, and it begins again";
+        self.0.monitor.note(what);
+        self.0.lease.keeper(Option::take);
+        self.state().end_all();
+        while let Err(error) = self.register().await {
+            self.complain(&error);
+            sleep(TICK).await;
+        }
+    }
+
+    async fn look_at_others(&self, record: &LeaseRecord) {
+        let lease = &self.0.lease;
+        let now = lease.now();
+        if !lease.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| keeper.is_to_look(now))) {
+            return;
+        }
+        let Ok(workers) = record.work(FleetRecord::workers).await else { return };
+        // The time of the answer: a beat that came while it was waited for counts as seen.
+        let now = lease.now();
+        let beats: Vec<_> = workers.iter().map(|worker| (worker.id, worker.beat)).collect();
+        let dead =
+            lease.keeper(|keeper| keeper.as_mut().map(|keeper| keeper.seen(now, &beats))).unwrap_or_default();
+        for (id, beat) in dead {
+            let removed = record.work(move |record| record.remove_worker(id, Some(beat))).await;
+            if let (Ok(true), Some(worker)) = (removed, workers.iter().find(|worker| worker.id == id)) {
+                self.0.monitor.note(&format!("Worker {} is gone; its Sources are free", worker.name));
+            }
+        }
+        self.state().set_workers(workers);
+    }
+
+    fn complain(&self, error: &impl Display) {
+        tracing::warn!(%error, "the record of the fleet cannot be reached");
+    }
+
+    /// Ends being a worker: others need not find out by themselves.
+    pub(super) async fn leave(&self) {
+        let me = self.state().me();
+        if let Err(error) = self.recorded(move |record| record.remove_worker(me, None)).await {
+            self.complain(&error);
+        }
+    }
+}

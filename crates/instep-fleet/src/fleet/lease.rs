@@ -1,0 +1,96 @@
+//! The lease of this process: until when it may act, and the record that it is kept in.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use instep_net::RequestGate;
+use tokio::{task::spawn_blocking, time::Instant};
+
+use crate::{FleetError, options::FleetOptions, record::FleetRecord, share::Keeper};
+
+/// Longer than any process lives: the time until which one that shares nothing may act.
+const FOR_EVER: Duration = Duration::from_secs(1 << 32);
+
+/// Everything that the lease of this process needs.
+pub(super) struct WorkerLease {
+    began: Instant,
+    gate: RequestGate,
+    /// A record of its own, which no other work keeps waiting; `None` if nobody shares the fleet.
+    record: Option<LeaseRecord>,
+    keeper: Mutex<Option<Keeper>>,
+    url: Mutex<Option<String>>,
+}
+
+impl WorkerLease {
+    pub(super) fn new(options: &FleetOptions, is_shared: bool) -> Result<Self, FleetError> {
+        let began = Instant::now();
+        let record = if is_shared { Some(FleetRecord::existing(&options.place())?) } else { None };
+        let until = if is_shared { began } else { began + FOR_EVER };
+        Ok(Self {
+            began,
+            gate: RequestGate::open_until(until),
+            record: record.map(|record| LeaseRecord(Arc::new(Mutex::new(record)))),
+            keeper: Mutex::new(None),
+            url: Mutex::new(None),
+        })
+    }
+
+    /// The gate of all requests.
+    pub(super) fn gate(&self) -> &RequestGate {
+        &self.gate
+    }
+
+    pub(super) fn keeper<T>(&self, act: impl FnOnce(&mut Option<Keeper>) -> T) -> T {
+        act(&mut self.keeper.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns `true` if this worker may begin something.
+    pub(super) fn acts(&self) -> bool {
+        let now = self.now();
+        self.record.is_none()
+            || self.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| now < keeper.acts_until()))
+    }
+
+    /// Opens the gate for as long as the last beat allows.
+    pub(super) fn open_gate(&self) {
+        if let Some(until) = self.keeper(|keeper| keeper.as_ref().map(Keeper::acts_until)) {
+            self.gate.put_off(self.began + until);
+        }
+    }
+
+    /// Returns the record that the lease is kept in; `None` if nobody shares the fleet.
+    pub(super) fn record(&self) -> Option<&LeaseRecord> {
+        self.record.as_ref()
+    }
+
+    /// Returns the time of this process.
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Returns the URL of the dashboard.
+    pub(super) fn url(&self) -> Option<String> {
+        self.url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_url(&self, url: &str) {
+        *self.url.lock().unwrap_or_else(PoisonError::into_inner) = Some(url.to_owned());
+    }
+}
+
+/// A record of the lease's own, which no other work keeps waiting.
+pub(super) struct LeaseRecord(Arc<Mutex<FleetRecord>>);
+
+impl LeaseRecord {
+    /// Reads or writes the record, beside the threads that run tasks.
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&FleetRecord) -> Result<T, FleetError> + Send + 'static,
+    ) -> Result<T, FleetError> {
+        let record = Arc::clone(&self.0);
+        let done = spawn_blocking(move || work(&record.lock().unwrap_or_else(PoisonError::into_inner)));
+        done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
+    }
+}

@@ -1,0 +1,112 @@
+//! Looks: begun when their Source is this worker's, written down when they have ended.
+
+use instep_destination::Shutdown;
+use tokio::{runtime::Handle, task::spawn_blocking, time::sleep};
+
+use super::{
+    Fleet, TICK,
+    look::{LookOutcome, LookTask, look},
+    seconds,
+    watching::{self, SourceWatch},
+};
+use crate::{
+    FleetError,
+    record::{Claim, FleetRecord, LookEnding},
+    standing::FleetSource,
+};
+
+/// Attempts to write down how a look ended: longer than any failover.
+const MOST_ATTEMPTS: u32 = 120;
+
+impl Fleet {
+    /// Begins looks at Sources whose turn it is, for as long as there is room.
+    pub(super) async fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
+        while !shutdown.is_requested() && self.0.lease.acts() {
+            let Some(next) = self.state().next(seconds()) else { return Ok(()) };
+            let (me, name, epoch) = (self.state().me(), next.name.clone(), next.epoch);
+            match self.recorded(move |record| record.claim(me, (&name, epoch), seconds())).await {
+                Ok(Claim::Taken(source)) => {
+                    let task = self.state().begin(next, *source, shutdown);
+                    self.begin(task);
+                }
+                Ok(Claim::NotFree(found)) => self.state().put_back(&next.name, found.map(|found| *found)),
+                Ok(Claim::Removed) => {
+                    self.state().put_back(&next.name, None);
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.state().put_back(&next.name, None);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a look on a thread of its own: a run reads and writes the state of its copy, which would keep requests of
+    /// other looks waiting. One that ends by a fault in the program is a failure of that look only.
+    fn begin(&self, task: LookTask) {
+        let name = task.definition.name.clone();
+        let (monitor, hold) = (self.0.monitor.begins(&name, &task.copy.dir), task.hold);
+        self.news();
+        let runtime = Handle::current();
+        let look = spawn_blocking(move || runtime.block_on(look(task, &*monitor)));
+        let fleet = self.clone();
+        tokio::spawn(async move {
+            let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
+            let ending = fleet.state().conclude(&name, (hold, &outcome), seconds());
+            let source = match ending {
+                Some(ending) => fleet.write_down(ending).await,
+                None => None,
+            };
+            fleet.state().ended(&name, source.clone());
+            fleet.0.monitor.ended(&name, source.as_ref());
+            if let Some(source) = source {
+                fleet.watch(&source);
+            }
+            fleet.news();
+        });
+    }
+
+    /// Writes down how a look ended, for as long as the record has to be waited for. `None` if the Source is no longer this
+    /// worker's: whoever has it finds what the look has committed.
+    async fn write_down(&self, ending: LookEnding) -> Option<FleetSource> {
+        let name = ending.name.clone();
+        let mut attempts = 0;
+        loop {
+            let ending = ending.clone();
+            let error = match self.recorded(move |record| record.finish(&ending)).await {
+                Ok(source) => return source,
+                Err(error) => error,
+            };
+            attempts += 1;
+            if !error.may_pass() || attempts == MOST_ATTEMPTS {
+                self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {error}"));
+                return None;
+            }
+            sleep(TICK).await;
+        }
+    }
+
+    /// Listens to the channels of a Source that is followed, once it was in step.
+    fn watch(&self, source: &FleetSource) {
+        let mut state = self.state();
+        let Some(options) = state.to_watch(source) else { return };
+        let (fleet, name) = (self.clone(), source.definition.name.clone());
+        let news = move || {
+            let Some(due) = fleet.state().push(&name, seconds()) else { return };
+            fleet.news();
+            let (fleet, name) = (fleet.clone(), name.clone());
+            tokio::spawn(async move {
+                let of = name.clone();
+                if let Err(error) = fleet.recorded(move |record| record.hasten(&of, due)).await {
+                    tracing::warn!(%name, %error, "an announcement is not recorded");
+                }
+            });
+        };
+        let folder = FleetRecord::own_folder(&state.options().dir);
+        let ending = Shutdown::new();
+        let task = tokio::spawn(watching::watch((options, folder), state.callbacks(), ending.clone(), news));
+        state.watched(SourceWatch { definition: source.definition.clone(), ending, task });
+    }
+}

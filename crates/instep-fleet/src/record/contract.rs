@@ -1,0 +1,80 @@
+//! The contract of a record: the same tests for each engine.
+//!
+//! A test is given a place for a fleet that is new, and opens its record there as often as it likes, as several processes do.
+//! SQLite is always there; a server of PostgreSQL is started for the tests.
+
+mod holding;
+mod keeping;
+
+use crate::{FleetPlace, FleetRecord, FleetWorker, SourceDefinition, SourceName};
+
+/// A place for the record of a fleet; its folder goes with this value.
+struct TestFleet {
+    place: FleetPlace,
+    _folder: tempfile::TempDir,
+}
+
+impl TestFleet {
+    fn with_state(state: Option<String>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { place: FleetPlace::in_folder(folder.path()).with_state(state), _folder: folder }
+    }
+
+    fn open(&self) -> FleetRecord {
+        FleetRecord::open(&self.place).unwrap()
+    }
+}
+
+fn name(text: &str) -> SourceName {
+    text.parse().unwrap()
+}
+
+fn source(text: &str) -> SourceDefinition {
+    SourceDefinition::new(name(text), format!("https://{text}.example/"))
+}
+
+fn worker(id: i64) -> FleetWorker {
+    FleetWorker { id, name: format!("worker {id}"), url: None, began: id, running: 0, beat: 0 }
+}
+
+/// Makes a test for each engine of each function.
+macro_rules! each_engine {
+    ($($room:ident::$test:ident)*) => {
+        mod sqlite {
+            $(#[test] fn $test() { super::$room::$test(&super::TestFleet::with_state(None)) })*
+        }
+
+        /// Each test by its name.
+        #[cfg(feature = "postgres")]
+        const ALL: &[(&str, fn(&TestFleet))] = &[$((stringify!($test), $room::$test)),*];
+    };
+}
+
+/// One test, since they share a server: each has tables of its own.
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres_keeps_the_contract() {
+    let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    let mut failed = Vec::new();
+    for (number, (name, test)) in ALL.iter().enumerate() {
+        let at = TestFleet::with_state(Some(format!("{}?schema=test_{number}", server.url())));
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&at))).is_err() {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+each_engine! {
+    keeping::what_is_written_is_read_again
+    keeping::a_name_or_folder_is_given_once_and_nothing_is_half_added
+    keeping::the_configuration_file_decides_about_its_own_sources_only
+    keeping::a_process_reads_again_what_a_command_wrote
+    keeping::the_trend_keeps_the_newest_looks
+    keeping::actions_are_paged_from_the_newest
+    holding::a_source_is_held_by_one_worker_and_its_looks_end_once
+    holding::what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing
+    holding::a_worker_that_beats_is_not_removed
+    holding::an_alert_is_sent_by_one_worker
+    holding::what_is_paused_or_changed_is_not_claimed
+}

@@ -1,0 +1,123 @@
+//! What commands and processes write is read again, and nothing is half written.
+
+use std::path::PathBuf;
+
+use super::{TestFleet, name, source, worker};
+use crate::{
+    Cadence, FleetError, FleetRecord, LookSample,
+    record::{Claim, LookEnding},
+    standing::SourceStanding,
+};
+
+pub(super) fn what_is_written_is_read_again(at: &TestFleet) {
+    let mut record = FleetRecord::open(&at.place).unwrap();
+    let mut a = source("a");
+    a.into = Some(PathBuf::from("elsewhere"));
+    a.cadence = Cadence::At { minutes: vec![210] };
+    (a.delete, a.max_delete, a.priority, a.approve) = (true, Some("5%".to_owned()), -3, true);
+    a.include = vec!["*.pdf".to_owned()];
+    record.add(&[a.clone(), source("b")], 7).unwrap();
+    let mut standing = record.source(&a.name).unwrap().standing;
+    assert_eq!((standing.added, standing.due, standing.interval), (7, 7, 900));
+    standing.sized = Some((3, 4_000));
+    (standing.began, standing.ended, standing.exit_code) = (Some(8), Some(9), Some(3));
+    (standing.success, standing.checkpoint, standing.alerted) =
+        (Some(9), Some(5), Some("failing".to_owned()));
+    (standing.held, standing.bytes, standing.pending, standing.failures) = (1, 2, 3, 4);
+    "+1 ~0 -0".clone_into(&mut standing.summary);
+    record.register(&worker(1)).unwrap();
+    let Claim::Taken(held) = record.claim(1, (&a.name, 0), 8).unwrap() else { panic!("it is free") };
+    let ending = LookEnding {
+        name: a.name.clone(),
+        hold: held.hold,
+        standing: standing.clone(),
+        sample: None,
+        alert: None,
+        survey: None,
+    };
+    assert!(record.finish(&ending).unwrap().is_some());
+    record.approve(&a.name).unwrap();
+    record.pause(&a.name, true).unwrap();
+    let record = FleetRecord::existing(&at.place).unwrap();
+    let read = record.source(&a.name).unwrap();
+    assert_eq!(read.definition, a);
+    assert_eq!(read.standing, SourceStanding { approved: true, paused: true, wanted: true, ..standing });
+    assert_eq!(record.sources().unwrap().len(), 2);
+}
+
+pub(super) fn a_name_or_folder_is_given_once_and_nothing_is_half_added(at: &TestFleet) {
+    let mut record = FleetRecord::open(&at.place).unwrap();
+    record.add(&[source("a")], 0).unwrap();
+    let mut same_folder = source("c");
+    same_folder.into = Some(PathBuf::from("a"));
+    for wrong in [source("a"), same_folder] {
+        let error = record.add(&[source("b"), wrong], 1).unwrap_err();
+        assert!(matches!(error, FleetError::Twice { .. }) && error.exit_code() == 2, "{error}");
+        assert_eq!(record.sources().unwrap().len(), 1);
+    }
+    let error = record.configure(&[source("a")], 0).unwrap_err();
+    assert_eq!(error.to_string(), "There is a Source a already: it was added by instep source");
+    let mut wrong = source("d");
+    "ftp://d.example/".clone_into(&mut wrong.url);
+    assert!(matches!(record.add(&[wrong], 0), Err(FleetError::Definition { .. })));
+}
+
+pub(super) fn the_configuration_file_decides_about_its_own_sources_only(at: &TestFleet) {
+    let mut record = FleetRecord::open(&at.place).unwrap();
+    record.add(&[source("ours")], 0).unwrap();
+    record.configure(&[source("a"), source("b")], 1).unwrap();
+    record.pause(&name("a"), true).unwrap();
+    assert!(matches!(record.remove(&name("a")), Err(FleetError::Unfit { .. })));
+    let mut changed = source("a");
+    changed.delete = true;
+    record.configure(&[changed.clone()], 2).unwrap();
+    let names: Vec<_> =
+        record.sources().unwrap().into_iter().map(|known| known.definition.name.to_string()).collect();
+    assert_eq!(names, ["a", "ours"]);
+    let a = record.source(&name("a")).unwrap();
+    assert_eq!((a.definition, a.standing.added, a.standing.paused), (changed, 1, true));
+    record.remove(&name("ours")).unwrap();
+    assert!(matches!(record.pause(&name("ours"), true), Err(FleetError::Unknown { .. })));
+}
+
+pub(super) fn a_process_reads_again_what_a_command_wrote(at: &TestFleet) {
+    let mut process = at.open();
+    process.add(&[source("a"), source("b")], 0).unwrap();
+    let all = process.read_again().unwrap();
+    assert!(all.are_all && all.sources.len() == 2);
+    at.open().pause(&name("a"), true).unwrap();
+    let again = process.read_again().unwrap().sources;
+    assert!(again.iter().any(|known| known.definition.name == name("a") && known.standing.paused));
+    at.open().remove(&name("b")).unwrap();
+    let again = process.read_again().unwrap();
+    assert!(again.are_all && again.sources.len() == 1 || again.number == Some(1), "{again:?}");
+}
+
+pub(super) fn the_trend_keeps_the_newest_looks(at: &TestFleet) {
+    let record = FleetRecord::open(&at.place).unwrap();
+    for at in 0..250 {
+        let look = LookSample {
+            at,
+            exit_code: 0,
+            lag: Some(5),
+            held: 1,
+            bytes: 2,
+            pending: 0,
+            changed: 1,
+            transferred: 9,
+        };
+        record.engine.transaction(&mut |rows| FleetRecord::add_look(rows, &name("a"), &look)).unwrap();
+    }
+    let looks = record.looks(&name("a")).unwrap();
+    assert_eq!((looks.len(), looks[0].at, looks[199].at), (200, 50, 249));
+}
+
+pub(super) fn actions_are_paged_from_the_newest(at: &TestFleet) {
+    let record = FleetRecord::open(&at.place).unwrap();
+    for at in 0..5 {
+        record.note_action(at, "ada", "pause", Some(&name("a"))).unwrap();
+    }
+    let page = record.actions(i64::MAX, 2).unwrap();
+    assert_eq!(page.iter().map(|line| line.at).collect::<Vec<_>>(), [4, 3]);
+    assert_eq!(record.actions(page[1].id, 9).unwrap().len(), 3);
+}

@@ -1,0 +1,113 @@
+//! The record in one SQLite file, for a fleet that one process keeps. Commands write it beside that process.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{
+    Connection, Row, params_from_iter,
+    types::{ToSqlOutput, Value, ValueRef},
+};
+
+use super::{
+    engine::{Field, FieldRow, RecordEngine, Statements, Work, WrittenByOthers},
+    schema::SCHEMA,
+};
+use crate::FleetError;
+
+/// The record in a file.
+#[derive(Debug)]
+pub(super) struct RecordFile {
+    path: PathBuf,
+    connection: Connection,
+    /// The version of the file that was seen last.
+    version: Option<i64>,
+}
+
+impl RecordFile {
+    /// Opens the file; makes it if there is none.
+    pub(super) fn open(path: &Path) -> Result<Self, FleetError> {
+        Ok(Self { connection: SCHEMA.open(path)?, path: path.to_owned(), version: None })
+    }
+
+    fn error(&self, source: rusqlite::Error) -> FleetError {
+        FleetError::Record { path: self.path.clone(), source }
+    }
+
+    fn batch(&self, sql: &str) -> Result<(), FleetError> {
+        self.connection.execute_batch(sql).map_err(|source| self.error(source))
+    }
+}
+
+impl rusqlite::ToSql for Field {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Number(Some(number)) => (*number).into(),
+            Self::Text(Some(text)) => text.as_str().into(),
+            Self::Number(None) | Self::Text(None) => ToSqlOutput::Owned(Value::Null),
+        })
+    }
+}
+
+/// Returns a statement as SQLite has it. Nobody else writes a row while it is changed.
+fn own(sql: &str) -> String {
+    sql.replace('$', "?").replace("{next}", "changed + 1")
+}
+
+fn fields(row: &Row<'_>) -> rusqlite::Result<FieldRow> {
+    let columns = row.as_ref().column_count();
+    let field = |column| {
+        Ok(match row.get_ref(column)? {
+            ValueRef::Null => Field::Text(None),
+            ValueRef::Integer(number) => Field::Number(Some(number)),
+            value => Field::Text(Some(value.as_str()?.to_owned())),
+        })
+    };
+    Ok(FieldRow((0..columns).map(field).collect::<rusqlite::Result<_>>()?))
+}
+
+impl Statements for RecordFile {
+    fn query(&self, sql: &str, values: &[Field]) -> Result<Vec<FieldRow>, FleetError> {
+        let rows = || {
+            let mut statement = self.connection.prepare_cached(&own(sql))?;
+            statement.query_map(params_from_iter(values), fields)?.collect::<rusqlite::Result<_>>()
+        };
+        rows().map_err(|source| self.error(source))
+    }
+
+    fn execute(&self, sql: &str, values: &[Field]) -> Result<u64, FleetError> {
+        let statement = self.connection.prepare_cached(&own(sql));
+        let done = statement.and_then(|mut statement| statement.execute(params_from_iter(values)));
+        done.map(|rows| rows as u64).map_err(|source| self.error(source))
+    }
+}
+
+impl RecordEngine for RecordFile {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn transaction(&self, work: &mut Work<'_>) -> Result<(), FleetError> {
+        // At once: a transaction that reads first and then finds another writer would have to be repeated.
+        self.batch("BEGIN IMMEDIATE")?;
+        match work(self) {
+            Ok(()) => self.batch("COMMIT"),
+            Err(error) => {
+                let _ = self.batch("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+
+    fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError> {
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        let version = Some(version.map_err(|source| self.error(source))?);
+        let is_known = self.version == version;
+        self.version = version;
+        Ok(if is_known { WrittenByOthers::Nothing } else { WrittenByOthers::All })
+    }
+
+    fn read_up_to(&mut self, _: i64) {}
+}

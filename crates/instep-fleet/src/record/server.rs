@@ -1,0 +1,203 @@
+//! The record in a database of PostgreSQL, for a fleet that several processes keep together.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+use instep_postgres::{Address, EngineFault, PostgresError, ServerLink, Session, Tables};
+use tokio_postgres::{
+    Row,
+    types::{ToSql, Type},
+};
+
+use super::engine::{Field, FieldRow, RecordEngine, Statements, Work, WrittenByOthers};
+use crate::FleetError;
+
+/// The ending of the schema, beside that of the copies.
+const SCHEMA: &str = "_fleet";
+
+/// The longest that a process of a fleet waits for a server in one call. It tries again by itself, and must be able to end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The time for which changes are read again: a transaction may be committed later than one with a larger number.
+const OVERLAP: Duration = Duration::from_secs(5);
+
+/// The time after which everything is read again, for transactions that took longer than that.
+const ALL_AGAIN: Duration = Duration::from_secs(60);
+
+const TABLES: Tables = Tables { steps: &[VERSION_1] };
+
+/// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
+const VERSION_1: &str = r#"
+CREATE SEQUENCE news;
+CREATE TABLE worker (
+    id bigint PRIMARY KEY, name text NOT NULL, url text, began bigint NOT NULL, beat bigint NOT NULL DEFAULT 0,
+    claims bigint NOT NULL DEFAULT 0, running bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE TABLE source (
+    name text COLLATE "C" PRIMARY KEY, definition text NOT NULL, folder text COLLATE "C" NOT NULL, from_file bigint NOT NULL,
+    added bigint NOT NULL, paused bigint NOT NULL DEFAULT 0, approved bigint NOT NULL DEFAULT 0,
+    wanted bigint NOT NULL DEFAULT 0, due bigint NOT NULL, "interval" bigint NOT NULL, failures bigint NOT NULL,
+    quarantined bigint NOT NULL, sized_resources bigint, sized_bytes bigint, began bigint, ended bigint, exit_code bigint,
+    summary text NOT NULL DEFAULT '', success bigint, checkpoint bigint, held bigint NOT NULL DEFAULT 0,
+    bytes bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, alerted text, worker bigint,
+    epoch bigint NOT NULL DEFAULT 0, changed bigint NOT NULL DEFAULT nextval('news')
+) WITH (fillfactor = 50);
+CREATE INDEX source_by_folder ON source (folder);
+CREATE INDEX source_by_change ON source (changed);
+CREATE INDEX source_by_worker ON source (worker) WHERE worker IS NOT NULL;
+CREATE TABLE look (
+    source text COLLATE "C" NOT NULL, at bigint NOT NULL, exit_code bigint NOT NULL, lag bigint, held bigint NOT NULL,
+    bytes bigint NOT NULL, pending bigint NOT NULL, changed bigint NOT NULL, transferred bigint NOT NULL,
+    PRIMARY KEY (source, at)
+);
+CREATE TABLE survey (source text COLLATE "C" PRIMARY KEY, json text NOT NULL);
+CREATE TABLE audit (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL, who text NOT NULL, what text NOT NULL, source text
+);
+CREATE TABLE alert (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL, source text NOT NULL, url text NOT NULL,
+    kind text NOT NULL, text text NOT NULL, worker bigint
+);
+"#;
+
+/// The record in a database.
+#[derive(Debug)]
+pub(super) struct RecordServer {
+    link: ServerLink,
+    /// The time of the last reading of everything; `None` before the first.
+    all: Option<Instant>,
+    /// The largest number that was seen, at several times.
+    seen: VecDeque<(Instant, i64)>,
+}
+
+impl RecordServer {
+    /// Opens the record beside the states of the copies at a URL. `makes` says whether the tables are made if there are none.
+    pub(super) fn open(url: &str, makes: bool) -> Result<Self, FleetError> {
+        let address = Address::parse(url)?.beside(SCHEMA)?;
+        let link = ServerLink::with_patience(address, PATIENCE);
+        let session = link.session()?;
+        match makes {
+            true => TABLES.migrate(&session, &link.address)?,
+            false => TABLES.check(&session, &link.address).map_err(|error| match error {
+                PostgresError::Missing { place } => FleetError::NoFleet { place },
+                error => error.into(),
+            })?,
+        }
+        drop(session);
+        Ok(Self { link, all: None, seen: VecDeque::new() })
+    }
+}
+
+/// Statements over one connection.
+struct SessionStatements<'s> {
+    session: &'s Session,
+    place: &'s str,
+}
+
+fn own(sql: &str) -> String {
+    sql.replace("{next}", "nextval('news')")
+}
+
+fn values(fields: &[Field]) -> Vec<&(dyn ToSql + Sync)> {
+    let value = |field| match field {
+        &Field::Number(ref number) => number as &(dyn ToSql + Sync),
+        Field::Text(text) => text as &(dyn ToSql + Sync),
+    };
+    fields.iter().map(value).collect()
+}
+
+fn read(row: &Row) -> Result<FieldRow, EngineFault> {
+    let field = |(place, column): (usize, &tokio_postgres::Column)| {
+        Ok(match *column.type_() {
+            Type::INT8 => Field::Number(row.try_get(place)?),
+            Type::TEXT => Field::Text(row.try_get(place)?),
+            ref other => return Err(EngineFault::Value(format!("{} is {other}", column.name()))),
+        })
+    };
+    Ok(FieldRow(row.columns().iter().enumerate().map(field).collect::<Result<_, _>>()?))
+}
+
+fn query(session: &Session, sql: &str, fields: &[Field]) -> Result<Vec<FieldRow>, EngineFault> {
+    session.query(&own(sql), &values(fields))?.iter().map(read).collect()
+}
+
+impl Statements for SessionStatements<'_> {
+    fn query(&self, sql: &str, fields: &[Field]) -> Result<Vec<FieldRow>, FleetError> {
+        Ok(query(self.session, sql, fields).map_err(|fault| fault.at(self.place))?)
+    }
+
+    fn execute(&self, sql: &str, fields: &[Field]) -> Result<u64, FleetError> {
+        let done = self.session.execute(&own(sql), &values(fields));
+        Ok(done.map_err(|fault| fault.at(self.place))?)
+    }
+}
+
+impl Statements for RecordServer {
+    fn query(&self, sql: &str, fields: &[Field]) -> Result<Vec<FieldRow>, FleetError> {
+        Ok(self.link.read(|session| query(session, sql, fields))?)
+    }
+
+    fn execute(&self, sql: &str, fields: &[Field]) -> Result<u64, FleetError> {
+        Ok(self.link.read(|session| session.execute(&own(sql), &values(fields)))?)
+    }
+}
+
+impl RecordEngine for RecordServer {
+    fn place(&self) -> String {
+        self.link.address.shown.clone()
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn transaction(&self, work: &mut Work<'_>) -> Result<(), FleetError> {
+        let place = &self.link.address.shown;
+        let failed = |error| PostgresError::of(place, error);
+        let mut patience = self.link.patience();
+        loop {
+            let mut attempt = || {
+                let session = self.link.session()?;
+                session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(failed)?;
+                let statements = SessionStatements { session: &session, place };
+                match work(&statements) {
+                    Ok(()) => Ok(session.batch("COMMIT").map_err(failed)?),
+                    Err(error) => {
+                        // A connection that cannot roll back is not used again: what was begun goes with it.
+                        if session.batch("ROLLBACK").is_err() {
+                            self.link.give_up();
+                        }
+                        Err(error)
+                    }
+                }
+            };
+            match attempt() {
+                Ok(()) => return Ok(()),
+                // Also after a commit without an answer: each piece of work may be carried out twice.
+                Err(FleetError::Postgres(failure)) => {
+                    patience.wait_after(failure)?;
+                    self.link.give_up();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError> {
+        if self.all.is_none_or(|all| all.elapsed() > ALL_AGAIN) {
+            self.all = Some(Instant::now());
+            return Ok(WrittenByOthers::All);
+        }
+        while self.seen.get(1).is_some_and(|(at, _)| at.elapsed() > OVERLAP) {
+            self.seen.pop_front();
+        }
+        Ok(self.seen.front().map_or(WrittenByOthers::All, |(_, changed)| WrittenByOthers::After(*changed)))
+    }
+
+    fn read_up_to(&mut self, changed: i64) {
+        let last = self.seen.back().map_or(0, |(_, last)| *last);
+        self.seen.push_back((Instant::now(), changed.max(last)));
+    }
+}

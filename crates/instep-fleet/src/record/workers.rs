@@ -1,0 +1,207 @@
+//! Workers and the Sources that they hold, as rows. What may be done and when, `share` decides.
+
+use super::{
+    FleetRecord,
+    engine::{FieldRow, Statements},
+    rows,
+};
+use crate::{
+    Alert, FleetError, LookSample,
+    name::SourceName,
+    share::WorkerId,
+    standing::{FleetSource, SourceHold, SourceStanding},
+    survey::SourceSurvey,
+};
+
+/// A process that keeps a fleet, alone or with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetWorker {
+    /// Its number.
+    pub id: WorkerId,
+    /// Its process and machine.
+    pub name: String,
+    /// The URL of its dashboard; `None` if it serves none.
+    pub url: Option<String>,
+    /// The time at which it began, in seconds since 1970.
+    pub began: i64,
+    /// The Sources that it looks at now.
+    pub running: u64,
+    pub(crate) beat: i64,
+}
+
+/// The answer to a claim.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// The Source is this worker's until it gives it back.
+    Taken(Box<FleetSource>),
+    /// It is not to be had: the Source as it is now, `None` if it is gone.
+    NotFree(Option<Box<FleetSource>>),
+    /// The worker was taken for dead, and has nothing any more.
+    Removed,
+}
+
+/// The end of a look, as it is written down.
+#[derive(Clone, Debug)]
+pub(crate) struct LookEnding {
+    pub(crate) name: SourceName,
+    pub(crate) hold: SourceHold,
+    pub(crate) standing: SourceStanding,
+    pub(crate) sample: Option<LookSample>,
+    pub(crate) alert: Option<Alert>,
+    /// The documents that arrived.
+    pub(crate) survey: Option<SourceSurvey>,
+}
+
+impl FleetRecord {
+    /// Adds a worker.
+    pub(crate) fn register(&self, worker: &FleetWorker) -> Result<(), FleetError> {
+        let sql =
+            "INSERT INTO worker (id, name, url, began) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING";
+        let fields = [
+            worker.id.into(),
+            worker.name.as_str().into(),
+            worker.url.as_deref().into(),
+            worker.began.into(),
+        ];
+        self.engine.execute(sql, &fields).map(drop)
+    }
+
+    /// Counts the beat of a worker up, and writes down how many Sources it looks at and where it serves a dashboard. Returns `false` if it was removed.
+    pub(crate) fn beat(&self, worker: WorkerId, running: u64, url: Option<&str>) -> Result<bool, FleetError> {
+        let sql = "UPDATE worker SET beat = beat + 1, running = $2, url = $3 WHERE id = $1";
+        Ok(self.engine.execute(sql, &[worker.into(), running.into(), url.into()])? > 0)
+    }
+
+    /// Returns the workers, the oldest first.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn workers(&self) -> Result<Vec<FleetWorker>, FleetError> {
+        let sql = "SELECT id, name, url, began, running, beat FROM worker ORDER BY began, id";
+        let read = |row: &FieldRow| {
+            Ok(FleetWorker {
+                id: row.number(0)?,
+                name: row.string(1)?,
+                url: row.text(2)?.map(str::to_owned),
+                began: row.number(3)?,
+                running: row.count(4)?,
+                beat: row.number(5)?,
+            })
+        };
+        self.all(sql, &[], read)
+    }
+
+    /// Removes a worker and frees what it holds, unless it has beaten since. Returns `true` if it was there.
+    pub(crate) fn remove_worker(&self, worker: WorkerId, beat: Option<i64>) -> Result<bool, FleetError> {
+        let mut is_removed = false;
+        self.engine.transaction(&mut |statements| {
+            let sql = "DELETE FROM worker WHERE id = $1 AND beat = COALESCE($2, beat)";
+            is_removed = statements.execute(sql, &[worker.into(), beat.into()])? > 0;
+            if is_removed {
+                for sql in [
+                    "UPDATE source SET worker = NULL, changed = {next} WHERE worker = $1",
+                    "UPDATE alert SET worker = NULL WHERE worker = $1",
+                ] {
+                    statements.execute(sql, &[worker.into()])?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(is_removed)
+    }
+
+    /// Claims a Source that is as this worker knows it, and writes down that a look at it begins.
+    pub(crate) fn claim(
+        &self,
+        worker: WorkerId,
+        (name, epoch): (&SourceName, i64),
+        now: i64,
+    ) -> Result<Claim, FleetError> {
+        let mut claim = Claim::Removed;
+        self.engine.transaction(&mut |statements| {
+            // Locks the row: whoever takes this worker for dead waits, and then frees this Source too.
+            let sql = "UPDATE worker SET claims = claims + 1 WHERE id = $1";
+            if statements.execute(sql, &[worker.into()])? == 0 {
+                claim = Claim::Removed;
+                return Ok(());
+            }
+            let sql =
+                "UPDATE source SET worker = $2, epoch = epoch + 1, began = $4, wanted = 0, changed = {next}
+                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0";
+            let fields = [name.as_str().into(), worker.into(), epoch.into(), now.into()];
+            let is_taken = statements.execute(sql, &fields)? > 0;
+            let source = self.one(statements, name)?.map(Box::new);
+            claim = match source {
+                Some(source) if is_taken => Claim::Taken(source),
+                source => Claim::NotFree(source),
+            };
+            Ok(())
+        })?;
+        Ok(claim)
+    }
+
+    /// Writes down how a look ended, and gives its Source back. Returns the Source as it is then; `None` if it is no longer
+    /// this worker's: nothing is written then.
+    pub(crate) fn finish(&self, ending: &LookEnding) -> Result<Option<FleetSource>, FleetError> {
+        let LookEnding { name, hold, standing, .. } = ending;
+        let mut source = None;
+        self.engine.transaction(&mut |statements| {
+            let sql = format!(
+                "UPDATE source SET {}, worker = NULL, changed = {{next}} WHERE name = $1 AND worker = $17 AND epoch = $18",
+                rows::LOOK_COLUMNS
+            );
+            let mut fields = rows::look_fields(name, standing);
+            fields.extend([hold.worker.into(), hold.epoch.into()]);
+            if statements.execute(&sql, &fields)? == 0 {
+                source = None;
+                return Ok(());
+            }
+            if let Some(sample) = &ending.sample {
+                Self::add_look(statements, name, sample)?;
+            }
+            if let Some(survey) = &ending.survey {
+                let sql = "SELECT json FROM survey WHERE source = $1";
+                let known = statements.query(sql, &[name.as_str().into()])?;
+                let known = known.first().and_then(|row| row.string(0).ok());
+                let known = known.and_then(|text| serde_json::from_str::<SourceSurvey>(&text).ok());
+                let mut known = known.unwrap_or_default();
+                known.add(survey.clone());
+                Self::keep_survey(statements, name, &known)?;
+            }
+            if let Some(alert) = &ending.alert {
+                Self::keep_alert(statements, alert)?;
+            }
+            source = self.one(statements, name)?;
+            Ok(())
+        })?;
+        Ok(source)
+    }
+
+    /// Gives a Source back that this worker does not look at.
+    pub(crate) fn give_back(&self, name: &SourceName, hold: SourceHold) -> Result<(), FleetError> {
+        let sql = "UPDATE source SET worker = NULL, changed = {next} WHERE name = $1 AND worker = $2 AND epoch = $3";
+        let fields = [name.as_str().into(), hold.worker.into(), hold.epoch.into()];
+        self.engine.execute(sql, &fields).map(drop)
+    }
+
+    /// Makes a Source due at a time, unless it is due before.
+    pub(crate) fn hasten(&self, name: &SourceName, due: i64) -> Result<(), FleetError> {
+        let sql = "UPDATE source SET due = $2, changed = {next} WHERE name = $1 AND due > $2";
+        self.engine.execute(sql, &[name.as_str().into(), due.into()]).map(drop)
+    }
+}
+
+impl FleetRecord {
+    /// Returns a Source within a transaction.
+    pub(super) fn one(
+        &self,
+        statements: &dyn Statements,
+        name: &SourceName,
+    ) -> Result<Option<FleetSource>, FleetError> {
+        let sql = format!("SELECT {} FROM source WHERE name = $1", rows::COLUMNS);
+        let found = statements.query(&sql, &[name.as_str().into()])?;
+        let source = found.first().map(|row| self.read(row)).transpose();
+        source.map_err(|fault| self.engine.damaged(fault))
+    }
+}

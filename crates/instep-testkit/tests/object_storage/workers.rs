@@ -1,0 +1,190 @@
+//! Several `instep run` that keep one fleet, with its state in PostgreSQL and the bytes in a bucket: one is killed, one is
+//! stopped for longer than its lease, and the database crashes while they work.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use flate2::read::GzDecoder;
+use instep_testkit::{
+    FakeSource, Fault, PostgresServer, Run, S3Server, instep, peers, wait_for, wait_until,
+};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const FILES: usize = 120;
+
+/// A file in the midst of a Source, whose first request is kept waiting.
+const HELD: &str = "n/00060.txt";
+
+fn text(source: &str, number: usize) -> String {
+    format!("resource {number} of {source}")
+}
+
+/// A fleet, and where it is kept.
+struct SharedFleet {
+    database: PostgresServer,
+    bucket: S3Server,
+    psql: PathBuf,
+    room: TempDir,
+}
+
+/// A process that is killed with this value.
+struct Worker(Child);
+
+impl Worker {
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.0.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl SharedFleet {
+    /// `None` if a peer is missing.
+    fn new() -> Option<Self> {
+        let [psql] = peers::find(["psql"])?;
+        let (database, bucket) = (PostgresServer::start()?, S3Server::moto()?);
+        Some(Self { database, bucket, psql, room: tempfile::tempdir().unwrap() })
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = instep(words);
+        command.args(["--state", &self.database.url()]).current_dir(self.room.path());
+        self.bucket.configure(&mut command);
+        command
+    }
+
+    /// Adds a Source with files of its own.
+    fn add(&self, name: &str) -> FakeSource {
+        let files = (0..FILES).map(|number| (format!("n/{number:05}.txt"), text(name, number)));
+        let source = FakeSource::start().with_resources(files);
+        let url = source.capability_list_url();
+        let add = ["source", "add", &url, "--name", name, "--every", "1h", "--delete"];
+        drop(Run::of(&mut self.command(&add)).with_code(0));
+        source
+    }
+
+    /// Starts a worker that looks at one Source at a time, in a folder of its own.
+    fn work(&self, folder: &str) -> Worker {
+        let store = format!("s3://{BUCKET}/fleet");
+        let mut command =
+            self.command(&["run", "--json", "--retries", "0", "--runs", "1", "--runs-per-host", "1"]);
+        command.args(["--listen", "127.0.0.1:0", "--fleet", folder, "--store", &store]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let is_ready = |line: String| serde_json::from_str::<Value>(&line).unwrap()["type"] == "ready";
+        assert!(lines.any(is_ready));
+        // Whatever else is printed is read, or the program would wait for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        Worker(child)
+    }
+
+    /// What the database says, without us.
+    fn sql(&self, sql: &str) -> String {
+        let url = self.database.url();
+        let run = Run::of(Command::new(&self.psql).args(["-A", "-t", "-X", "-c", sql, &url]));
+        run.stdout.trim().to_owned()
+    }
+
+    /// The place of the worker that has a Source, among all that were started.
+    fn worker_of(&self, source: &str, workers: &[Worker]) -> usize {
+        let sql = format!(
+            "SELECT w.name FROM instep_fleet.source s JOIN instep_fleet.worker w ON w.id = s.worker WHERE s.name = '{source}'"
+        );
+        wait_for(|| {
+            let name = self.sql(&sql);
+            let is_it = |worker: &Worker| name.starts_with(&format!("process {} on ", worker.0.id()));
+            workers.iter().position(is_it).ok_or_else(|| format!("nobody has {source}: {name:?}"))
+        })
+    }
+
+    fn states(&self) -> Vec<(String, Value)> {
+        let listed = Run::of(&mut self.command(&["source", "list", "--json"]));
+        let sources = listed.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let sources = sources.filter(|line| line["type"] == "source");
+        sources.map(|source| (source["state"].as_str().unwrap().to_owned(), source)).collect()
+    }
+
+    /// The resources of a copy as they are in the bucket, in the order of their URIs.
+    fn resources(&self, copy: &str) -> Vec<String> {
+        let objects = self.bucket.objects(self.room.path(), &format!("fleet/{copy}/"));
+        let rows = self.sql(&format!(
+            "SELECT p.key, h.\"offset\", h.packed FROM instep.held h JOIN instep.copy c ON c.id = h.copy
+             JOIN instep.pack p ON p.copy = h.copy AND p.id = h.pack WHERE c.name = '{copy}' ORDER BY h.uri"
+        ));
+        let resource = |row: &str| {
+            let [key, offset, length] = row.split('|').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            let (offset, length): (usize, usize) = (offset.parse().unwrap(), length.parse().unwrap());
+            let mut record = String::new();
+            let part = &objects[key][offset..offset + length];
+            GzDecoder::new(part).read_to_string(&mut record).unwrap();
+            record.trim_end().rsplit("\r\n\r\n").next().unwrap().to_owned()
+        };
+        rows.lines().map(resource).collect()
+    }
+}
+
+#[test]
+fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_anything() {
+    let Some(fleet) = SharedFleet::new() else { return };
+    let names = ["a", "b", "c", "d", "e"];
+    let sources = names.map(|name| fleet.add(name));
+    for held in &sources[..2] {
+        held.fail(HELD, [Fault::Hold]);
+    }
+    let workers = ["one", "two", "three"].map(|folder| fleet.work(folder));
+    for held in &sources[..2] {
+        held.wait_for(HELD, 1);
+    }
+    let [killed, stopped] = ["a", "b"].map(|name| fleet.worker_of(name, &workers));
+    workers[killed].signal("-KILL");
+    workers[stopped].signal("-STOP");
+    fleet.database.stop_at_once();
+    fleet.database.begin();
+
+    // Others take over what the two had, and the copies are whole.
+    wait_for(|| {
+        let states = fleet.states();
+        let is_so = states.len() == names.len() && states.iter().all(|(state, _)| state == "in-step");
+        if is_so { Ok(()) } else { Err(format!("not every Source is in step: {states:?}")) }
+    });
+    // The one that was stopped goes on, with a look that is another one's now: it commits nothing, and begins again.
+    workers[stopped].signal("-CONT");
+    sources[1].release();
+    wait_until("two workers are left", || fleet.sql("SELECT count(*) FROM instep_fleet.worker") == "2");
+    let sql = format!(
+        "SELECT count(*) FROM instep_fleet.worker WHERE name LIKE 'process {} on %'",
+        workers[stopped].0.id()
+    );
+    assert_eq!(fleet.sql(&sql), "1", "the one that was stopped has registered again");
+
+    for (name, source) in names.iter().zip(&sources) {
+        let truth: Vec<_> = (0..FILES).map(|number| text(name, number)).collect();
+        assert_eq!(fleet.resources(name), truth, "{name}");
+        let twice = source.tally().into_iter().filter(|(path, count)| path.starts_with("n/") && *count > 2);
+        assert_eq!(
+            twice.count(),
+            0,
+            "{name}: what was fetched by a worker that is gone is fetched once more"
+        );
+    }
+    assert_eq!(fleet.sql("SELECT count(*) FROM instep.pack WHERE dead > 0"), "0", "nothing was placed twice");
+    assert_eq!(fleet.sql("SELECT count(*) FROM instep_fleet.source WHERE worker IS NOT NULL"), "0");
+    let looks = fleet
+        .sql("SELECT max(n) FROM (SELECT sum(changed) AS n FROM instep_fleet.look GROUP BY source) AS s");
+    assert_eq!(looks, FILES.to_string(), "no change is recorded twice");
+
+    // Life goes on.
+    sources[1].put(HELD, "another text");
+    drop(Run::of(&mut fleet.command(&["source", "run", "b"])).with_code(0));
+    wait_until("the change has come", || fleet.resources("b")[60] == "another text");
+}
