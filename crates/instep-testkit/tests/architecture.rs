@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, process::Command};
 use sources::{root, sources};
 
 /// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
-const PURE: [&str; 20] = [
+const PURE: [&str; 21] = [
     "resourcesync/src",
     "instep-source/src/render",
     "instep-destination/src/plan",
@@ -40,6 +40,7 @@ const PURE: [&str; 20] = [
     "instep-fleet/src/alert",
     "instep-fleet/src/import",
     "instep-fleet/src/schedule",
+    "instep-fleet/src/share",
 ];
 
 /// Lines of a file without its tests.
