@@ -86,10 +86,10 @@ impl Fleet {
         configured: &[SourceDefinition],
         monitor: Arc<dyn FleetMonitor>,
     ) -> Result<Self, FleetError> {
+        check(&options, configured)?;
         let mut record = FleetRecord::open(&options.place())?;
         FleetRecord::make_folder(&options.dir)?;
         let lock = lock(&options.dir)?;
-        check(&options, configured)?;
         configure(&mut record, configured)?;
         let lease = WorkerLease::new(&options, record.is_shared())?;
         let mut state = FleetState::new(options, lease.gate().clone())?;

@@ -10,7 +10,7 @@ const NOW: i64 = 1_000_000;
 fn source(number: usize, standing: SourceStanding) -> FleetSource {
     let name: SourceName = format!("source-{number:05}").parse().unwrap();
     let definition = SourceDefinition::new(name, format!("https://host-{}.example/{number}", number % 7));
-    FleetSource { definition, from_file: false, standing, running: None }
+    FleetSource { definition, from_file: false, standing, running: None, hold: SourceHold::default() }
 }
 
 fn standings() -> impl Strategy<Value = SourceStanding> {

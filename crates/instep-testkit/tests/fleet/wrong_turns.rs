@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instep_testkit::Run;
+use instep_testkit::{PostgresServer, Run, free_port, peers};
 
 use crate::support::FleetFolder;
 
@@ -57,4 +57,42 @@ fn a_fleet_has_one_process_and_a_newer_record_is_left_alone() {
     fleet.ends(&["list"], 10);
     let nowhere = FleetFolder::new();
     nowhere.ends(&["list"], 8);
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_one_line_and_nothing_is_started() {
+    let Some([psql]) = peers::find(["psql"]) else { return };
+    let Some(server) = PostgresServer::start() else { return };
+    let (fleet, url) = (FleetFolder::new(), server.url());
+    let run = |state: &str| Run::of(&mut fleet.command(&["run", "--state", state]));
+    let closed = format!("postgres://instep@127.0.0.1:{}/copies", free_port().unwrap());
+    for (state, code, part) in [
+        ("sqlite://x", 2, "not with \"postgres://\""),
+        (&*url.replace("/copies", "/nothing"), 2, "does not exist"),
+        (&*closed, 8, "Cannot reach the state"),
+    ] {
+        let run = run(state).with_code(code);
+        assert!(run.stderr.contains(part) && run.stderr.trim().lines().count() == 1, "{}", run.stderr);
+        assert!(!fleet.path("fleet").exists(), "nothing is started");
+    }
+    let none = fleet.source(&["list", "--state", &url]).with_code(8);
+    assert!(none.stderr.contains("There is no fleet in postgres://"), "{}", none.stderr);
+    // A copy that only one worker would find.
+    fleet.configure("[[source]]\nname = \"a\"\nurl = \"https://a.example/\"\n");
+    let alone = run(&url).with_code(2);
+    assert!(alone.stderr.contains("Source a: its state is shared and its bytes are not"), "{}", alone.stderr);
+    assert!(!fleet.path("fleet").exists(), "nothing is started");
+    let add = ["add", "https://a.example/", "--name", "a", "--state", &url];
+    fleet.ends(&add, 0);
+    let twice = fleet.source(&["add", "https://b.example/", "--name", "a", "--state", &url]).with_code(2);
+    assert!(twice.stderr.contains("There is a Source a already"), "{}", twice.stderr);
+    let newer = Run::of(std::process::Command::new(psql).args([
+        "-c",
+        "UPDATE instep_fleet.version SET version = 99",
+        &url,
+    ]));
+    drop(newer.with_code(0));
+    fleet.configure("");
+    assert!(run(&url).with_code(10).stderr.contains("has version 99"));
+    fleet.ends(&["list", "--state", &url], 10);
 }

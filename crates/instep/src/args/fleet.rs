@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use instep_fleet::FleetPlace;
+use instep_fleet::{FleetPlace, SourceState};
 
 use super::values;
 
@@ -17,12 +17,22 @@ pub(crate) struct FleetArgs {
     pub(crate) folder: PathBuf,
     /// Keep the record and the states of all copies in PostgreSQL, which many workers share: postgres://USER@HOST/DATABASE
     #[arg(long, global = true, value_name = "URL", hide_short_help = true)]
-    pub(crate) state: Option<String>,
+    state: Vec<String>,
 }
 
 impl FleetArgs {
     /// Returns the place.
     pub(crate) fn place(&self) -> FleetPlace {
-        FleetPlace::in_folder(&self.folder).with_state(self.state.clone())
+        FleetPlace::in_folder(&self.folder).with_state(self.state.last().cloned())
+    }
+
+    /// Takes the word out that is a state of Sources, for the command that lists those in a state: `--state` names both.
+    ///
+    /// Errors: a value that is neither a URL nor a state.
+    pub(crate) fn take_state_of_sources(&mut self) -> anyhow::Result<Option<SourceState>> {
+        let is_word = |value: &String| !value.contains("://");
+        let Some(place) = self.state.iter().rposition(is_word) else { return Ok(None) };
+        let word = self.state.remove(place);
+        word.parse().map(Some).map_err(|known| anyhow::anyhow!("--state {word}: not a state; {known}"))
     }
 }

@@ -150,8 +150,9 @@ impl RunCommand {
     }
 
     fn setup(self, config: &Config) -> anyhow::Result<FleetSetup> {
-        let mut options = FleetOptions::new(self.fleet.folder);
-        (options.state, options.store) = (self.fleet.state, self.store);
+        let place = self.fleet.place();
+        let mut options = FleetOptions::new(place.dir);
+        (options.state, options.store) = (place.state, self.store);
         (options.runs, options.runs_per_host) = (self.runs, self.runs_per_host);
         let mut pacing = PacingRules::default();
         pacing.shortest = self.shortest.as_secs().max(1);

@@ -4,10 +4,8 @@ mod acting;
 mod adding;
 mod listing;
 
-use std::str::FromStr;
-
 use clap::{Args, Subcommand};
-use instep_fleet::{FleetError, FleetPlace, FleetRecord, SourceName, SourceState};
+use instep_fleet::{FleetError, FleetPlace, FleetRecord, SourceName};
 use serde_json::json;
 
 use crate::{args::fleet::FleetArgs, exit::Exit, ui::Output};
@@ -45,7 +43,10 @@ enum SourceTask {
     /// if a line cannot be read.
     Import(Box<ImportArgs>),
     /// List the Sources with their state
-    List(ListArgs),
+    ///
+    /// With --state in-step, behind, failing, quarantined, paused, waiting or new only those; --state URL is the database of
+    /// the fleet as everywhere, and both can be given.
+    List,
     /// Show one Source
     Show(NameArgs),
     /// Look at Sources now; also the way out of quarantine
@@ -58,45 +59,6 @@ enum SourceTask {
     Approve(NamesArgs),
     /// Forget Sources; their copies stay
     Remove(NamesArgs),
-}
-
-#[derive(Debug, Args)]
-struct ListArgs {
-    /// Only Sources in this state: in-step, behind, failing, quarantined, paused, waiting or new; or the URL of the fleet's
-    /// database
-    #[arg(long, value_name = "STATE|URL")]
-    state: Vec<StateOrDatabase>,
-}
-
-/// The two things that `--state` names here: for this command too it has to be where a fleet is.
-#[derive(Clone, Debug)]
-enum StateOrDatabase {
-    State(SourceState),
-    Database(String),
-}
-
-impl FromStr for StateOrDatabase {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.contains("://") {
-            true => Ok(Self::Database(text.to_owned())),
-            false => text.parse().map(Self::State),
-        }
-    }
-}
-
-impl ListArgs {
-    fn run(self, fleet: FleetPlace, output: &Output) -> anyhow::Result<Exit> {
-        let (mut place, mut wanted) = (fleet, None);
-        for named in self.state {
-            match named {
-                StateOrDatabase::State(state) => wanted = Some(state),
-                StateOrDatabase::Database(url) => place = place.with_state(Some(url)),
-            }
-        }
-        listing::list(&FleetRecord::existing(&place)?, wanted, output)
-    }
 }
 
 #[derive(Debug, Args)]
@@ -117,12 +79,16 @@ type RecordAction = fn(&mut FleetRecord, &SourceName) -> Result<(), FleetError>;
 
 impl SourceCommand {
     /// Runs the command.
-    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(mut self, output: &Output) -> anyhow::Result<Exit> {
+        let wanted = match self.task {
+            SourceTask::List => self.fleet.take_state_of_sources()?,
+            _ => None,
+        };
         let fleet = &self.fleet.place();
         match self.task {
             SourceTask::Add(add) => add.run(fleet, output),
             SourceTask::Import(import) => import.run(fleet, output),
-            SourceTask::List(list) => list.run(fleet.clone(), output),
+            SourceTask::List => listing::list(&FleetRecord::existing(fleet)?, wanted, output),
             SourceTask::Show(show) => {
                 listing::show(&FleetRecord::existing(fleet)?, &fleet.dir, &show.name, output)
             }
