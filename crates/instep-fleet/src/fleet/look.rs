@@ -62,6 +62,7 @@ impl LookOutcome {
 
     fn failed(error: &Error) -> Self {
         let verdict = match error.kind() {
+            _ if is_outage(error) => Some(LookVerdict::Outage),
             ErrorKind::Interrupted => None,
             ErrorKind::Locked | ErrorKind::Storage | ErrorKind::NewerState | ErrorKind::Usage => {
                 Some(LookVerdict::Blocked)
@@ -71,6 +72,18 @@ impl LookOutcome {
         let summary = instep_store::error_chain(error);
         Self { verdict, exit_code: error.exit_code(), summary, ..Self::default() }
     }
+}
+
+/// Returns `true` if the database that has the state of the copy could not be reached.
+#[cfg(feature = "postgres")]
+fn is_outage(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    cause.is_some_and(instep_postgres::PostgresError::may_pass)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn is_outage(_: &Error) -> bool {
+    false
 }
 
 /// Looks at a Source.

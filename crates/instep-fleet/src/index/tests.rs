@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{definition::SourceDefinition, standing::SourceStanding};
+use crate::{
+    definition::SourceDefinition,
+    standing::{SourceHold, SourceStanding},
+};
 
 const NOW: i64 = 1_000_000;
 

@@ -100,11 +100,14 @@ fn own(sql: &str) -> String {
     sql.replace("{next}", "nextval('news')")
 }
 
+fn value(field: &Field) -> &(dyn ToSql + Sync) {
+    match field {
+        Field::Number(number) => number,
+        Field::Text(text) => text,
+    }
+}
+
 fn values(fields: &[Field]) -> Vec<&(dyn ToSql + Sync)> {
-    let value = |field| match field {
-        &Field::Number(ref number) => number as &(dyn ToSql + Sync),
-        Field::Text(text) => text as &(dyn ToSql + Sync),
-    };
     fields.iter().map(value).collect()
 }
 

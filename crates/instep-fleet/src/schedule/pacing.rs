@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 const MINUTE: u64 = 60;
 const DAY: u64 = 24 * 60 * MINUTE;
 
+/// The pause after a look whose database could not be reached, in seconds.
+const AFTER_OUTAGE: u64 = 10;
+
 /// The rule by which a Source is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,6 +68,8 @@ pub(crate) enum LookVerdict {
     Failed,
     /// Something on this side kept it from being copied: no fault of the Source.
     Blocked,
+    /// The database of the copy could not be reached: that says nothing of anybody.
+    Outage,
 }
 
 /// The time of the next look, and what it is computed from.
@@ -103,6 +108,7 @@ impl Pacing {
             LookVerdict::Unchanged => Self { interval: within(self.interval.saturating_mul(3) / 2), ..well }
                 .due_by(cadence, now, seed),
             LookVerdict::More => Self { due: now, ..well },
+            LookVerdict::Outage => Self { due: later(now, AFTER_OUTAGE, seed), ..self },
             LookVerdict::Blocked => {
                 let failures = self.failures.saturating_add(1);
                 let pause = backoff(cadence, rules, failures);

@@ -21,6 +21,7 @@ fn verdict() -> impl Strategy<Value = LookVerdict> {
         Just(LookVerdict::More),
         Just(LookVerdict::Failed),
         Just(LookVerdict::Blocked),
+        Just(LookVerdict::Outage),
     ]
 }
 
@@ -40,6 +41,7 @@ proptest! {
         let mut now = 1_800_000_000;
         let mut pacing = Pacing::new(now, &RULES);
         for (verdict, seed) in verdicts {
+            let before = pacing;
             pacing = pacing.after(verdict, &cadence, &RULES, (now, seed));
             prop_assert!((RULES.shortest..=RULES.longest).contains(&pacing.interval));
             prop_assert!(pacing.due > now || (verdict == LookVerdict::More && pacing.due == now));
@@ -47,7 +49,11 @@ proptest! {
             let longest = RULES.longest.max(own) as i64;
             prop_assert!(pacing.due - now <= longest + longest / 10 + 86_400);
             let is_well = matches!(verdict, LookVerdict::Changed | LookVerdict::Unchanged | LookVerdict::More);
-            prop_assert_eq!(pacing.failures == 0, is_well);
+            if verdict == LookVerdict::Outage {
+                prop_assert_eq!((pacing.failures, pacing.interval), (before.failures, before.interval));
+            } else {
+                prop_assert_eq!(pacing.failures == 0, is_well);
+            }
             prop_assert!(!(is_well && pacing.quarantined), "one good look ends the quarantine");
             now = pacing.due;
         }

@@ -8,11 +8,11 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
-use instep_testkit::{
-    FakeSource, Fault, PostgresServer, Run, S3Server, instep, peers, wait_for, wait_until,
-};
+use instep_testkit::{FakeSource, Fault, PostgresServer, Run, S3Server, instep, peers, wait_for, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
+
+const BUCKET: &str = S3Server::BUCKET;
 
 const FILES: usize = 120;
 

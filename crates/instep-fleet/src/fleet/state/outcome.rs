@@ -70,7 +70,7 @@ impl FleetState {
                 (now, hash(&seed)),
             );
             standing.pace(pacing);
-            if !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked) {
+            if !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked | LookVerdict::Outage) {
                 standing.pending = outcome.pending;
                 standing.checkpoint = outcome.checkpoint.or(standing.checkpoint);
                 // A first copy that a limit cut short is still a first copy.
