@@ -189,7 +189,9 @@ impl FleetRecord {
                 rows::forget(statements, name)?;
             }
             for definition in definitions {
-                expect_free(statements, definition, from_file, now, &damaged)?;
+                // Where an answer can be lost, the same call may come once more.
+                let again = (self.is_shared() && !from_file).then_some(now);
+                expect_free(statements, definition, (from_file, again), &damaged)?;
                 let pacing = Pacing::new(now, &PacingRules::default());
                 rows::put(statements, definition, from_file, now, pacing)?;
             }
@@ -261,12 +263,11 @@ impl FleetRecord {
     }
 }
 
-/// Refuses a definition whose name or folder another Source has.
+/// Refuses a definition whose name or folder another Source has, unless it was added just so at the time `again`.
 fn expect_free(
     statements: &dyn Statements,
     definition: &SourceDefinition,
-    from_file: bool,
-    now: i64,
+    (from_file, again): (bool, Option<i64>),
     damaged: &dyn Fn(FieldFault) -> FleetError,
 ) -> Result<(), FleetError> {
     let folder = definition.folder().to_string_lossy().into_owned();
@@ -276,8 +277,7 @@ fn expect_free(
     for row in &held {
         let read = || Ok((row.string(0)?, row.is(1)?, row.string(2)?, row.number(3)?));
         let (name, held_by_file, held, added) = read().map_err(damaged)?;
-        // By this very call, whose answer was lost.
-        let is_repeated = !from_file && !held_by_file && added == now && held == rows::json(definition)?;
+        let is_repeated = !held_by_file && again == Some(added) && held == rows::json(definition)?;
         match held_by_file {
             _ if name != definition.name.as_str() => return twice(format!("{name} has the folder {folder}")),
             _ if is_repeated => {}

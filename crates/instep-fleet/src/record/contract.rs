@@ -5,37 +5,9 @@
 
 mod holding;
 mod keeping;
+mod support;
 
-use crate::{FleetPlace, FleetRecord, FleetWorker, SourceDefinition, SourceName};
-
-/// A place for the record of a fleet; its folder goes with this value.
-struct TestFleet {
-    place: FleetPlace,
-    _folder: tempfile::TempDir,
-}
-
-impl TestFleet {
-    fn with_state(state: Option<String>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { place: FleetPlace::in_folder(folder.path()).with_state(state), _folder: folder }
-    }
-
-    fn open(&self) -> FleetRecord {
-        FleetRecord::open(&self.place).unwrap()
-    }
-}
-
-fn name(text: &str) -> SourceName {
-    text.parse().unwrap()
-}
-
-fn source(text: &str) -> SourceDefinition {
-    SourceDefinition::new(name(text), format!("https://{text}.example/"))
-}
-
-fn worker(id: i64) -> FleetWorker {
-    FleetWorker { id, name: format!("worker {id}"), url: None, began: id, running: 0, beat: 0 }
-}
+use support::TestFleet;
 
 /// Makes a test for each engine of each function.
 macro_rules! each_engine {

@@ -104,7 +104,7 @@ pub(super) trait Statements {
 }
 
 /// The work of a transaction, which is carried out again if another one was in its way.
-pub(super) type Work<'w> = dyn FnMut(&dyn Statements) -> Result<(), FleetError> + 'w;
+pub(super) type RecordWork<'w> = dyn FnMut(&dyn Statements) -> Result<(), FleetError> + 'w;
 
 /// Sources that others may have changed.
 #[derive(Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub(super) trait RecordEngine: Statements + fmt::Debug + Send {
     fn is_shared(&self) -> bool;
 
     /// Carries out all of the work or nothing of it.
-    fn transaction(&self, work: &mut Work<'_>) -> Result<(), FleetError>;
+    fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError>;
 
     /// Says what others may have written since the last call.
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError>;

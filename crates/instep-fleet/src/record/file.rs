@@ -8,7 +8,7 @@ use rusqlite::{
 };
 
 use super::{
-    engine::{Field, FieldRow, RecordEngine, Statements, Work, WrittenByOthers},
+    engine::{Field, FieldRow, RecordEngine, RecordWork, Statements, WrittenByOthers},
     schema::SCHEMA,
 };
 use crate::FleetError;
@@ -89,7 +89,7 @@ impl RecordEngine for RecordFile {
         false
     }
 
-    fn transaction(&self, work: &mut Work<'_>) -> Result<(), FleetError> {
+    fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError> {
         // At once: a transaction that reads first and then finds another writer would have to be repeated.
         self.batch("BEGIN IMMEDIATE")?;
         match work(self) {

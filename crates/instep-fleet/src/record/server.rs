@@ -11,7 +11,7 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use super::engine::{Field, FieldRow, RecordEngine, Statements, Work, WrittenByOthers};
+use super::engine::{Field, FieldRow, RecordEngine, RecordWork, Statements, WrittenByOthers};
 use crate::FleetError;
 
 /// The ending of the schema, beside that of the copies.
@@ -156,7 +156,7 @@ impl RecordEngine for RecordServer {
         true
     }
 
-    fn transaction(&self, work: &mut Work<'_>) -> Result<(), FleetError> {
+    fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError> {
         let place = &self.link.address.shown;
         let failed = |error| PostgresError::of(place, error);
         let mut patience = self.link.patience();

@@ -88,7 +88,7 @@ impl SharedFleet {
         Worker(child)
     }
 
-    /// What the database says, without us.
+    /// Asks the database, without us.
     fn sql(&self, sql: &str) -> String {
         let url = self.database.url();
         let run = Run::of(Command::new(&self.psql).args(["-A", "-t", "-X", "-c", sql, &url]));

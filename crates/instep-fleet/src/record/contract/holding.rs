@@ -1,6 +1,6 @@
 //! Workers hold Sources, one at a time, and whatever they lose is free.
 
-use super::{TestFleet, name, source, worker};
+use super::support::{TestFleet, name, source, worker};
 use crate::{
     Alert, AlertKind, FleetRecord,
     record::{Claim, LookEnding},

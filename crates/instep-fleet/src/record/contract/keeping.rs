@@ -1,8 +1,8 @@
-//! What commands and processes write is read again, and nothing is half written.
+//! The writing of commands and processes is read again, and none of it is half done.
 
 use std::path::PathBuf;
 
-use super::{TestFleet, name, source, worker};
+use super::support::{TestFleet, name, source, worker};
 use crate::{
     Cadence, FleetError, FleetRecord, LookSample,
     record::{Claim, LookEnding},
