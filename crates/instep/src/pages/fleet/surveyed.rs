@@ -127,7 +127,7 @@ pub(super) fn report(survey: &SourceSurvey) -> Markup {
             p {
                 (counted(checked, "document")) " checked as the looks read them, the last one " (moment(DateTime::from_unix_seconds(newest))) ": "
                 span data-figure="errors" { (counted(sum("error"), "error")) } ", "
-                (counted(sum("warning"), "warning")) ", " (count(sum("info"))) " of information."
+                (counted(sum("warning"), "warning")) ", " (counted(sum("info"), "info")) "."
             }
             @if !rules.is_empty() { (table(&rules)) }
             p.soft { "The whole Source, with its packages and the links between its documents:" }
