@@ -1,5 +1,7 @@
 //! A bucket that is open: objects are put, read, copied and removed. Calls block; each bucket has connections of its own.
 
+mod listing;
+
 use std::{
     fs::File,
     io::{self, Read},
@@ -17,7 +19,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     BucketError, NewObject, ObjectMark, ObjectPlace, connector::AT_ONCE, error::ObjectFault, failure::failed,
-    settings::connect,
+    kept::DigestRequests, settings::connect,
 };
 
 /// Objects up to this size are put with one request, larger ones in parts of it. Each request holds one in memory.
@@ -33,6 +35,8 @@ pub struct Bucket {
     runtime: Option<Runtime>,
     handle: Handle,
     store: Arc<dyn ObjectStore>,
+    /// `None` for a store that the application has opened.
+    digests: Option<DigestRequests>,
     place: ObjectPlace,
 }
 
@@ -45,14 +49,15 @@ impl Bucket {
     /// # Errors
     /// If the environment or the files of AWS tools have settings that cannot be used.
     pub fn open(place: &ObjectPlace) -> Result<Self, BucketError> {
-        let store = match place.store() {
-            Some(store) => store,
-            None => Arc::new(connect(place)?),
+        let (store, digests) = match place.store() {
+            Some(store) => (store, None),
+            None => connect(place).map(|(store, digests)| (store, Some(digests)))?,
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime =
             runtime.map_err(|error| BucketError::new(format!("no runtime for requests: {error}")))?;
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), store, place: place.clone() })
+        let (handle, place) = (runtime.handle().clone(), place.clone());
+        Ok(Self { handle, runtime: Some(runtime), store, digests, place })
     }
 
     /// Returns the place.
@@ -174,20 +179,6 @@ impl Bucket {
         self.wait(async {
             let copied = self.store.copy(&self.path(from)?, &self.path(to)?).await;
             copied.map_err(|error| failed(&error, &self.place))
-        })
-    }
-
-    /// Returns the name of an object below a name, that of the prefix itself if it is empty; `None` if there is none. It
-    /// shows too if the bucket is there, and if it can be read.
-    ///
-    /// # Errors
-    /// If the storage fails.
-    pub fn first_below(&self, name: &str) -> Result<Option<String>, BucketError> {
-        self.wait(async {
-            let below = self.path(name)?;
-            let first = self.store.list(Some(&below)).next().await.transpose();
-            let first = first.map_err(|error| failed(&error, &self.place))?;
-            Ok(first.map(|found| found.location.to_string()))
         })
     }
 

@@ -57,6 +57,11 @@ impl ObjectRequests {
         };
         Ok(Self { client: client(TIMEOUT)?, metadata: client(METADATA_TIMEOUT)? })
     }
+
+    /// Returns the client of requests for objects.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
 }
 
 impl HttpConnector for ObjectRequests {

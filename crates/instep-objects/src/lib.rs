@@ -7,6 +7,8 @@ mod connector;
 mod error;
 #[cfg(feature = "s3")]
 mod failure;
+#[cfg(feature = "s3")]
+mod kept;
 #[cfg(not(feature = "s3"))]
 mod no_bucket;
 mod object;
@@ -21,5 +23,5 @@ pub use bucket::Bucket;
 pub use error::{BucketError, InvalidPlace};
 #[cfg(not(feature = "s3"))]
 pub use no_bucket::Bucket;
-pub use object::{NewObject, ObjectMark};
+pub use object::{KeptDigests, ListedObject, NewObject, ObjectMark};
 pub use place::ObjectPlace;

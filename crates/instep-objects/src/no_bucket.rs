@@ -1,10 +1,14 @@
 //! Stands in for object storage in a build without it.
 
-use std::{fs::File, io, ops::Range};
+use std::{
+    fs::File,
+    io,
+    ops::{ControlFlow, Range},
+};
 
 use bytes::Bytes;
 
-use crate::{BucketError, NewObject, ObjectMark, ObjectPlace};
+use crate::{BucketError, KeptDigests, ListedObject, NewObject, ObjectMark, ObjectPlace};
 
 /// A bucket that cannot be opened.
 #[derive(Debug)]
@@ -50,6 +54,17 @@ impl Bucket {
     }
 
     pub fn first_below(&self, _name: &str) -> Result<Option<String>, BucketError> {
+        match *self {}
+    }
+
+    pub fn list(
+        &self,
+        _each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
+    ) -> Result<(), BucketError> {
+        match *self {}
+    }
+
+    pub fn kept_digests(&self, _name: &str) -> Result<KeptDigests, BucketError> {
         match *self {}
     }
 

@@ -1,20 +1,23 @@
 //! The settings of a bucket: the environment, the files of AWS tools, our client.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use object_store::{
     ObjectStore, RetryConfig,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
 };
 
-use crate::{BucketError, ObjectPlace, connector::ObjectRequests, failure::failed, profile};
+use crate::{
+    BucketError, ObjectPlace, connector::ObjectRequests, failure::failed, kept::DigestRequests, profile,
+};
 
 /// Attempts after the first one, and the time for all of them.
 const RETRIES: usize = 5;
 const RETRY_TIME: Duration = Duration::from_secs(60);
 
-/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools.
-pub(crate) fn connect(place: &ObjectPlace) -> Result<impl ObjectStore, BucketError> {
+/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools, and what asks for the
+/// digests of its objects.
+pub(crate) fn connect(place: &ObjectPlace) -> Result<(Arc<dyn ObjectStore>, DigestRequests), BucketError> {
     let requests = ObjectRequests::new().map_err(|error| BucketError::new(error.to_string()))?;
     let mut builder = AmazonS3Builder::from_env();
     for (setting, value) in profile::settings() {
@@ -29,12 +32,15 @@ pub(crate) fn connect(place: &ObjectPlace) -> Result<impl ObjectStore, BucketErr
         builder = builder.with_allow_http(true);
     }
     let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
-    builder
+    let client = requests.client();
+    let store = builder
         .with_bucket_name(place.bucket())
         // Not every service knows requests that remove many.
         .with_disable_bulk_delete(true)
         .with_http_connector(requests)
         .with_retry(retry)
         .build()
-        .map_err(|error| failed(&error, place))
+        .map_err(|error| failed(&error, place))?;
+    let store = Arc::new(store);
+    Ok((Arc::clone(&store) as Arc<dyn ObjectStore>, DigestRequests { signer: store, client }))
 }

@@ -1,6 +1,7 @@
 //! The places of bitstreams: folders, manifests, and suppliers of an application.
 
 mod arrangement;
+mod bucket;
 mod deletions;
 mod describe;
 mod filter;
@@ -32,6 +33,7 @@ use crate::{
 };
 
 pub(crate) use arrangement::rebased_numbers;
+pub use bucket::BucketContent;
 pub(crate) use deletions::DeletionWindow;
 use describe::Describer;
 pub(crate) use look::{Look, look};

@@ -31,7 +31,7 @@ mod status;
 mod tests;
 
 pub use catalogue::{Clock, Recorded, ResourceState};
-pub use content::{ChangeReporter, SpoolUsage, Supplied, Supplier, Supply};
+pub use content::{BucketContent, ChangeReporter, SpoolUsage, Supplied, Supplier, Supply};
 pub use dump::{BuiltDumps, DumpJob};
 pub use error::{Error, ErrorKind};
 pub use instep_objects::ObjectPlace;

@@ -103,6 +103,22 @@ impl S3Server {
         fs::copy(file, to).expect("an object");
     }
 
+    /// Removes an object, without us.
+    ///
+    /// # Panics
+    /// If it cannot be removed.
+    pub fn remove(&self, key: &str) {
+        match &self.folder {
+            Some(folder) => {
+                fs::remove_file(folder.path().join(Self::BUCKET).join(key)).expect("an object");
+            }
+            None => {
+                let url = format!("{}{}/{key}", self.server.url(), Self::BUCKET);
+                let _ = self.curl(&["-X", "DELETE", &url]);
+            }
+        }
+    }
+
     /// The media type of an object, as the server tells readers; only where objects are in memory.
     ///
     /// # Panics

@@ -193,6 +193,12 @@ impl Root {
         supplied.unwrap_or_else(|| self.handle().entry(path))
     }
 
+    /// Returns `true` if there are bytes at a path, a file or what stands for it.
+    pub(crate) fn has_bytes(&self, path: &[u8]) -> bool {
+        let known = self.supply.as_ref().and_then(|supply| supply.0.has_bytes(path));
+        known.unwrap_or_else(|| self.open(path).is_ok())
+    }
+
     /// Returns the stamp of a file below the folder.
     pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<FileStamp> {
         let stat = rustix::fs::fstat(self.handle().entry(path)?)?;

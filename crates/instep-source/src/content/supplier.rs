@@ -55,6 +55,11 @@ pub trait Supplier: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns `true` if there are bytes at a path; `None` if opening them tells.
+    fn has_bytes(&self, _path: &[u8]) -> Option<bool> {
+        None
+    }
+
     /// Keeps a reporter, and reports each change to it from now on.
     fn watch(&self, _changes: ChangeReporter) {}
 }

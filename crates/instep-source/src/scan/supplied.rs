@@ -196,7 +196,7 @@ impl<'a> Merge<'a, '_> {
 fn stamp(root: &Root, path: &[u8]) -> io::Result<Option<crate::catalogue::FileStamp>> {
     match root.stamp(path) {
         Ok(stamp) => Ok(Some(stamp)),
-        Err(_) if root.open(path).is_ok() => Ok(None),
+        Err(_) if root.has_bytes(path) => Ok(None),
         Err(error) => Err(error),
     }
 }

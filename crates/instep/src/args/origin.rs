@@ -10,7 +10,8 @@ use anyhow::Context;
 use clap::Args;
 use instep_destination::AccessOptions;
 use instep_oai::{HarvestOptions, HarvestedRepository, RepositoryUrl};
-use instep_source::{Content, Supply};
+use instep_source::{BucketContent, Content, ObjectPlace, Supply};
+use resourcesync::Algorithm;
 
 use super::{access::credentials, headings::WHAT_TO_PUBLISH, values};
 use crate::{config::Config, copy::CopyContent};
@@ -31,6 +32,9 @@ pub(crate) struct OriginArgs {
     /// Time between two comparisons of all records with a repository that lists no deletions
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     inventory_every: Duration,
+    /// The digests that are published.
+    #[arg(skip)]
+    pub(crate) hash: Vec<Algorithm>,
 }
 
 /// The place of a set's content: a folder on disk, and the URI that it is served at.
@@ -46,7 +50,7 @@ pub(crate) struct OriginPlace<'a> {
 }
 
 impl OriginArgs {
-    /// Returns content that is named instead of a folder: a manifest, a copy that is published again, or a repository.
+    /// Returns content that is named instead of a folder: a manifest, a copy that is published again, a repository, or objects.
     ///
     /// Errors: a copy that cannot be opened, a manifest that is not there, or a URL that is none of a repository.
     pub(crate) fn content(
@@ -57,6 +61,10 @@ impl OriginArgs {
     ) -> anyhow::Result<Content> {
         if let Some(url) = from.to_str().filter(|text| RepositoryUrl::is_meant(text)) {
             return self.repository(&RepositoryUrl::parse(url)?, place, config);
+        }
+        if let Some(url) = from.to_str().filter(|text| ObjectPlace::is_meant(text)) {
+            let objects = BucketContent::new(ObjectPlace::parse(url)?, place.root, self.hash.clone());
+            return Ok(Content::Supplied { supply: Supply(Arc::new(objects)), prefix: place.prefix });
         }
         let folder = place.root.join(&from);
         if folder.is_dir() {

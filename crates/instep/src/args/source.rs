@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use instep_destination::{Contents, MaxDelete};
 use instep_source::{DumpPolicy, MaxDeletions, ObjectPlace, PublishOptions, Unreadable};
@@ -39,7 +39,7 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Take the resources from a CSV or JSON Lines file (- is standard input), a copy, a web archive (a WARC file or a folder
-    /// of them) or an OAI-PMH repository (`oai+https://...`), not from DIR
+    /// of them), an OAI-PMH repository (`oai+https://...`) or object storage (`s3://BUCKET/PREFIX`), not from DIR
     #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
     from: Option<PathBuf>,
     #[command(flatten)]
@@ -178,6 +178,19 @@ impl SourceArgs {
         matches!(self.out, Some(DocumentsOut::Objects(_)))
     }
 
+    /// Takes the resources from a place in object storage. Returns the folder for the catalogue and the documents, which is
+    /// made if it is not there.
+    ///
+    /// Errors: no folder is named, or it cannot be made.
+    pub(crate) fn take_from_objects(&mut self, place: &str) -> anyhow::Result<PathBuf> {
+        let Some(folder) = self.state.take() else {
+            bail!("{place} has no room for the catalogue; name a folder for it with --state DIR");
+        };
+        std::fs::create_dir_all(&folder).with_context(|| format!("Cannot make {}", folder.display()))?;
+        self.from = Some(place.into());
+        Ok(folder)
+    }
+
     /// Sets the folder of the catalogue if none is named.
     pub(crate) fn with_state(mut self, state: PathBuf) -> Self {
         self.state.get_or_insert(state);
@@ -200,11 +213,13 @@ impl SourceArgs {
             bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
         }
         let mut options = PublishOptions::new(folder, base_url);
-        if let Some(sets) = sets(config, folder, &self.origins)? {
+        let mut origins = self.origins;
+        origins.hash.clone_from(&self.hash);
+        if let Some(sets) = sets(config, folder, &origins)? {
             options.sets = sets;
         } else if let Some(path) = self.from {
             let place = OriginPlace { root: folder, prefix: None, set: "", full_texts: false };
-            options.sets[0].content = vec![self.origins.content(path, place, config)?];
+            options.sets[0].content = vec![origins.content(path, place, config)?];
         }
         let rules = Rules::read(config)?;
         for set in &mut options.sets {

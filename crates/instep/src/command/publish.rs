@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_source::{DumpPolicy, PublishOptions};
+use instep_source::{DumpPolicy, ObjectPlace, PublishOptions};
 use serde_json::json;
 
 use crate::{
@@ -33,8 +33,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct PublishCommand {
-    /// The folder whose files are the resources
-    #[arg(value_parser = values::path)]
+    /// The folder whose files are the resources, or s3://BUCKET/PREFIX with its objects, which needs --state
+    #[arg(value_parser = folder_or_objects)]
     dir: PathBuf,
     /// The URL at which the folder is served
     #[arg(long, value_name = "URL", required_unless_present = "rebase", help_heading = WHAT_TO_PUBLISH)]
@@ -77,6 +77,7 @@ Examples:
   instep publish /srv/data --base-url https://example.org/ --exclude 'drafts/**' --hash md5,sha-256
   instep publish /srv/data --base-url https://example.org/data/ --host-setup nginx
   instep publish /srv/data --base-url https://data.example.org/ --out s3://data.example.org
+  instep publish s3://library/data --base-url https://example.org/data/ --state /var/lib/instep
   instep publish /mnt/readonly --base-url https://example.org/ --out /srv/documents --state /var/lib/instep";
 
 impl PublishCommand {
@@ -100,6 +101,9 @@ impl PublishCommand {
                 "--activities writes into a folder, not into object storage; leave out one of --activities and --out s3://"
             );
         }
+        if let Some(place) = self.dir.to_str().filter(|text| ObjectPlace::is_meant(text)) {
+            self.dir = self.source.take_from_objects(place)?;
+        }
         let unpacked = self.source.unpack(&self.dir, &base_url)?;
         let has_faults = unpacked.is_some_and(|unpacked| show_faults(&unpacked, output));
         let mut options =
@@ -118,6 +122,13 @@ impl PublishCommand {
                 }
             }
         }
+    }
+}
+
+fn folder_or_objects(text: &str) -> Result<PathBuf, String> {
+    match ObjectPlace::is_meant(text) {
+        true => ObjectPlace::parse(text).map(|_| text.into()).map_err(|error| error.to_string()),
+        false => values::path(text),
     }
 }
 

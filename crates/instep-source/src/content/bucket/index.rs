@@ -1,0 +1,174 @@
+//! What is known of the objects of a bucket: a file of SQLite beside the catalogue.
+
+use std::{fs, io, path::Path};
+
+use instep_objects::{ListedObject, ObjectPlace};
+use instep_store::database::Schema;
+use resourcesync::{Algorithm, Digests};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+/// The folder and the name of the file.
+const FOLDER: &str = ".instep";
+const FILE: &str = "objects.sqlite";
+
+const SCHEMA: Schema = Schema {
+    // "iobj"
+    application_id: 0x696f_626a,
+    steps: &[TABLES],
+    settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
+    has_unnumbered_files: false,
+};
+
+/// The listing that named an object last has its number in `listing`.
+const TABLES: &str = "
+CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE object (
+    path TEXT NOT NULL PRIMARY KEY, length INTEGER NOT NULL, etag TEXT, modified INTEGER NOT NULL,
+    digests TEXT NOT NULL, media_type TEXT, listing INTEGER NOT NULL
+) WITHOUT ROWID;
+";
+
+const COLUMNS: &str = "path, length, etag, modified, digests, media_type";
+
+/// An object of which the digests are known.
+#[derive(Clone, Debug)]
+pub(super) struct IndexedObject {
+    pub(super) path: String,
+    pub(super) length: u64,
+    pub(super) etag: Option<String>,
+    pub(super) modified: i64,
+    pub(super) digests: Digests,
+    pub(super) media_type: Option<String>,
+}
+
+/// The index of a bucket.
+#[derive(Debug)]
+pub(super) struct ObjectIndex {
+    connection: Connection,
+    /// The number of the listing that is read.
+    listing: i64,
+}
+
+impl ObjectIndex {
+    /// Opens the index in a folder; one of another place is begun anew.
+    ///
+    /// # Errors
+    /// If it was written by a newer version, or the disk fails.
+    pub(super) fn open(folder: &Path, place: &ObjectPlace) -> io::Result<Self> {
+        let own = folder.join(FOLDER);
+        fs::create_dir_all(&own)?;
+        let connection = SCHEMA.open(&own.join(FILE)).map_err(io::Error::other)?;
+        let index = Self { connection, listing: 0 };
+        let place = place.to_string();
+        if index.meta("place")?.as_deref() != Some(&place) {
+            index.run("DELETE FROM object", params![])?;
+            index.set_meta("place", &place)?;
+        }
+        let last = index.meta("listing")?.and_then(|last| last.parse().ok()).unwrap_or(0);
+        Ok(Self { listing: last, ..index })
+    }
+
+    /// Begins a listing.
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        self.listing += 1;
+        self.set_meta("listing", &self.listing.to_string())
+    }
+
+    /// Forgets what a whole listing did not name.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.run("DELETE FROM object WHERE listing <> ?1", params![self.listing])
+    }
+
+    /// Notes that objects are listed, and returns those whose bytes may be others than are known, or of which a digest is
+    /// missing.
+    pub(super) fn meet(
+        &mut self,
+        listed: &[ListedObject],
+        hash: &[Algorithm],
+    ) -> io::Result<Vec<ListedObject>> {
+        let mut changed = Vec::new();
+        let transaction = self.connection.unchecked_transaction().map_err(io::Error::other)?;
+        for object in listed {
+            let known = self.at(&object.name)?;
+            if known.is_some() {
+                // Also one that has changed: while its bytes cannot be had, what is known of it stays.
+                let sql = "UPDATE object SET listing = ?2 WHERE path = ?1";
+                self.run(sql, params![object.name, self.listing])?;
+            }
+            let is_same = known.is_some_and(|known| {
+                (known.length, known.modified) == (object.length, object.modified)
+                    && known.etag == object.etag
+                    && hash.iter().all(|algorithm| known.digests.get(algorithm).is_some())
+            });
+            if !is_same {
+                changed.push(object.clone());
+            }
+        }
+        transaction.commit().map_err(io::Error::other)?;
+        Ok(changed)
+    }
+
+    /// Keeps what is known of an object now.
+    pub(super) fn put(&mut self, object: &IndexedObject) -> io::Result<()> {
+        let IndexedObject { path, length, etag, modified, digests, media_type } = object;
+        let length = length.cast_signed();
+        self.run(
+            "INSERT OR REPLACE INTO object (path, length, etag, modified, digests, media_type, listing)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![path, length, etag, modified, digests.to_string(), media_type, self.listing],
+        )
+    }
+
+    /// Returns what is known of the object at a path.
+    pub(super) fn at(&self, path: &str) -> io::Result<Option<IndexedObject>> {
+        let find = || {
+            self.connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM object WHERE path = ?1"))?
+                .query_row([path], read)
+                .optional()
+        };
+        find().map_err(io::Error::other)
+    }
+
+    /// Returns the next objects in the order of the bytes of their paths.
+    pub(super) fn after(&self, path: &str, limit: usize) -> io::Result<Vec<IndexedObject>> {
+        let page = || {
+            let sql = format!("SELECT {COLUMNS} FROM object WHERE path > ?1 ORDER BY path LIMIT ?2");
+            self.connection
+                .prepare_cached(&sql)?
+                .query_map(params![path, limit as i64], read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(io::Error::other)
+    }
+
+    fn meta(&self, name: &str) -> io::Result<Option<String>> {
+        let sql = "SELECT value FROM meta WHERE name = ?1";
+        let value = self.connection.query_row(sql, [name], |row| row.get(0)).optional();
+        value.map_err(io::Error::other)
+    }
+
+    fn set_meta(&self, name: &str, value: &str) -> io::Result<()> {
+        self.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", params![name, value])
+    }
+
+    fn run(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> io::Result<()> {
+        let ran = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values));
+        ran.map(drop).map_err(io::Error::other)
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<IndexedObject> {
+    let digests: String = row.get(4)?;
+    let digests = digests.parse().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, Box::new(error))
+    })?;
+    Ok(IndexedObject {
+        path: row.get(0)?,
+        length: row.get::<_, i64>(1)?.cast_unsigned(),
+        etag: row.get(2)?,
+        modified: row.get(3)?,
+        digests,
+        media_type: row.get(5)?,
+    })
+}
