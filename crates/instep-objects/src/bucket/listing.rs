@@ -1,4 +1,4 @@
-//! What a bucket has: objects below a prefix, and what the service knows of one.
+//! The objects below a prefix of a bucket, and the digests that the service knows of one.
 
 use std::ops::ControlFlow;
 

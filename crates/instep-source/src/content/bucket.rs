@@ -24,7 +24,7 @@ use resourcesync::{Algorithm, MediaType};
 
 use super::{Supplied, Supplier, filter::is_left_out};
 use crate::{PublishMonitor, PublishProblem, ResourceState};
-use digests::{ObjectFault, fetched};
+use digests::{LookFault, fetched};
 use index::{IndexedObject, ObjectIndex};
 
 /// Objects of a listing that are compared with the index at a time.
@@ -105,13 +105,13 @@ impl BucketContent {
                 match found {
                     Ok(indexed) => self.with_index(|index| index.put(&indexed))?,
                     // The next listing says what became of it.
-                    Err(ObjectFault::Gone) => {}
-                    Err(ObjectFault::Changed) => {
+                    Err(LookFault::Gone) => {}
+                    Err(LookFault::Changed) => {
                         faults += 1;
                         let what = "was replaced while it was read; the next publication has it";
                         monitor.problem(&PublishProblem::skipped(self.uri(&object), what));
                     }
-                    Err(ObjectFault::Unreadable(what)) => {
+                    Err(LookFault::Unreadable(what)) => {
                         faults += 1;
                         let what = format!("cannot be read: {what}; what is known of it stays published");
                         monitor.problem(&PublishProblem::skipped(self.uri(&object), what));

@@ -17,7 +17,7 @@ const PIECE: u64 = 8 << 20;
 
 /// The reason why nothing is known of an object.
 #[derive(Debug)]
-pub(super) enum ObjectFault {
+pub(super) enum LookFault {
     /// It is not there any more.
     Gone,
     /// It is another one than was listed.
@@ -27,7 +27,7 @@ pub(super) enum ObjectFault {
 }
 
 /// An object that was looked at.
-type FetchedObject = (ListedObject, Result<IndexedObject, ObjectFault>);
+type FetchedObject = (ListedObject, Result<IndexedObject, LookFault>);
 
 /// Looks at objects, several at once, until `ends` does.
 pub(super) fn fetched(
@@ -58,11 +58,11 @@ pub(super) fn fetched(
     }
 }
 
-fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, ObjectFault> {
+fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
     let kept = bucket.kept_digests(&object.name).map_err(fault)?;
     let is_same = kept.etag.is_none() || object.etag.is_none() || kept.etag == object.etag;
     if !is_same {
-        return Err(ObjectFault::Changed);
+        return Err(LookFault::Changed);
     }
     let sha256 = kept.sha256.and_then(|bytes| Digest::new(Algorithm::Sha256, &bytes));
     let md5 = kept.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
@@ -82,7 +82,7 @@ fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<In
 }
 
 /// Returns the digests of the bytes of an object, which must be as many as were listed.
-fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<Digests, ObjectFault> {
+fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<Digests, LookFault> {
     let mut hasher = Hasher::new(hash);
     let length = read(bucket, &object.name, &mut |piece| {
         hasher.update(piece);
@@ -90,10 +90,10 @@ fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Resul
     });
     match length {
         Ok(Ok(length)) if length == object.length => Ok(hasher.finish()),
-        Ok(Ok(_)) => Err(ObjectFault::Changed),
-        Ok(Err(error)) => Err(ObjectFault::Unreadable(error.to_string())),
+        Ok(Ok(_)) => Err(LookFault::Changed),
+        Ok(Err(error)) => Err(LookFault::Unreadable(error.to_string())),
         // It ended before the piece did that its length promised.
-        Err(error) if error.is_short() => Err(ObjectFault::Changed),
+        Err(error) if error.is_short() => Err(LookFault::Changed),
         Err(error) => Err(fault(error)),
     }
 }
@@ -131,9 +131,9 @@ fn read(
     }
 }
 
-fn fault(error: BucketError) -> ObjectFault {
+fn fault(error: BucketError) -> LookFault {
     match error.is_missing() {
-        true => ObjectFault::Gone,
-        false => ObjectFault::Unreadable(error.to_string()),
+        true => LookFault::Gone,
+        false => LookFault::Unreadable(error.to_string()),
     }
 }
