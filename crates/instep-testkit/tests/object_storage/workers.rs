@@ -116,11 +116,12 @@ impl SharedFleet {
 
     /// The resources of a copy as they are in the bucket, in the order of their URIs.
     fn resources(&self, copy: &str) -> Vec<String> {
-        let objects = self.bucket.objects(self.room.path(), &format!("fleet/{copy}/"));
         let rows = self.sql(&format!(
             "SELECT p.key, h.\"offset\", h.packed FROM instep.held h JOIN instep.copy c ON c.id = h.copy
              JOIN instep.pack p ON p.copy = h.copy AND p.id = h.pack WHERE c.name = '{copy}' ORDER BY h.uri"
         ));
+        // After the rows: an object is there before a row leads to it.
+        let objects = self.bucket.objects(self.room.path(), &format!("fleet/{copy}/"));
         let resource = |row: &str| {
             let [key, offset, length] = row.split('|').collect::<Vec<_>>()[..] else { panic!("{row}") };
             let (offset, length): (usize, usize) = (offset.parse().unwrap(), length.parse().unwrap());
