@@ -127,7 +127,7 @@ fn names(text: &str, start: &str) -> BTreeSet<String> {
 }
 
 /// Options whose name means something else from command to command, so that their texts differ.
-const OF_SEVERAL_MEANINGS: [&str; 16] = [
+const OF_SEVERAL_MEANINGS: [&str; 17] = [
     "allow-empty",
     "base-url",
     "bearer-file",
@@ -144,6 +144,7 @@ const OF_SEVERAL_MEANINGS: [&str; 16] = [
     "source",
     "spec-version",
     "state",
+    "store",
 ];
 
 #[test]

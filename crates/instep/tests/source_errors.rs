@@ -25,7 +25,7 @@ const CASES: &[Case] = &[
     ("publish data --base-url nonsense", 2, ["nonsense", "not a URL", "http://"]),
     ("publish blocked --base-url BASE", 8, ["blocked/.instep", "Not a directory", "Check"]),
     ("publish taken --base-url BASE", 8, ["taken/resourcesync", "Not a directory", "Check"]),
-    ("publish data --base-url BASE --from none.csv", 1, ["none.csv", "No such file", "Check"]),
+    ("publish data --base-url BASE --from none.csv", 2, ["none.csv", "No such file", "Check"]),
     ("publish data --base-url BASE --from bad.csv", 2, ["bad.csv", "line 1", "Correct"]),
     (
         "publish published --base-url http://other.example/",

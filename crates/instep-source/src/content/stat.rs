@@ -11,11 +11,11 @@ pub(super) fn is_for_others(stat: &Stat) -> bool {
 
 /// Returns the attributes that change when the bytes of a file do.
 pub(crate) fn stamp(stat: &Stat) -> FileStamp {
-    let nanos = |seconds: i64, nanos: u64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos as i64);
+    let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
     FileStamp {
         length: stat.st_size as u64,
-        mtime_ns: nanos(stat.st_mtime, stat.st_mtime_nsec),
-        ctime_ns: nanos(stat.st_ctime, stat.st_ctime_nsec),
+        mtime_ns: nanos(stat.st_mtime, stat.st_mtime_nsec as i64),
+        ctime_ns: nanos(stat.st_ctime, stat.st_ctime_nsec as i64),
         inode: stat.st_ino,
     }
 }

@@ -1,9 +1,9 @@
 //! A folder, file by file, in the order of the catalogue: that of the bytes of the whole relative path.
 
-use std::{io, mem::MaybeUninit, os::fd::OwnedFd};
+use std::{io, os::fd::OwnedFd};
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat},
     io::Errno,
 };
 
@@ -191,9 +191,7 @@ impl<'a> FolderWalk<'a> {
         names: &mut Vec<u8>,
         sorted: &mut Vec<FoundName>,
     ) -> Result<(), Errno> {
-        let mut buffer = [MaybeUninit::<u8>::uninit(); 32 * 1024];
-        let mut entries = RawDir::new(handle, &mut buffer);
-        while let Some(entry) = entries.next() {
+        for entry in Dir::read_from(handle)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if matches!(name, b"." | b"..") {

@@ -1,13 +1,16 @@
 //! The clock that gives files their times: two writes within one tick of it leave equal stamps.
 
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 use std::{
     fs::File,
     io,
     sync::LazyLock,
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+#[cfg(target_os = "linux")]
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 use crate::{catalogue::FileStamp, content::stamp};
@@ -16,14 +19,11 @@ use crate::{catalogue::FileStamp, content::stamp};
 const LEAST_TICK: Duration = Duration::from_millis(4);
 const MOST_TICK: Duration = Duration::from_millis(20);
 /// The pause between two looks at the clock.
+#[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_micros(250);
 
 /// Longer than a tick.
-static TICK: LazyLock<Duration> = LazyLock::new(|| {
-    let resolution = clock_getres(ClockId::RealtimeCoarse);
-    let resolution = Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32);
-    (2 * resolution).clamp(LEAST_TICK, MOST_TICK)
-});
+static TICK: LazyLock<Duration> = LazyLock::new(|| (2 * resolution()).clamp(LEAST_TICK, MOST_TICK));
 
 /// Returns the stamp of a file, once its last write lies so far back that the next one must leave another time.
 pub(super) fn standing(file: &File) -> io::Result<FileStamp> {
@@ -31,11 +31,7 @@ pub(super) fn standing(file: &File) -> io::Result<FileStamp> {
     if !is_within_a_tick(before, now_ns(), *TICK) {
         return Ok(before);
     }
-    if has_times_of_this_machine(file) {
-        await_clock_after(before.ctime_ns);
-    } else {
-        thread::sleep(*TICK);
-    }
+    await_clock_after(before.ctime_ns, file);
     Ok(stamp(&rustix::fs::fstat(file)?))
 }
 
@@ -56,9 +52,29 @@ fn is_within_a_tick(stamp: FileStamp, now_ns: i64, tick: Duration) -> bool {
     is_close(stamp.mtime_ns) || is_close(stamp.ctime_ns)
 }
 
-/// Waits until the clock of this machine that gives files their times is past this one, which a write sets: mostly less
-/// than a tick, and what follows a change waits for it.
-fn await_clock_after(ctime_ns: i64) {
+/// Returns the time between two ticks.
+#[cfg(target_os = "linux")]
+fn resolution() -> Duration {
+    let resolution = clock_getres(ClockId::RealtimeCoarse);
+    Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32)
+}
+
+/// File systems of other systems keep the time of a write, not that of a tick.
+#[cfg(not(target_os = "linux"))]
+fn resolution() -> Duration {
+    Duration::ZERO
+}
+
+/// Waits until the clock that gives the file its times is past this one, which a write set. Where that is the clock of this
+/// machine it is mostly less than a tick, and what follows a change waits for it; elsewhere it is that of a server.
+#[cfg(target_os = "linux")]
+fn await_clock_after(ctime_ns: i64, file: &File) {
+    // ext4, XFS, Btrfs, tmpfs, F2FS, ZFS, bcachefs.
+    const LOCAL: [u32; 7] =
+        [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E];
+    if !rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32))) {
+        return thread::sleep(*TICK);
+    }
     let began = Instant::now();
     let is_past = || {
         let now = clock_gettime(ClockId::RealtimeCoarse);
@@ -69,19 +85,9 @@ fn await_clock_after(ctime_ns: i64) {
     }
 }
 
-/// Returns `true` if the file lies on a file system that takes its times from the clock of this machine. Others have that of
-/// a server.
-#[cfg(target_os = "linux")]
-fn has_times_of_this_machine(file: &File) -> bool {
-    // ext4, XFS, Btrfs, tmpfs, F2FS, ZFS, bcachefs.
-    const LOCAL: [u32; 7] =
-        [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0xCA45_1A4E];
-    rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
-}
-
 #[cfg(not(target_os = "linux"))]
-fn has_times_of_this_machine(_: &File) -> bool {
-    false
+fn await_clock_after(_: i64, _: &File) {
+    thread::sleep(*TICK);
 }
 
 /// Returns the nanoseconds since 1970.

@@ -72,7 +72,9 @@ impl OriginArgs {
         }
         if from != Path::new("-") {
             // A manifest that goes later is a problem of that publication; one that was never there is a mistyped name.
-            std::fs::metadata(&from).with_context(|| format!("Cannot read {}", from.display()))?;
+            std::fs::metadata(&from).map_err(|error| {
+                anyhow::anyhow!("Cannot read {}: {error}. Check that the path is right", from.display())
+            })?;
         }
         Ok(Content::Manifest { path: from, root: place.root.to_owned() })
     }

@@ -11,7 +11,6 @@ use std::{
 
 use instep_source::{ChangeReporter, Content, ResourceState, Supplied, Supplier, Supply};
 use resourcesync::{Algorithm, Hasher, MediaType};
-use rustix::fs::MemfdFlags;
 use tokio_util::sync::CancellationToken;
 
 use super::draw;
@@ -175,7 +174,7 @@ impl Supplier for Generated {
     fn open(&self, path: &[u8]) -> Option<io::Result<File>> {
         let made = || {
             let (index, version) = self.find(path).ok_or(io::ErrorKind::NotFound)?;
-            let mut file = File::from(rustix::fs::memfd_create("resource", MemfdFlags::CLOEXEC)?);
+            let mut file = tempfile::tempfile()?;
             file.write_all(&self.bytes(index, version))?;
             file.rewind()?;
             Ok(file)

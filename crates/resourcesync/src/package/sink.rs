@@ -8,11 +8,15 @@ use std::io::{self, Seek, SeekFrom, Write};
 pub(super) struct PackageSink<W> {
     sink: W,
     has_failed: bool,
+    /// The place of the next byte, and that after the last one: also of bytes that are not written any more, because a
+    /// ZIP writer counts them.
+    place: u64,
+    end: u64,
 }
 
 impl<W> PackageSink<W> {
     pub(super) fn new(sink: W) -> Self {
-        Self { sink, has_failed: false }
+        Self { sink, has_failed: false, place: 0, end: 0 }
     }
 
     /// Returns the sink.
@@ -34,11 +38,16 @@ impl<W> PackageSink<W> {
 
 impl<W: Write> Write for PackageSink<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.has_failed {
-            return Ok(bytes.len());
-        }
-        let written = self.sink.write(bytes);
-        self.note(written)
+        let written = match self.has_failed {
+            true => bytes.len(),
+            false => {
+                let written = self.sink.write(bytes);
+                self.note(written)?
+            }
+        };
+        self.place += written as u64;
+        self.end = self.end.max(self.place);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -52,11 +61,16 @@ impl<W: Write> Write for PackageSink<W> {
 
 impl<W: Seek> Seek for PackageSink<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        if self.has_failed {
-            return Ok(0);
-        }
-        let place = self.sink.seek(to);
-        self.note(place)
+        self.place = match (self.has_failed, to) {
+            (false, to) => {
+                let place = self.sink.seek(to);
+                self.note(place)?
+            }
+            (true, SeekFrom::Start(place)) => place,
+            (true, SeekFrom::Current(by)) => self.place.saturating_add_signed(by),
+            (true, SeekFrom::End(by)) => self.end.saturating_add_signed(by),
+        };
+        Ok(self.place)
     }
 }
 
