@@ -245,10 +245,12 @@ impl Story<'_> {
         Ended { sync: ended, audit: audited, contradictions }
     }
 
-    /// Audits the copy before a run, if there is one: of every other Source, since it takes time.
+    /// Audits the copy before a run, if there is one: of every other Source, since it takes time. An audit counts what two
+    /// sets share for each of them, and a run once.
     fn foretell(&mut self, url: &str) -> Option<AuditReport> {
         let has_copy = self.copy.path().join(".instep").exists();
-        if has_copy && self.seed.is_multiple_of(2) { self.audit(url).ok() } else { None }
+        let is_asked = has_copy && self.seed.is_multiple_of(2) && !self.habits.shares;
+        if is_asked { self.audit(url).ok() } else { None }
     }
 
     fn audit(&mut self, url: &str) -> Result<AuditReport, Error> {
