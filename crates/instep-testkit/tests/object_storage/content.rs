@@ -111,7 +111,7 @@ fn is_published_from(server: &S3Server) {
     let names = server.objects(source.room.path(), "content/").into_keys().collect::<Vec<_>>();
     names.iter().for_each(|name| source.remove(name));
     let refused = Run::of(&mut source.command(&[])).with_code(6);
-    assert!(refused.stdout.contains("deletion") || refused.stderr.contains("delet"), "{}", refused.stderr);
+    assert!(refused.stdout.contains("deletion") || refused.stderr.contains("delete"), "{}", refused.stderr);
     let nowhere = format!("s3://no-such-bucket-{}/content", std::process::id());
     let mut command = instep(["publish", &nowhere, "--base-url", "http://h/data/", "--state"]);
     server.configure(&mut command);
