@@ -112,6 +112,10 @@ pub(super) enum WrittenByOthers {
     /// None.
     Nothing,
     /// Those whose number is larger than this.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "the changes of a file have no numbers")
+    )]
     After(i64),
     /// Any of them.
     All,
