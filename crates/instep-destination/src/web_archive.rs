@@ -46,11 +46,13 @@ impl WebArchive {
     pub(crate) fn open(options: &ArchiveOptions) -> Result<Self, StoreError> {
         let folder = ArchiveFolder::open(options)?;
         let mut writer = RecordWriter::new(folder);
-        let (way, orders) = Orders::open();
+        let orders = Arc::new(Orders::default());
+        let way = Arc::clone(&orders);
         let work = move || {
+            let _abandoned = AbandonedAtEnd(&way);
             // An archive that cannot be written takes nothing more, and says so to whoever wants it kept.
             let mut result = Ok(());
-            while let Ok(order) = orders.recv() {
+            for order in std::iter::repeat_with(|| way.take()).take_while(|some| !some.is_empty()).flatten() {
                 match order {
                     ArchiveOrder::Exchange(captured) if result.is_ok() => result = writer.exchange(*captured),
                     ArchiveOrder::Member(member) if result.is_ok() => result = writer.member(member),
@@ -68,7 +70,7 @@ impl WebArchive {
         let io = |error| StoreError::io("write to", options.dir.display().to_string(), error);
         let thread = std::thread::Builder::new().name("warc".to_owned()).spawn(work).map_err(io)?;
         let dir = options.dir.clone();
-        Ok(Self { dir, orders: Arc::new(way), writer: Mutex::new(Some(thread)) })
+        Ok(Self { dir, orders, writer: Mutex::new(Some(thread)) })
     }
 
     /// Adds a member of a package, from a file that holds its bytes.
@@ -112,6 +114,15 @@ impl WebArchive {
 
     fn failed(&self, error: io::Error) -> StoreError {
         StoreError::io("write to", self.dir.display().to_string(), error)
+    }
+}
+
+/// Abandons the orders when the thread that takes them ends, also by a panic: nobody is to wait for it.
+struct AbandonedAtEnd<'o>(&'o Orders);
+
+impl Drop for AbandonedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.abandon();
     }
 }
 

@@ -170,13 +170,9 @@ impl Client {
         let speaker = request.speaker.as_ref().unwrap_or(&own);
         let most = self.0.options.redirects;
         for _ in 0..=most {
-            let headers = self.headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
-            let shown = match self.0.options.witness {
-                Some(_) => {
-                    Some(self.open_headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?)
-                }
-                None => None,
-            };
+            let open = self.open_headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
+            let shown = self.0.options.witness.is_some().then(|| open.clone());
+            let headers = self.with_credentials(open, &at);
             let response = self.exchange(request, (headers, shown), &uri, target, &at).await?;
             if most == 0 || !is_followed(request, response.status) {
                 return Ok(response);

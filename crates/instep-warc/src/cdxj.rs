@@ -1,11 +1,9 @@
 //! Lines of a CDXJ index: a sortable URI, a time, and where the record is.
 
-use serde_json::json;
-
 /// One capture of a URI.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct CdxjLine(String);
+pub struct CdxjLine(Box<str>);
 
 impl CdxjLine {
     /// Returns the line of a record. `date` is that of the record, `2026-01-31T12:00:00Z`; `status` is that of HTTP, and
@@ -19,23 +17,41 @@ impl CdxjLine {
         place: (&str, u64, u64),
     ) -> Self {
         let (file, offset, length) = place;
-        let time: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-        // Numbers are texts here, as all writers of such indexes have them.
-        let mut fields = json!({
-            "url": uri, "mime": mime, "status": status, "digest": digest, "length": length.to_string(),
-            "offset": offset.to_string(), "filename": file,
-        });
-        if let Some(fields) = fields.as_object_mut() {
-            fields.retain(|_, value| value != "");
+        let mut line = Vec::with_capacity(2 * uri.len() + file.len() + mime.len() + 192);
+        line.extend_from_slice(surt(uri).as_bytes());
+        line.push(b' ');
+        line.extend(date.bytes().filter(u8::is_ascii_digit).take(14));
+        // Numbers are texts here, as all writers of such indexes have them. Each field is written on its own: an object
+        // of all costs more than the rest of a record.
+        let (length, offset) = (length.to_string(), offset.to_string());
+        let fields = [
+            ("url", uri),
+            ("mime", mime),
+            ("status", status),
+            ("digest", digest),
+            ("length", &length),
+            ("offset", &offset),
+            ("filename", file),
+        ];
+        let mut between: &[u8] = b" {";
+        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+            line.extend_from_slice(between);
+            line.push(b'"');
+            line.extend_from_slice(name.as_bytes());
+            line.extend_from_slice(b"\":");
+            // Writing a text to memory does not fail.
+            let _ = serde_json::to_writer(&mut line, value);
+            between = b",";
         }
-        Self(format!("{} {time} {fields}", surt(uri)))
+        line.push(b'}');
+        Self(String::from_utf8_lossy(&line).into())
     }
 
     /// Reads a line as it stands in an index; `None` if it is none.
     pub fn parse(line: &str) -> Option<Self> {
         let (_, fields) = line.split_once(" {")?;
         let line = line.trim_end();
-        (fields.contains("\"filename\"") && line.ends_with('}')).then(|| Self(line.to_owned()))
+        (fields.contains("\"filename\"") && line.ends_with('}')).then(|| Self(line.into()))
     }
 
     /// Returns it as it stands in an index, without the end of the line.
@@ -43,11 +59,10 @@ impl CdxjLine {
         &self.0
     }
 
-    /// Returns one of its fields.
-    pub fn field(&self, name: &str) -> Option<String> {
-        let (_, fields) = self.0.split_once(" {")?;
-        let fields: serde_json::Value = serde_json::from_str(&format!("{{{fields}")).ok()?;
-        fields.get(name)?.as_str().map(str::to_owned)
+    /// Returns its fields; `None` if they cannot be read.
+    pub fn fields(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let start = self.0.find(" {")?;
+        serde_json::from_str(&self.0[start..]).ok()
     }
 }
 
@@ -122,7 +137,9 @@ mod tests {
             "{line:?}"
         );
         assert_eq!(CdxjLine::parse(&format!("{}\n", line.as_str())), Some(line.clone()));
-        assert_eq!((line.field("offset").as_deref(), line.field("none")), (Some("7"), None));
+        let fields = line.fields().unwrap();
+        assert_eq!(fields.get("offset").and_then(|offset| offset.as_str()), Some("7"));
+        assert_eq!(fields.get("none"), None);
         assert_eq!(CdxjLine::parse("!meta {\"format\": 1}"), None);
     }
 }

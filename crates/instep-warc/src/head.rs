@@ -1,6 +1,6 @@
 //! Heads of records: kind, identity, and named fields (WARC 1.1 §4, §5).
 
-use std::fmt;
+use std::{borrow::Cow, fmt, io::Write as _};
 
 /// The profile of a revisit whose payload is that of an earlier record (WARC 1.1 §6.7.2).
 pub const IDENTICAL_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -52,7 +52,7 @@ pub struct WarcHead {
     /// The kind.
     pub kind: WarcKind,
     /// The fields in their order, without `WARC-Type` and `Content-Length`. Names keep the case they were written in.
-    pub fields: Vec<(Box<str>, Box<str>)>,
+    pub fields: Vec<(Cow<'static, str>, Box<str>)>,
 }
 
 impl WarcHead {
@@ -61,7 +61,7 @@ impl WarcHead {
         Self { kind, fields: Vec::with_capacity(8) }.with("WARC-Record-ID", id).with("WARC-Date", date)
     }
 
-    pub(crate) fn of_fields(mut fields: Vec<(Box<str>, Box<str>)>) -> Self {
+    pub(crate) fn of_fields(mut fields: Vec<(Cow<'static, str>, Box<str>)>) -> Self {
         let name = |name: &str| name.eq_ignore_ascii_case("WARC-Type");
         let kind = fields.iter().find(|(field, _)| name(field)).map_or("", |(_, value)| value);
         let kind = WarcKind::parse(kind);
@@ -71,10 +71,12 @@ impl WarcHead {
 
     /// Adds a field. Line ends in its value become spaces.
     #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        let value =
-            if value.contains(['\r', '\n']) { value.replace(['\r', '\n'], " ") } else { value.to_owned() };
-        self.fields.push((name.into(), value.into()));
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        let value: Box<str> = match value.contains(['\r', '\n']) {
+            true => value.replace(['\r', '\n'], " ").into(),
+            false => value.into(),
+        };
+        self.fields.push((name.into(), value));
         self
     }
 
@@ -98,11 +100,12 @@ impl WarcHead {
         out.extend_from_slice(b"WARC/1.1\r\nWARC-Type: ");
         out.extend_from_slice(self.kind.as_str().as_bytes());
         for (name, value) in &self.fields {
-            for part in ["\r\n", name, ": ", value] {
+            for part in ["\r\n", &**name, ": ", &**value] {
                 out.extend_from_slice(part.as_bytes());
             }
         }
-        out.extend_from_slice(format!("\r\nContent-Length: {length}\r\n\r\n").as_bytes());
+        // Writing to memory does not fail.
+        let _ = write!(out, "\r\nContent-Length: {length}\r\n\r\n");
     }
 }
 

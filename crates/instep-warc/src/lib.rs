@@ -14,4 +14,4 @@ pub use error::WarcError;
 pub use head::{IDENTICAL_PAYLOAD, NOT_MODIFIED, WarcHead, WarcKind};
 pub use http::{HttpHead, payload};
 pub use reader::{WarcReader, WarcRecord};
-pub use writer::{WarcWriter, WrittenRecord};
+pub use writer::{RecordPacking, WarcWriter, WrittenRecord};

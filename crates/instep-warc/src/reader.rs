@@ -1,6 +1,7 @@
 //! The reader: records of any WARC, each a gzip member, several in one, or not compressed at all.
 
 use std::{
+    borrow::Cow,
     fmt,
     io::{self, BufRead, BufReader, Read},
 };
@@ -99,7 +100,7 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
         let found: String = version.chars().take(40).collect();
         return Err(malformed(format!("{found:?} instead of WARC/1.0 or WARC/1.1")));
     }
-    let mut fields: Vec<(Box<str>, Box<str>)> = Vec::with_capacity(12);
+    let mut fields: Vec<(Cow<'static, str>, Box<str>)> = Vec::with_capacity(12);
     loop {
         let line = line(input, offset)?.ok_or(WarcError::Torn { offset })?;
         if line.is_empty() {
@@ -110,7 +111,9 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
             (_, Some((_, value))) if line.starts_with([' ', '\t']) => {
                 *value = format!("{value} {}", line.trim()).into();
             }
-            (Some((name, value)), _) => fields.push((name.trim().into(), value.trim().into())),
+            (Some((name, value)), _) => {
+                fields.push((name.trim().to_owned().into(), value.trim().into()));
+            }
             (None, _) => return Err(malformed(format!("{line:?} is no field"))),
         }
         if fields.len() > MOST_FIELDS {
@@ -190,15 +193,15 @@ impl<R: BufRead> BufRead for CountedInput<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{WarcKind, WarcWriter};
+    use crate::{RecordPacking, WarcKind, WarcWriter};
 
-    fn archive(bodies: &[&[u8]]) -> (Vec<u8>, Vec<u64>) {
+    fn archive(bodies: &[&[u8]], packing: RecordPacking) -> (Vec<u8>, Vec<u64>) {
         let mut writer = WarcWriter::new(Vec::new(), 0);
         let mut offsets = Vec::new();
         for body in bodies {
             let head = WarcHead::new(WarcKind::Resource, "<urn:uuid:1>", "2026-01-01T00:00:00Z")
                 .with("WARC-Target-URI", "http://example.com/\r\na");
-            offsets.push(writer.write(&head, body.len() as u64, &mut &**body).unwrap().offset);
+            offsets.push(writer.write(&head, body.len() as u64, &mut &**body, packing).unwrap().offset);
         }
         (writer.into_inner(), offsets)
     }
@@ -226,18 +229,31 @@ mod tests {
         let large: Vec<u8> =
             (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let bodies: [&[u8]; 4] = [b"one", b"", &large, b"WARC/1.1\r\n\r\n"];
-        let (file, offsets) = archive(&bodies);
-        let (found, end) = read(&file);
-        assert!(matches!(end, Ok(false)));
-        let expected: Vec<_> = offsets.iter().copied().zip(bodies.map(<[u8]>::to_vec)).collect();
-        assert_eq!(found, expected);
-        let (last, _) = read(&file[usize::try_from(offsets[3]).unwrap()..]);
-        assert_eq!(last[0].1, bodies[3], "a reader can begin at any record");
+        for packing in [RecordPacking::Compressed, RecordPacking::Stored] {
+            let (file, offsets) = archive(&bodies, packing);
+            let (found, end) = read(&file);
+            assert!(matches!(end, Ok(false)));
+            let expected: Vec<_> = offsets.iter().copied().zip(bodies.map(<[u8]>::to_vec)).collect();
+            assert_eq!(found, expected);
+            let (last, _) = read(&file[usize::try_from(offsets[3]).unwrap()..]);
+            assert_eq!(last[0].1, bodies[3], "a reader can begin at any record");
+        }
+    }
+
+    #[test]
+    fn a_block_of_another_length_is_an_error() {
+        for packing in [RecordPacking::Compressed, RecordPacking::Stored] {
+            let head = WarcHead::new(WarcKind::Resource, "<urn:uuid:1>", "2026-01-01T00:00:00Z");
+            let mut writer = WarcWriter::new(Vec::new(), 0);
+            let error = writer.write(&head, 5_000, &mut &b"short"[..], packing).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
     }
 
     #[test]
     fn an_archive_that_is_cut_anywhere_loses_its_last_record_only() {
-        let (file, offsets) = archive(&[b"one", b"two and more of it", b"three"]);
+        let bodies: [&[u8]; 3] = [b"one", b"two and more of it", b"three"];
+        let (file, offsets) = archive(&bodies, RecordPacking::Compressed);
         for end in 1..file.len() {
             let whole = offsets[1..].iter().filter(|offset| **offset <= end as u64).count();
             let (found, result) = read(&file[..end]);

@@ -12,9 +12,11 @@ use crate::head::WarcHead;
 /// Bytes that are read and compressed at a time.
 const STEP: usize = 64 << 10;
 
-/// Records of so few bytes are stored in their gzip member as they are: to compress one costs more time than it saves
-/// space.
-const SMALL: usize = 1_024;
+/// Records of so few bytes are stored whatever their packing: to compress one costs more time than it saves space.
+const SMALL: u64 = 1_024;
+
+/// Bytes of a stored block (RFC 1951 §3.2.4).
+const STORED: u64 = u16::MAX as u64;
 
 /// Two line ends after each block (WARC 1.1 §4).
 const END: &[u8] = b"\r\n\r\n";
@@ -29,6 +31,15 @@ pub struct WrittenRecord {
     pub length: u64,
 }
 
+/// The form of a record in its gzip member. Every reader takes both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordPacking {
+    /// Compressed.
+    Compressed,
+    /// As it is, for bytes that do not get smaller.
+    Stored,
+}
+
 /// Writes records to the end of a file. The state of the compressor is used again for each of them: to make it costs more
 /// than to compress a small record.
 pub struct WarcWriter<W> {
@@ -37,6 +48,7 @@ pub struct WarcWriter<W> {
     compress: Compress,
     crc: Crc,
     member: Vec<u8>,
+    start: Vec<u8>,
     block: Vec<u8>,
 }
 
@@ -44,44 +56,34 @@ impl<W: Write> WarcWriter<W> {
     /// Returns a writer for the end of a file that has `offset` bytes.
     pub fn new(out: W, offset: u64) -> Self {
         let compress = Compress::new(Compression::fast(), false);
-        Self { out, offset, compress, crc: Crc::new(), member: Vec::new(), block: vec![0; STEP] }
+        let (member, start, block) = (Vec::new(), Vec::new(), Vec::new());
+        Self { out, offset, compress, crc: Crc::new(), member, start, block }
     }
 
     /// Writes a record whose block has `length` bytes.
     ///
     /// # Errors
     /// If the block has another length, or writing fails. Then the file may end within the record.
-    pub fn write(&mut self, head: &WarcHead, length: u64, block: &mut dyn Read) -> io::Result<WrittenRecord> {
+    pub fn write(
+        &mut self,
+        head: &WarcHead,
+        length: u64,
+        block: &mut dyn Read,
+        packing: RecordPacking,
+    ) -> io::Result<WrittenRecord> {
         let offset = self.offset;
         self.crc.reset();
         // No name, no time, no system: the same records are the same bytes.
         self.member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
-        let mut text = std::mem::take(&mut self.block);
-        let mut start = Vec::with_capacity(512);
+        let mut start = std::mem::take(&mut self.start);
+        start.clear();
         head.write(length, &mut start);
-        if let Some(small) =
-            usize::try_from(length).ok().filter(|length| start.len() + length + END.len() <= SMALL)
-        {
-            self.block = text;
-            return self.store(start, small, block, offset);
+        let all = start.len() as u64 + length + END.len() as u64;
+        match packing {
+            RecordPacking::Compressed if all > SMALL => self.compress(&start, length, block)?,
+            _ => self.store(&mut start.chain(block.take(length)).chain(END), all)?,
         }
-        self.compress.reset();
-        self.deflate(&start, FlushCompress::None)?;
-        let mut left = length;
-        while left > 0 {
-            let most = usize::try_from(left).map_or(STEP, |left| left.min(STEP));
-            let read = block.read(&mut text[..most])?;
-            if read == 0 {
-                return Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "the block is shorter than announced",
-                ));
-            }
-            self.deflate(&text[..read], FlushCompress::None)?;
-            left -= read as u64;
-        }
-        self.block = text;
-        self.deflate(END, FlushCompress::Finish)?;
+        self.start = start;
         self.end(offset)
     }
 
@@ -95,25 +97,45 @@ impl<W: Write> WarcWriter<W> {
         Ok(())
     }
 
-    /// Writes a small record: one block that is stored (RFC 1951 §3.2.4).
-    fn store(
-        &mut self,
-        mut record: Vec<u8>,
-        length: usize,
-        block: &mut dyn Read,
-        offset: u64,
-    ) -> io::Result<WrittenRecord> {
-        let begin = record.len();
-        record.resize(begin + length, 0);
-        block.read_exact(&mut record[begin..])?;
-        record.extend_from_slice(END);
-        let stored = u16::try_from(record.len()).map_err(io::Error::other)?;
-        self.crc.update(&record);
-        self.member.push(1);
-        self.member.extend_from_slice(&stored.to_le_bytes());
-        self.member.extend_from_slice(&(!stored).to_le_bytes());
-        self.member.extend_from_slice(&record);
-        self.end(offset)
+    fn compress(&mut self, start: &[u8], length: u64, block: &mut dyn Read) -> io::Result<()> {
+        self.compress.reset();
+        self.deflate(start, FlushCompress::None)?;
+        let mut text = std::mem::take(&mut self.block);
+        text.resize(STEP, 0);
+        let mut left = length;
+        while left > 0 {
+            let most = usize::try_from(left).map_or(STEP, |left| left.min(STEP));
+            let read = block.read(&mut text[..most])?;
+            if read == 0 {
+                return Err(too_short());
+            }
+            self.deflate(&text[..read], FlushCompress::None)?;
+            left -= read as u64;
+        }
+        self.block = text;
+        self.deflate(END, FlushCompress::Finish)
+    }
+
+    /// Writes a record of `left` bytes in blocks that are not compressed.
+    fn store(&mut self, record: &mut dyn Read, mut left: u64) -> io::Result<()> {
+        while left > 0 {
+            let most = left.min(STORED);
+            left -= most;
+            let size = most as u16;
+            self.member.push(u8::from(left == 0));
+            self.member.extend_from_slice(&size.to_le_bytes());
+            self.member.extend_from_slice(&(!size).to_le_bytes());
+            let begin = self.member.len();
+            self.member.reserve(usize::from(size) + 32);
+            if (&mut *record).take(most).read_to_end(&mut self.member)? as u64 != most {
+                return Err(too_short());
+            }
+            self.crc.update(&self.member[begin..]);
+            if self.member.len() >= STEP {
+                self.put()?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends a member with its check sum and its length.
@@ -165,6 +187,10 @@ impl<W: Write> WarcWriter<W> {
     pub fn into_inner(self) -> W {
         self.out
     }
+}
+
+fn too_short() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the block is shorter than announced")
 }
 
 impl<W> fmt::Debug for WarcWriter<W> {

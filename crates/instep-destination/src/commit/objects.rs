@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use instep_warc::{PayloadDigest, WarcHead, WarcKind, WarcWriter};
+use instep_warc::{PayloadDigest, RecordPacking, WarcHead, WarcKind, WarcWriter};
 
 use super::{CommitError, Committer, Recovered, Step, work::Work};
 use crate::{
@@ -144,7 +144,8 @@ impl NewPack {
             .with("WARC-Target-URI", uri)
             .with("Content-Type", media_type.unwrap_or(UNKNOWN_TYPE))
             .with("WARC-Payload-Digest", &PayloadDigest::of(&bytes).to_string());
-        let written = pack.writer.write(&head, bytes.len() as u64, &mut &bytes[..]);
+        let (length, block) = (bytes.len() as u64, &mut &bytes[..]);
+        let written = pack.writer.write(&head, length, block, RecordPacking::Compressed);
         let written = written.map_err(|error| StoreError::io("write", &*pack.key, error))?;
         Ok(HeldAt::Object { key: pack.key.clone(), offset: written.offset, length: written.length })
     }

@@ -22,6 +22,9 @@ pub(super) struct Captured {
     pub(super) is_whole: bool,
 }
 
+/// Pieces of so few bytes are copied: one that is kept holds the whole buffer of its connection.
+const COPIED: usize = 16 << 10;
+
 /// The bytes of a body.
 #[derive(Default)]
 pub(super) struct CapturedBody {
@@ -35,11 +38,17 @@ impl CapturedBody {
         self.length
     }
 
+    /// Returns the bytes that are held in memory.
+    pub(super) fn in_memory(&self) -> u64 {
+        if self.file.is_some() { 0 } else { self.length }
+    }
+
     /// Takes a piece of the body.
     pub(super) fn push(&mut self, data: &Bytes) -> io::Result<()> {
         self.length += data.len() as u64;
         if self.file.is_none() {
-            self.pieces.push(data.clone());
+            let is_small = data.len() <= COPIED;
+            self.pieces.push(if is_small { Bytes::copy_from_slice(data) } else { data.clone() });
             if self.length <= IN_MEMORY {
                 return Ok(());
             }

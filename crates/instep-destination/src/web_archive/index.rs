@@ -107,11 +107,12 @@ pub(super) fn line(head: &WarcHead, mime: &str, status: &str, place: (&str, u64,
 /// Learns from the lines of an index which payloads the archive has.
 pub(super) fn learn(known: &mut KnownPayloads, lines: &[CdxjLine]) {
     for line in lines {
-        let is_whole = line.field("mime").as_deref() != Some("warc/revisit")
-            && line.field("status").is_none_or(|status| status == "200");
-        let digest = line.field("digest").and_then(|digest| PayloadDigest::parse(&digest));
-        if let (true, Some(digest), Some(uri), Some(date)) = (is_whole, digest, line.field("url"), date(line))
-        {
+        let Some(fields) = line.fields() else { continue };
+        let field = |name: &str| fields.get(name).and_then(|value| value.as_str());
+        let is_whole =
+            field("mime") != Some("warc/revisit") && field("status").is_none_or(|status| status == "200");
+        let digest = field("digest").and_then(PayloadDigest::parse);
+        if let (true, Some(digest), Some(uri), Some(date)) = (is_whole, digest, field("url"), date(line)) {
             known.add(digest, FirstCapture { uri: uri.into(), date: date.into() });
         }
     }

@@ -1,6 +1,9 @@
 //! Payloads that the archive has, so that the same one is not written again.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use instep_warc::PayloadDigest;
 
@@ -8,8 +11,8 @@ use instep_warc::PayloadDigest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FirstCapture {
     pub(super) uri: Box<str>,
-    /// Its date, as records write it.
-    pub(super) date: Box<str>,
+    /// Its date, as records write it. Those of one second share it.
+    pub(super) date: Arc<str>,
 }
 
 /// The newest payloads. Older ones are forgotten, so that memory does not grow with the archive: they would be written

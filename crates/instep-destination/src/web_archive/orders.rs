@@ -3,17 +3,23 @@
 use std::{
     fs::File,
     io,
-    sync::{
-        Mutex, PoisonError,
-        mpsc::{self, Receiver, SyncSender},
-    },
-    time::SystemTime,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
+    time::{Duration, SystemTime},
 };
 
 use super::captured::Captured;
 
-/// Exchanges that wait to be written. Whoever brings the next one waits; each has at most 1 MiB in memory.
-const QUEUE: usize = 32;
+/// Orders that are taken together. To wake a thread costs more than to write a small record.
+const TOGETHER: usize = 32;
+
+/// Orders that wait at most. Whoever brings the next one waits; each has at most 1 MiB in memory.
+const MOST: usize = 64;
+
+/// Bytes of bodies in memory that are reason enough to write.
+const MANY_BYTES: u64 = 4 << 20;
+
+/// The longest time for which a few orders wait for more.
+const LINGER: Duration = Duration::from_millis(200);
 
 /// A piece of work for the thread that writes.
 pub(super) enum ArchiveOrder {
@@ -34,26 +40,87 @@ pub(super) struct ArchivedMember {
 }
 
 /// The way to the thread that writes, for as long as the archive is open.
-#[derive(Debug)]
-pub(super) struct Orders(Mutex<Option<SyncSender<ArchiveOrder>>>);
+#[derive(Default)]
+pub(super) struct Orders {
+    waiting: Mutex<WaitingOrders>,
+    arrived: Condvar,
+    taken: Condvar,
+}
 
-impl Orders {
-    /// Opens a way.
-    pub(super) fn open() -> (Self, Receiver<ArchiveOrder>) {
-        let (sender, orders) = mpsc::sync_channel(QUEUE);
-        (Self(Mutex::new(Some(sender))), orders)
+#[derive(Default)]
+struct WaitingOrders {
+    orders: Vec<ArchiveOrder>,
+    bytes: u64,
+    /// Somebody waits for what is here to be on the disk.
+    is_urgent: bool,
+    is_closed: bool,
+}
+
+impl WaitingOrders {
+    fn is_due(&self) -> bool {
+        self.is_urgent || self.is_closed || self.orders.len() >= TOGETHER || self.bytes >= MANY_BYTES
     }
 
+    fn is_full(&self) -> bool {
+        self.orders.len() >= MOST && !self.is_closed
+    }
+}
+
+impl Orders {
     /// Sends an order; it is dropped if the archive is closed.
     pub(super) fn send(&self, order: ArchiveOrder) {
-        let orders = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(orders) = orders {
-            let _ = orders.send(order);
+        let waiting = self.taken.wait_while(self.lock(), |waiting| waiting.is_full());
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        if waiting.is_closed {
+            return;
         }
+        let was_due = waiting.is_due();
+        match &order {
+            ArchiveOrder::Exchange(captured) => waiting.bytes += captured.body.in_memory(),
+            ArchiveOrder::Member(_) => {}
+            ArchiveOrder::Failed(_) | ArchiveOrder::Keep(_) => waiting.is_urgent = true,
+        }
+        waiting.orders.push(order);
+        // The first one begins the time for which more are waited for.
+        if waiting.orders.len() == 1 || waiting.is_due() && !was_due {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Waits for orders and takes them; none if the archive is closed.
+    pub(super) fn take(&self) -> Vec<ArchiveOrder> {
+        let is_idle = |waiting: &mut WaitingOrders| waiting.orders.is_empty() && !waiting.is_closed;
+        let waiting = self.arrived.wait_while(self.lock(), is_idle);
+        let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.arrived.wait_timeout_while(waiting, LINGER, |waiting| !waiting.is_due());
+        let (mut waiting, _) = waiting.unwrap_or_else(PoisonError::into_inner);
+        (waiting.bytes, waiting.is_urgent) = (0, false);
+        let orders = std::mem::replace(&mut waiting.orders, Vec::with_capacity(MOST));
+        drop(waiting);
+        self.taken.notify_all();
+        orders
     }
 
     /// Closes the way.
     pub(super) fn close(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.lock().is_closed = true;
+        self.arrived.notify_all();
+        self.taken.notify_all();
+    }
+
+    /// Closes the way for good: there is nobody who takes what is left, and whoever waits for it hears that.
+    pub(super) fn abandon(&self) {
+        self.close();
+        self.lock().orders.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WaitingOrders> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Orders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Orders").field("waiting", &self.lock().orders.len()).finish_non_exhaustive()
     }
 }

@@ -1,15 +1,17 @@
 //! Exchanges and members of packages as records.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, Read as _, Seek as _},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use http::{HeaderMap, StatusCode, header};
 use instep_net::HttpOptions;
-use instep_warc::{IDENTICAL_PAYLOAD, NOT_MODIFIED, PayloadDigest, PayloadHasher, WarcHead, WarcKind};
+use instep_warc::{
+    IDENTICAL_PAYLOAD, NOT_MODIFIED, PayloadDigest, PayloadHasher, RecordPacking, WarcHead, WarcKind,
+};
 use resourcesync::DateTime;
 
 use super::{
@@ -20,24 +22,30 @@ use super::{
     orders::ArchivedMember,
 };
 
+/// Blocks of so few bytes are stored as they are: compressing them took twice the time of everything else that a record
+/// needs, and a file of the copy takes a block of the disk as well.
+const SMALL: u64 = 4_096;
+
 /// Writes records into the files of an archive.
 pub(super) struct RecordWriter {
     folder: ArchiveFolder,
     /// Read from the indexes with the first record.
     known: Option<KnownPayloads>,
+    /// The second of the record before, as records write it: many share it.
+    second: (u64, Arc<str>),
 }
 
 impl RecordWriter {
     pub(super) fn new(folder: ArchiveFolder) -> Self {
-        Self { folder, known: None }
+        Self { folder, known: None, second: (0, date(0)) }
     }
 
     /// Writes an answer, or that it is as before, and the request for it.
     pub(super) fn exchange(&mut self, captured: Captured) -> io::Result<()> {
         self.begin()?;
         let Captured { exchange, body, digest, is_whole } = captured;
-        let (uri, date, response) = (exchange.uri.as_str(), date(exchange.at), record_id());
-        let mut block = http_head(&status_line(exchange.status), &exchange.headers);
+        let (uri, date, response) = (exchange.uri.as_str(), self.date(exchange.at), record_id());
+        let block = http_head(&status_line(exchange.status), &exchange.headers);
         let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
         let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
         let head = |kind| {
@@ -65,15 +73,16 @@ impl RecordWriter {
             true => Box::new(io::empty()),
             false => body.read()?,
         };
-        let mut block = io::Cursor::new(std::mem::take(&mut block)).chain(&mut all);
-        let written = file.writer.write(&head, head_length + length, &mut block)?;
         let mime = mime.unwrap_or_default();
+        let packing =
+            packing(head_length + length, mime, exchange.headers.contains_key(header::CONTENT_ENCODING));
+        let written = file.writer.write(&head, head_length + length, &mut block.chain(&mut all), packing)?;
         file.list(|name, at| index::line(&head, mime, status, (name, at.offset, at.length)), written);
         if is_ok
             && !is_revisit
             && let Some(known) = &mut self.known
         {
-            known.add(digest, FirstCapture { uri: uri.into(), date: date.as_str().into() });
+            known.add(digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
         }
         let host = exchange.uri.as_str().split('/').nth(2).unwrap_or_default();
         let target = exchange.uri.as_str().splitn(4, '/').nth(3).unwrap_or_default().split('#').next();
@@ -84,7 +93,7 @@ impl RecordWriter {
             .with("WARC-Target-URI", uri)
             .with("WARC-Concurrent-To", &response)
             .with("Content-Type", "application/http; msgtype=request");
-        file.writer.write(&head, request.len() as u64, &mut &*request)?;
+        file.writer.write(&head, request.len() as u64, &mut &*request, RecordPacking::Stored)?;
         Ok(())
     }
 
@@ -93,12 +102,13 @@ impl RecordWriter {
         self.begin()?;
         let (length, digest) = measure(&member.file)?;
         let mime = member.media_type.as_deref().unwrap_or("application/octet-stream");
-        let head = WarcHead::new(WarcKind::Resource, &record_id(), &date(member.at))
+        let head = WarcHead::new(WarcKind::Resource, &record_id(), &self.date(member.at))
             .with("WARC-Target-URI", &member.uri)
             .with("Content-Type", mime)
             .with("WARC-Payload-Digest", &digest.to_string());
         let (file, _) = self.folder.current()?;
-        let written = file.writer.write(&head, length, &mut (&member.file).take(length))?;
+        let mut block = (&member.file).take(length);
+        let written = file.writer.write(&head, length, &mut block, packing(length, mime, false))?;
         file.list(|name, at| index::line(&head, mime, "", (name, at.offset, at.length)), written);
         Ok(())
     }
@@ -115,6 +125,7 @@ impl RecordWriter {
 
     /// Learns what the archive has, and begins each file with a record about it.
     fn begin(&mut self) -> io::Result<()> {
+        let now = self.date(SystemTime::now());
         if self.known.is_none() {
             self.known = Some(self.folder.known()?);
         }
@@ -126,10 +137,19 @@ impl RecordWriter {
             "software: {}\r\nformat: WARC File Format 1.1\r\nconformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
             HttpOptions::USER_AGENT
         );
-        let head = WarcHead::new(WarcKind::Warcinfo, &record_id(), &date(SystemTime::now()))
+        let head = WarcHead::new(WarcKind::Warcinfo, &record_id(), &now)
             .with("WARC-Filename", &file.name)
             .with("Content-Type", "application/warc-fields");
-        file.writer.write(&head, about.len() as u64, &mut about.as_bytes()).map(drop)
+        file.writer.write(&head, about.len() as u64, &mut about.as_bytes(), RecordPacking::Stored).map(drop)
+    }
+
+    /// Returns a time as records write it.
+    fn date(&mut self, at: SystemTime) -> Arc<str> {
+        let second = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        if self.second.0 != second {
+            self.second = (second, date(second));
+        }
+        Arc::clone(&self.second.1)
     }
 }
 
@@ -152,21 +172,45 @@ fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
 
 /// Returns a new identifier of a record: a random UUID.
 pub(crate) fn record_id() -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes: [u8; 16] = rand::random();
     (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
-    let mut text = String::from("<urn:uuid:");
+    let mut text = String::with_capacity(48);
+    text.push_str("<urn:uuid:");
     for (place, byte) in bytes.iter().enumerate() {
         if matches!(place, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        let _ = write!(text, "{byte:02x}");
+        text.extend([byte >> 4, byte & 0x0f].map(|digit| char::from(DIGITS[usize::from(digit)])));
     }
-    text + ">"
+    text.push('>');
+    text
 }
 
-fn date(at: SystemTime) -> String {
-    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    DateTime::from_unix_seconds(i64::try_from(seconds).unwrap_or(i64::MAX)).to_string()
+/// Returns a second since 1970 as records write it.
+fn date(second: u64) -> Arc<str> {
+    DateTime::from_unix_seconds(i64::try_from(second).unwrap_or(i64::MAX)).to_string().into()
+}
+
+/// Returns the form of a record whose block has `length` bytes. What is compressed already does not get smaller.
+fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
+    const COMPRESSED: [&str; 9] = [
+        "application/gzip",
+        "application/vnd.openxmlformats-officedocument",
+        "application/x-7z-compressed",
+        "application/x-xz",
+        "application/zip",
+        "application/zstd",
+        "audio/",
+        "video/",
+        "image/",
+    ];
+    // Images that are texts or plain pixels.
+    const PLAIN: [&str; 3] = ["image/svg", "image/bmp", "image/tiff"];
+    let is =
+        |known: &&str| media_type.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
+    let is_compressed = is_coded || COMPRESSED.iter().any(&is) && !PLAIN.iter().any(is);
+    if length <= SMALL || is_compressed { RecordPacking::Stored } else { RecordPacking::Compressed }
 }
 
 fn status_line(status: StatusCode) -> String {
@@ -175,7 +219,8 @@ fn status_line(status: StatusCode) -> String {
 
 /// Returns the head of a message. The body is recorded without its chunks, so the header that announces them is left out.
 fn http_head(start: &str, headers: &HeaderMap) -> Vec<u8> {
-    let mut head = start.as_bytes().to_vec();
+    let mut head = Vec::with_capacity(512);
+    head.extend_from_slice(start.as_bytes());
     let shown = headers.iter().filter(|(name, _)| **name != header::TRANSFER_ENCODING);
     for (name, value) in shown {
         for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {

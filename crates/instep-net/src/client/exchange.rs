@@ -97,14 +97,13 @@ impl Client {
         Ok(headers)
     }
 
-    /// Returns the headers of a message, with the credentials for where it goes.
-    pub(super) fn headers(&self, request: &Request, own: &Origin, at: &Origin) -> Result<HeaderMap, Refusal> {
-        let mut headers = self.open_headers(request, own, at)?;
+    /// Adds the credentials for where a message goes.
+    pub(super) fn with_credentials(&self, mut headers: HeaderMap, at: &Origin) -> HeaderMap {
         if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
         }
         self.0.options.credentials.apply(at, &mut headers);
-        Ok(headers)
+        headers
     }
 
     /// Sends a message over a connection that is open, or over a new one. There are two timeouts in a row, for the
