@@ -5,12 +5,16 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
-    path::{Path, PathBuf},
+    io,
+    path::Path,
 };
 
+use resourcesync::{
+    MediaType, PackagePath,
+    package::{PackageError, PackageWriter},
+};
 use rusqlite::{Connection, OpenFlags};
-use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
+use zip::ZipArchive;
 
 use super::{lock, remembered};
 use crate::{
@@ -57,7 +61,7 @@ pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
     backup.sequence = catalogue.snapshot()?.head().sequence;
     drop(catalogue);
     let written = copies.path().join("backup");
-    backup.bytes = pack(copies.path(), &backup.databases, &written).map_err(Error::write(file))?;
+    backup.bytes = pack(copies.path(), &backup.databases, &written, file)?;
     fs::rename(&written, file).and_then(|()| File::open(folder)?.sync_all()).map_err(Error::write(file))?;
     Ok(backup)
 }
@@ -139,23 +143,18 @@ fn failed(path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {
 }
 
 /// Packs the databases of a folder into a file that is on disk when this returns. Returns their bytes.
-fn pack(folder: &Path, names: &[&'static str], to: &PathBuf) -> io::Result<u64> {
-    let mut zip = ZipWriter::new(File::create(to)?);
-    let options =
-        SimpleFileOptions::default().compression_method(CompressionMethod::Deflated).large_file(true);
-    let (mut bytes, mut buffer) = (0, vec![0; 64 << 10]);
+fn pack(folder: &Path, names: &[&'static str], to: &Path, file: &Path) -> Result<u64, Error> {
+    let failed =
+        |source: PackageError| Error::Package { name: file.display().to_string(), source: Box::new(source) };
+    let mut archive = PackageWriter::without_manifest(File::create(to).map_err(Error::write(file))?);
+    let (mut bytes, media_type) = (0, MediaType::new("application/vnd.sqlite3"));
     for name in names {
-        zip.start_file(*name, options).map_err(io::Error::other)?;
-        let mut database = File::open(folder.join(name))?;
-        loop {
-            let read = database.read(&mut buffer)?;
-            if read == 0 {
-                break;
-            }
-            zip.write_all(&buffer[..read])?;
-            bytes += read as u64;
-        }
+        let copy = folder.join(name);
+        let database = File::open(&copy).map_err(Error::read(&copy))?;
+        let length = database.metadata().map_err(Error::read(&copy))?.len();
+        archive.add(&PackagePath::new(name), Some(&media_type), length, database).map_err(failed)?;
+        bytes += length;
     }
-    zip.finish().map_err(io::Error::other)?.sync_all()?;
+    archive.finish().map_err(failed)?.sync_all().map_err(Error::write(file))?;
     Ok(bytes)
 }

@@ -28,9 +28,14 @@ impl<W: Write + Seek> PackageWriter<W> {
     /// # Errors
     /// If the sink fails.
     pub fn new(sink: W, manifest: &[u8]) -> Result<Self, PackageError> {
-        let mut writer = Self { zip: ZipWriter::new(PackageSink::new(sink)) };
+        let mut writer = Self::without_manifest(sink);
         writer.add_member(MANIFEST, true, manifest.len() as u64, manifest)?;
         Ok(writer)
+    }
+
+    /// Begins an archive that is no package of the standard: nothing describes its members.
+    pub fn without_manifest(sink: W) -> Self {
+        Self { zip: ZipWriter::new(PackageSink::new(sink)) }
     }
 
     /// Adds a bitstream of `length` bytes under the path that the manifest gives it (ZIP-5). Media types that compress
@@ -102,5 +107,5 @@ fn compresses(media_type: &MediaType) -> bool {
     kind == "text"
         || known.contains(&subtype)
         || structured.iter().any(|suffix| subtype.ends_with(suffix))
-        || matches!(subtype, "bmp" | "x-ms-bmp" | "x-tar" | "n-triples" | "n-quads" | "trig")
+        || matches!(subtype, "bmp" | "x-ms-bmp" | "x-tar" | "n-triples" | "n-quads" | "trig" | "vnd.sqlite3")
 }
