@@ -47,7 +47,7 @@ pub use options::{
 };
 pub use publish::{
     BackupReport, Compaction, PublishReport, Publisher, backup, check, is_published, preview, publish,
-    restore, setup,
+    published_base_url, restore, setup,
 };
 pub use render::{HostSetup, Redirect, SetPlace, SourcePlace};
 pub use scan::{Difference, DifferenceKind, ReportedChange, ScanReport};

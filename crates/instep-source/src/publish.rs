@@ -42,6 +42,7 @@ use placing::Rendered;
 #[cfg(feature = "serve")]
 pub(crate) use published::published_set;
 pub use publisher::Publisher;
+pub use rebase::published_base_url;
 pub use report::PublishReport;
 #[cfg(feature = "serve")]
 pub(crate) use upkeep::compact;

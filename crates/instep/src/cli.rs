@@ -133,12 +133,8 @@ pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::
     };
     let config = Config::find(&argv).map_err(|error| fail(&mut command, error))?;
     let filled = config.fill_in(argv.clone(), &command).map_err(|error| fail(&mut command, error))?;
-    let matches = command.try_get_matches_from_mut(filled.clone()).map_err(|error| {
-        match config.value_at_fault(&error, &argv, &filled) {
-            Some(what) => command.error(error.kind(), what),
-            None => error,
-        }
-    })?;
+    let matches = command.try_get_matches_from_mut(filled.clone());
+    let matches = matches.map_err(|error| config.explain(error, &mut command, (&argv, &filled)))?;
     Ok((Cli::from_arg_matches(&matches)?, config))
 }
 

@@ -7,6 +7,7 @@
 //! ```
 
 use std::{
+    collections::BTreeMap,
     env,
     ffi::OsString,
     fs,
@@ -70,21 +71,16 @@ impl Config {
         command: &clap::Command,
     ) -> anyhow::Result<Vec<OsString>> {
         self.refuse_unknown_tables(command)?;
-        let named = |word: &OsString| word.to_str().and_then(|word| command.find_subcommand(word));
-        let Some((index, subcommand)) =
-            argv.iter().enumerate().skip(1).find_map(|(index, word)| Some((index, named(word)?)))
-        else {
-            return Ok(argv);
-        };
+        let Some((index, subcommand)) = subcommand_of(&argv, command) else { return Ok(argv) };
         let mut words = Vec::new();
-        for (key, value) in self.keys_for(subcommand.get_name()) {
+        for (key, (table, value)) in self.keys_for(subcommand.get_name()) {
             let known = subcommand.get_arguments().any(|arg| arg.get_long() == Some(key));
-            if !known && self.table.get(subcommand.get_name()).is_some_and(|own| own.get(key).is_some()) {
-                bail!("{}: [{}] has no key {key}", self.path.display(), subcommand.get_name());
+            if !known && table == subcommand.get_name() {
+                bail!("{}: [{table}] has no key {key}", self.path.display());
             }
             if known && !is_set(&argv, subcommand, key) {
-                words
-                    .extend(as_words(key, value).with_context(|| format!("{}: {key}", self.path.display()))?);
+                let at = || format!("{}: [{table}] {key}", self.path.display());
+                words.extend(as_words(key, value).with_context(at)?);
             }
         }
         let mut filled = argv;
@@ -92,42 +88,57 @@ impl Config {
         Ok(filled)
     }
 
-    /// Returns an error about the value of an option that only the file sets, with the name of the file.
-    pub(crate) fn value_at_fault(
+    /// Returns an error about a command line that the file has filled in, in the words of who typed the rest: the usage
+    /// has nothing that was not typed, and a fault of the file has its name, with table and key.
+    pub(crate) fn explain(
         &self,
-        error: &clap::Error,
-        argv: &[OsString],
-        filled: &[OsString],
-    ) -> Option<String> {
-        let ContextValue::String(option) = error.get(ContextKind::InvalidArg)? else { return None };
-        let option = option.split([' ', '=']).next()?;
-        let sets = |words: &[OsString]| {
-            words.iter().filter(|word| word.to_string_lossy().split('=').next() == Some(option)).count()
+        mut error: clap::Error,
+        command: &mut clap::Command,
+        (argv, filled): (&[OsString], &[OsString]),
+    ) -> clap::Error {
+        let Some((_, subcommand)) = subcommand_of(argv, command).filter(|_| argv != filled) else {
+            return error;
         };
+        let name = subcommand.get_name().to_owned();
+        let is_of_file = |option: &str| {
+            let sets = |words: &[OsString]| {
+                words.iter().filter(|word| word.to_string_lossy().split('=').next() == Some(option)).count()
+            };
+            sets(argv) < sets(filled)
+        };
+        // The one that cannot be used, or the one that it cannot be used with.
+        let option = [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().find_map(|kind| {
+            let ContextValue::String(option) = error.get(kind)? else { return None };
+            option.split([' ', '=']).next().filter(|option| is_of_file(option)).map(str::to_owned)
+        });
+        let Some(subcommand) = command.find_subcommand_mut(&name) else { return error };
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(subcommand.render_usage()));
+        let Some(key) = option.as_deref().and_then(|option| option.strip_prefix("--")) else { return error };
+        let table =
+            self.keys_for(&name).find(|(known, _)| *known == key).map_or(&*name, |(_, (table, _))| table);
         let text = error.to_string();
-        let what = text.lines().next()?.trim_start_matches("error: ");
-        (sets(argv) < sets(filled)).then(|| format!("{}: {what}", self.path.display()))
+        let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        subcommand.error(error.kind(), format!("{}: [{table}] {key}: {what}", self.path.display()))
     }
 
-    /// Returns the keys that hold for a command. `serve` and `republish` publish too, `audit` reads a Source as
-    /// `sync` does and `source` has the fleet of `run`, so they take the keys of those.
-    fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
-        let parents: &[&str] = match subcommand {
+    /// Returns the keys that hold for a command, each with its table. `serve` and `republish` publish too, `audit` reads a
+    /// Source as `sync` does and `source` has the fleet of `run`, so they take the keys of those.
+    fn keys_for<'a>(&'a self, subcommand: &'a str) -> impl Iterator<Item = (&'a str, (&'a str, &'a Value))> {
+        let tables: &[&str] = match subcommand {
             "serve" => &["publish", "serve"],
             "republish" => &["publish", "serve", "republish"],
             "audit" => &["sync", "audit"],
             "explore" => &["sync", "explore"],
             // Both work on one fleet.
             "source" => &["run"],
-            _ => &[],
+            _ => &[subcommand],
         };
-        let own = parents.is_empty().then_some(subcommand);
-        let tables = parents.iter().copied().chain(own);
-        let pairs = tables.filter_map(|name| self.table.get(name)?.as_table()).flatten();
-        let mut latest = std::collections::BTreeMap::new();
-        pairs.for_each(|(key, value)| {
-            latest.insert(key.as_str(), value);
-        });
+        let mut latest = BTreeMap::new();
+        for table in tables.iter().copied() {
+            for (key, value) in self.table.get(table).and_then(Value::as_table).into_iter().flatten() {
+                latest.insert(key.as_str(), (table, value));
+            }
+        }
         latest.into_iter()
     }
 
@@ -139,6 +150,12 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Returns the command of a command line, and its place in it.
+fn subcommand_of<'c>(argv: &[OsString], command: &'c clap::Command) -> Option<(usize, &'c clap::Command)> {
+    let named = |word: &OsString| word.to_str().and_then(|word| command.find_subcommand(word));
+    argv.iter().enumerate().skip(1).find_map(|(index, word)| Some((index, named(word)?)))
 }
 
 /// Returns the file that `--config` names.

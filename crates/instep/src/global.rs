@@ -1,6 +1,6 @@
 //! Options of every command, and the name of an option's environment variable.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 
@@ -29,6 +29,26 @@ pub(crate) struct Global {
     /// Configuration file [default: ./instep.toml, else the user's]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) config: Option<PathBuf>,
+}
+
+impl Global {
+    /// Returns the forms of output that a command line asks for which cannot be read as a whole.
+    pub(crate) fn as_written(argv: &[OsString]) -> Self {
+        let words: Vec<_> = argv.iter().filter_map(|word| word.to_str()).collect();
+        let has = |word: &str| words.contains(&word);
+        let of_environment = |long: &str| std::env::var(variable(long)).unwrap_or_default();
+        let is_json_log = has("--log-format=json")
+            || words.windows(2).any(|two| two == ["--log-format", "json"])
+            || of_environment("log-format") == "json";
+        Self {
+            json: has("--json") || !matches!(&*of_environment("json"), "" | "0" | "false" | "no" | "off"),
+            quiet: false,
+            verbose: 0,
+            progress: When::Never,
+            log_format: if is_json_log { LogFormat::Json } else { LogFormat::Text },
+            config: None,
+        }
+    }
 }
 
 /// A choice that can be left to the program.

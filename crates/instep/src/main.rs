@@ -37,9 +37,9 @@ fn main() -> ExitCode {
     if let Some(code) = resync::run(&argv) {
         return code;
     }
-    let (cli, config) = match cli::parse(argv) {
+    let (cli, config) = match cli::parse(argv.clone()) {
         Ok(parsed) => parsed,
-        Err(message) => return ui::usage(&message).into(),
+        Err(message) => return ui::usage(&message, &argv).into(),
     };
     runtime::survive_file_size_limit();
     ui::start_log(&cli.global);

@@ -35,8 +35,8 @@ pub(crate) fn run(argv: &[OsString]) -> Option<ExitCode> {
     };
     Some(match translated.map(|translated| start(&translated)) {
         Ok(Ok(code)) => code,
-        Ok(Err(error)) => ui::usage(&clap::Error::raw(ErrorKind::Io, format!("{error:#}\n"))).into(),
-        Err(error) => ui::usage(&error).into(),
+        Ok(Err(error)) => ui::usage(&clap::Error::raw(ErrorKind::Io, format!("{error:#}\n")), &[]).into(),
+        Err(error) => ui::usage(&error, &[]).into(),
     })
 }
 
@@ -67,13 +67,13 @@ fn built(rest: &[OsString]) -> ExitCode {
     let argv = std::iter::once(OsString::from("resync-build")).chain(rest.iter().cloned());
     let build = match build::ResyncBuild::try_parse_from(argv) {
         Ok(build) => build,
-        Err(error) => return ui::usage(&error).into(),
+        Err(error) => return ui::usage(&error, &[]).into(),
     };
     match build.run() {
         Ok(document) => ui::document(document.as_deref()).into(),
         Err(error) => {
             let kind = ErrorKind::InvalidValue;
-            ui::usage(&build::ResyncBuild::command().error(kind, format!("{error:#}"))).into()
+            ui::usage(&build::ResyncBuild::command().error(kind, format!("{error:#}")), &[]).into()
         }
     }
 }

@@ -152,7 +152,7 @@ fn a_rule_that_cannot_be_read_says_where_and_what() {
 }
 
 #[test]
-fn d15_a_wrong_value_in_the_file_names_the_file() {
+fn finding_d15_a_wrong_value_in_the_file_names_the_file() {
     let folder = folder("[sync]\ntransfers = \"many\"\n");
     let said = |arguments: &[&str]| {
         let output =
@@ -161,10 +161,45 @@ fn d15_a_wrong_value_in_the_file_names_the_file() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let message = said(&[]);
-    assert!(message.contains("instep.toml: invalid value 'many' for '--transfers <N>'"), "{message}");
+    assert!(message.contains("instep.toml: [sync] transfers: invalid value 'many'"), "{message}");
     // On the command line it wins over the file, and is its own fault.
     let message = said(&["--transfers", "few"]);
     assert!(message.contains("'few'") && !message.contains("instep.toml"), "{message}");
+}
+
+#[test]
+fn finding_d15_a_command_that_is_not_whole_names_nothing_that_only_the_file_sets() {
+    let folder = folder("[sync]\ndelete = true\ntransfers = 16\nmax-delete = \"10%\"\nevents = \"log\"\n");
+    let said = |arguments: &[&str]| {
+        let output = instep(folder.path()).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let message = said(&["sync"]);
+    assert!(message.contains("<URL>") && message.contains("Usage: instep sync [OPTIONS]"), "{message}");
+    assert!(!message.contains("--delete") && !message.contains("--transfers"), "{message}");
+    // Two options that exclude each other, one of them from the file.
+    let message = said(&["sync", "http://127.0.0.1:1/", "--on-change", "cat"]);
+    assert!(message.contains("instep.toml: [sync] events: "), "{message}");
+}
+
+#[test]
+fn finding_d7_wrong_usage_is_json_where_json_was_asked_for() {
+    let folder = folder("");
+    let output = instep(folder.path()).args(["sync", "--json", "--log-format", "json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let line = |bytes: &[u8]| -> serde_json::Value {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        serde_json::from_str(&text).unwrap()
+    };
+    let error = line(&output.stdout);
+    assert_eq!((error["type"].as_str(), error["exit_code"].as_u64()), (Some("error"), Some(2)));
+    assert!(error["message"].as_str().unwrap().contains("<URL>"), "{error}");
+    assert!(error["hint"].as_str().unwrap().starts_with("Usage: instep sync"), "{error}");
+    let log = line(&output.stderr);
+    assert_eq!(log["level"], "ERROR");
+    assert!(log["message"].as_str().unwrap().contains("<URL>"), "{log}");
 }
 
 #[test]

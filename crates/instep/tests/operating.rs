@@ -72,7 +72,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn d1_a_backup_brings_back_the_history_of_a_source() {
+fn finding_d1_a_backup_brings_back_the_history_of_a_source() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     publish(folder.path());
     fs::write(folder.path().join("data/a.txt"), "changed").unwrap();
@@ -96,7 +96,7 @@ fn d1_a_backup_brings_back_the_history_of_a_source() {
 }
 
 #[test]
-fn d1_what_is_not_a_backup_leaves_nothing_behind() {
+fn finding_d1_what_is_not_a_backup_leaves_nothing_behind() {
     let folder = folder(&[("data/a.txt", "a"), ("broken.zip", "PK")]);
     run(folder.path(), &["catalogue", "restore", "data", "broken.zip"], 1);
     assert!(!folder.path().join("data/.instep/catalogue.db").exists());
@@ -105,7 +105,7 @@ fn d1_what_is_not_a_backup_leaves_nothing_behind() {
 }
 
 #[test]
-fn d2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
+fn finding_d2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.pdf", "b")]);
     let configuration = folder.path().join("instep.toml");
     fs::write(&configuration, "[serve]\nno-watch = true\n").unwrap();
@@ -131,7 +131,7 @@ fn d2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
 }
 
 #[test]
-fn d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
+fn finding_d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
     let folder = folder(&[("data/a.txt", "a")]);
     for (server, words) in [
         ("nginx", &["location ~ /\\.instep", "return 301", "add_header Link"][..]),
@@ -148,7 +148,7 @@ fn d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
 }
 
 #[test]
-fn d4_a_url_is_refused_as_a_folder() {
+fn finding_d4_a_url_is_refused_as_a_folder() {
     let folder = folder(&[("data/a.txt", "a")]);
     let refused = run(folder.path(), &["publish", "data", "--base-url", BASE, "--state", "s3://bucket/x"], 2);
     assert!(refused.contains("URL (s3)"), "{refused}");
@@ -158,7 +158,7 @@ fn d4_a_url_is_refused_as_a_folder() {
 }
 
 #[test]
-fn d12_an_address_that_cannot_be_had_ends_each_server_with_2() {
+fn finding_d12_an_address_that_cannot_be_had_ends_each_server_with_2() {
     let folder = folder(&[("data/a.txt", "a")]);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
@@ -169,7 +169,7 @@ fn d12_an_address_that_cannot_be_had_ends_each_server_with_2() {
 }
 
 #[test]
-fn d5_a_failed_first_run_leaves_no_folder() {
+fn finding_d5_a_failed_first_run_leaves_no_folder() {
     let folder = folder(&[]);
     run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--retries", "0"], 4);
     run(folder.path(), &["sync", "./copy", "./other"], 2);
@@ -191,6 +191,22 @@ fn init_writes_a_configuration_that_publishes_and_never_replaces_one() {
 }
 
 #[test]
+fn init_keeps_the_base_url_of_what_was_published() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    run(folder.path(), &["publish", "data", "--base-url", "https://museum.example/prints/"], 0);
+    let base_url = || {
+        run(folder.path(), &["init", "data", "--force"], 0);
+        let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
+        written.lines().find(|line| line.starts_with("base-url")).unwrap().to_owned()
+    };
+    assert_eq!(base_url(), "base-url = \"https://museum.example/prints/\"");
+    run(folder.path(), &["publish", "data"], 0);
+    // Only the documents came along, as on the host of a web server.
+    fs::remove_dir_all(folder.path().join("data/.instep")).unwrap();
+    assert_eq!(base_url(), "base-url = \"https://museum.example/prints/\"");
+}
+
+#[test]
 fn init_writes_a_configuration_for_a_copy_of_what_a_source_offers() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     let mut server = Running::start(folder.path(), &["serve", "data", "--listen", "127.0.0.1:0"]);
@@ -203,7 +219,7 @@ fn init_writes_a_configuration_for_a_copy_of_what_a_source_offers() {
 }
 
 #[test]
-fn d8_filters_match_the_path_and_nothing_selected_is_said() {
+fn finding_d8_filters_match_the_path_and_nothing_selected_is_said() {
     let folder =
         folder(&[("data/letters/a.txt", "a"), ("data/letters/b.pdf", "b"), ("data/notes/c.txt", "c")]);
     let mut server = Running::start(folder.path(), &["serve", "data", "--listen", "127.0.0.1:0"]);
@@ -226,7 +242,7 @@ fn d8_filters_match_the_path_and_nothing_selected_is_said() {
 }
 
 #[test]
-fn d10_a_document_that_is_named_and_missing_is_not_replaced_by_another() {
+fn finding_d10_a_document_that_is_named_and_missing_is_not_replaced_by_another() {
     let folder = folder(&[("data/a.txt", "a")]);
     let arguments = ["serve", "data", "--listen", "127.0.0.1:0", "--sitemap"];
     let mut server = Running::start(folder.path(), &arguments);
@@ -238,7 +254,7 @@ fn d10_a_document_that_is_named_and_missing_is_not_replaced_by_another() {
 }
 
 #[test]
-fn d7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
+fn finding_d7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
     let folder = folder(&[("data/a.txt", "a")]);
     let mut server = Running::start(folder.path(), &["serve", "data", "--listen", "127.0.0.1:0"]);
     let url = server.wait_for(|line| line["type"] == "ready")["url"].as_str().unwrap().to_owned();
@@ -261,7 +277,7 @@ fn d7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
 }
 
 #[test]
-fn d9_d11_following_has_a_line_a_round_and_a_signal_is_answered() {
+fn finding_d9_d11_following_has_a_line_a_round_and_a_signal_is_answered() {
     let folder = folder(&[("data/a.txt", "a")]);
     let mut server = Running::start(folder.path(), &["serve", "data", "--listen", "127.0.0.1:0"]);
     let url = server.wait_for(|line| line["type"] == "ready")["url"].as_str().unwrap().to_owned();
@@ -275,7 +291,7 @@ fn d9_d11_following_has_a_line_a_round_and_a_signal_is_answered() {
 }
 
 #[test]
-fn d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
+fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     let mut server = Running::start(folder.path(), &["serve", "data", "--listen", "127.0.0.1:0"]);
     let url = server.wait_for(|line| line["type"] == "ready")["url"].as_str().unwrap().to_owned();

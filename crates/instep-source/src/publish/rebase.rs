@@ -1,9 +1,11 @@
 //! A Source that moves to another base URL, and one that must not.
 
-use super::published;
+use std::path::Path;
+
+use super::{backup::is_published, published};
 use crate::{
     Error, PublishOptions,
-    catalogue::Catalogue,
+    catalogue::{CATALOGUE, Catalogue},
     content,
     records::{ArchiveSummary, FORMER_BASE_URLS},
     render::SourcePlace,
@@ -21,24 +23,34 @@ pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<
 /// deleted and another one for created. Returns the base URL to move from; `None` if the Source stays where it is.
 pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<Option<String>, Error> {
     let place = SourcePlace::new(&options.base_url)?;
-    let published = published::load(&catalogue.snapshot()?)?.published;
-    let Some(before) = published.written_for.split(' ').next().filter(|before| !before.is_empty()) else {
-        return Ok(None);
-    };
-    if before == place.base() {
-        return Ok(None);
-    }
+    let Some(before) = base_url(catalogue)?.filter(|before| before != place.base()) else { return Ok(None) };
     match options.rebase_from.as_deref().map(SourcePlace::new).transpose()? {
-        Some(from) if from.base() == before => Ok(Some(before.to_owned())),
+        Some(from) if from.base() == before => Ok(Some(before)),
         Some(from) => {
             let what = format!("this Source was published at {before}, not at {}", from.base());
             Err(Error::option("base URL to move from", what))
         }
         None => {
-            let (published, given) = (before.to_owned(), place.base().to_owned());
-            Err(Error::BaseUrlChanged { published, given })
+            let given = place.base().to_owned();
+            Err(Error::BaseUrlChanged { published: before, given })
         }
     }
+}
+
+/// Returns the base URL that a Source was last published with; `None` if nothing was published with this state.
+///
+/// # Errors
+/// If the catalogue cannot be read.
+pub fn published_base_url(state: &Path) -> Result<Option<String>, Error> {
+    match is_published(state) {
+        true => base_url(&Catalogue::beside(&state.join(CATALOGUE))?),
+        false => Ok(None),
+    }
+}
+
+fn base_url(catalogue: &Catalogue) -> Result<Option<String>, Error> {
+    let written_for = published::load(&catalogue.snapshot()?)?.published.written_for;
+    Ok(written_for.split(' ').next().filter(|base| !base.is_empty()).map(str::to_owned))
 }
 
 /// Returns the base URLs that the Source had before.

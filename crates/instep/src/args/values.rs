@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn d4_a_url_is_not_a_folder() {
+    fn finding_d4_a_url_is_not_a_folder() {
         assert!(super::path("s3://bucket/x").unwrap_err().contains("URL (s3)"));
         assert_eq!(super::path("./out"), Ok("./out".into()));
     }

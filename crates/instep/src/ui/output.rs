@@ -1,6 +1,9 @@
 //! Results, notes and errors of a command.
 
-use std::io::{self, IsTerminal};
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal},
+};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -41,7 +44,8 @@ impl Output {
     pub(crate) fn new(global: &Global) -> Self {
         let log_json = global.log_format == LogFormat::Json;
         let bars = match global.progress {
-            When::Always => true,
+            // Each line of a log in JSON is JSON, whatever else was asked for (D7).
+            When::Always => !log_json,
             When::Never => false,
             When::Auto => io::stderr().is_terminal() && !global.quiet && !global.json && !log_json,
         };
@@ -101,11 +105,7 @@ impl Output {
         let causes = error.chain().filter(|cause| cause.downcast_ref::<Exit>().is_none());
         let text = chain(causes.map(ToString::to_string));
         let hint = advice::for_error(error);
-        if self.json {
-            let fields =
-                json!({ "message": text, "hint": hint, "exit_code": exit.code(), "meaning": exit.meaning() });
-            write_line(io::stdout(), &typed("error", fields));
-        }
+        self.error(exit, &text, hint);
         let shown = advice::for_people(error).filter(|_| !self.log_json).unwrap_or(text);
         self.log(LineLevel::Error, &format!("instep: {shown}"));
         if let Some(hint) = hint.filter(|_| !self.json) {
@@ -113,12 +113,34 @@ impl Output {
         }
         exit
     }
+
+    /// Writes the error that ended the command, for programs.
+    fn error(&self, exit: Exit, message: &str, hint: Option<&str>) {
+        let fields =
+            json!({ "message": message, "hint": hint, "exit_code": exit.code(), "meaning": exit.meaning() });
+        self.object("error", fields);
+    }
 }
 
-/// Writes what is wrong with the command line, or the help that was asked for.
-pub(crate) fn usage(message: &clap::Error) -> Exit {
-    let _ = message.print();
-    if message.use_stderr() { Exit::Usage } else { Exit::Done }
+/// Writes what is wrong with the command line, or the help that was asked for. A command line that cannot be read still
+/// says in which form it wants its errors.
+pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
+    if !message.use_stderr() {
+        let _ = message.print();
+        return Exit::Done;
+    }
+    let global = Global::as_written(argv);
+    let output = Output::new(&global);
+    let text = message.to_string();
+    let (what, usage) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let what = what.trim_start_matches("error: ");
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    output.error(Exit::Usage, &what, usage.lines().next());
+    match output.log_json {
+        true => output.log(LineLevel::Error, &format!("instep: {what}")),
+        false => drop(message.print()),
+    }
+    Exit::Usage
 }
 
 /// Prints the command that a command line of another program was translated into.

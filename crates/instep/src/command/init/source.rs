@@ -1,11 +1,20 @@
 //! The configuration of a Source, made from what is in its folder.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::BufReader,
+    path::Path,
+};
 
 use anyhow::{Context, bail};
+use resourcesync::{DocumentReader, ReadOptions};
 
 use super::draft::ConfigDraft;
-use crate::ui::format::{bytes, counted};
+use crate::{
+    args::folders,
+    ui::format::{bytes, counted},
+};
 
 /// Files that are looked at; a larger folder is described by these.
 const MOST_FILES: u64 = 200_000;
@@ -48,12 +57,22 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
          #   instep serve {shown}                 publish and serve, and notice changes at once\n\
          #\n\
          # All options: instep publish --help, instep serve --help\n\n\
-         [publish]\n\
-         # The URL at which the folder is served. Set it before the first publication: readers know resources by it.\n\
-         # To try the server on this machine first, leave the line out: then it is http://127.0.0.1:8080/.\n\
-         base-url = \"https://example.org/\"\n\n\
-         # Digests by which readers verify what they copy.\n\
-         hash = [\"sha-256\"]\n\n"
+         [publish]\n"
+    );
+    match published_at(folder)? {
+        Some(base) => text.push_str(&format!(
+            "# The URL at which the folder was published. To move it: instep publish {shown} --rebase {base} NEW\n\
+             base-url = {base:?}\n\n"
+        )),
+        None => text.push_str(
+            "# The URL at which the folder is served. Set it before the first publication: readers know resources by it.\n\
+             # To try the server on this machine first, leave the line out: then it is http://127.0.0.1:8080/.\n\
+             base-url = \"https://example.org/\"\n\n",
+        ),
+    }
+    text.push_str(
+        "# Digests by which readers verify what they copy.\n\
+         hash = [\"sha-256\"]\n\n",
     );
     text.push_str(
         "# Paths to leave out, as in rsync. Hidden files and editor backups are left out anyway.\n",
@@ -88,6 +107,23 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     ));
     let next = vec![format!("instep publish {shown} --dry-run"), format!("instep serve {shown}")];
     Ok(ConfigDraft { kind: "source", text, next })
+}
+
+/// Returns the base URL at which a folder was published: by its catalogue, or else by the documents in it.
+fn published_at(folder: &Path) -> anyhow::Result<Option<String>> {
+    if let Some(base) = instep_source::published_base_url(&folders::state(folder, None))? {
+        return Ok(Some(base));
+    }
+    let documents = [".well-known/resourcesync", "resourcesync/capabilitylist.xml"];
+    Ok(documents.iter().find_map(|document| base_in(&folder.join(document))))
+}
+
+/// Returns the base URL in a document that names others below it; `None` if there is none.
+fn base_in(document: &Path) -> Option<String> {
+    let document = BufReader::new(File::open(document).ok()?);
+    let mut reader = DocumentReader::new(document, ReadOptions::new()).ok()?;
+    let locations = reader.entries().map_while(Result::ok).map(|entry| entry.loc);
+    locations.filter_map(|loc| Some(format!("{}/", loc.as_str().rsplit_once("/resourcesync/")?.0))).next()
 }
 
 fn look(folder: &Path) -> anyhow::Result<FolderSurvey> {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_progress_has_totals_speed_and_time_left() {
+    fn finding_d6_progress_has_totals_speed_and_time_left() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         assert_eq!(
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_bytes_move_while_nothing_is_committed_as_by_dump() {
+    fn finding_d6_bytes_move_while_nothing_is_committed_as_by_dump() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         display.line(&mut tally, start);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_transfers_errors_and_waits_are_shown_within_the_width() {
+    fn finding_d6_transfers_errors_and_waits_are_shown_within_the_width() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         tally.transfers.push(("http://example.org/letters/1701.pdf".into(), 1 << 20, Some(4 << 20)));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn d10_a_line_of_a_log_names_whom_a_run_waits_for_and_how_long() {
+    fn finding_d10_a_line_of_a_log_names_whom_a_run_waits_for_and_how_long() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         tally.add(&Event::Phase(Phase::Discovering));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_a_run_that_waits_shows_no_totals_of_its_documents() {
+    fn finding_d6_a_run_that_waits_shows_no_totals_of_its_documents() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         tally.add(&Event::Phase(Phase::Waiting));
