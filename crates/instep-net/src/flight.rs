@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn d6_a_request_is_under_way_until_its_body_has_ended() {
+    async fn finding_d6_a_request_is_under_way_until_its_body_has_ended() {
         let flights = Arc::new(Flights::default());
         let first = flights.start("http://a/1".into(), Instant::now());
         let second = flights.start("http://a/2".into(), Instant::now());

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_patterns_are_those_of_rsync() {
+    fn finding_d8_patterns_are_those_of_rsync() {
         for (include, exclude, path, selected) in [
             (&[][..], &[][..], "a/b", true),
             (&["*.pdf"], &[], "a/b.pdf", true),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_the_examples_of_the_documentation_hold() {
+    fn finding_d8_the_examples_of_the_documentation_hold() {
         let page = include_str!("../../../docs/filters.md");
         let mut examples = 0;
         for row in page.lines().filter_map(|line| line.strip_prefix("| `")).skip(1) {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_a_list_names_files_and_folders() {
+    fn finding_d8_a_list_names_files_and_folders() {
         let listed = filter(&[], &["*.tmp"]).with_list(["./a.txt", "/b/", "c/d.txt"].map(str::to_owned));
         for (path, selected) in [
             ("a.txt", true),

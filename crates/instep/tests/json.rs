@@ -71,7 +71,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn d16_every_line_of_every_command_follows_the_schema() {
+fn finding_d16_every_line_of_every_command_follows_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let (folder, data) = (folder.path(), folder.path().join("data"));
     fs::create_dir(&data).unwrap();
@@ -165,7 +165,7 @@ fn d16_every_line_of_every_command_follows_the_schema() {
 }
 
 #[test]
-fn d16_the_page_names_every_type_and_field() {
+fn finding_d16_the_page_names_every_type_and_field() {
     for (name, definition) in definitions() {
         for (field, rule) in definition["properties"].as_object().unwrap() {
             let word = if field == "type" { rule["const"].as_str().unwrap() } else { field };
@@ -177,7 +177,7 @@ fn d16_the_page_names_every_type_and_field() {
 }
 
 #[test]
-fn d16_what_takes_its_time_follows_the_schema_too() {
+fn finding_d16_what_takes_its_time_follows_the_schema_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let check = |command: &mut Command, until: &str| {

@@ -160,7 +160,7 @@ fn a_copy_that_follows_is_ready_after_its_first_round_and_says_how_each_ended() 
 }
 
 #[test]
-fn d2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
+fn finding_d2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
     let manager = Manager::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap();
@@ -187,7 +187,7 @@ fn d2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
 }
 
 #[test]
-fn d2_a_hangup_ends_no_copy_that_follows_whatever_the_new_configuration_says() {
+fn finding_d2_a_hangup_ends_no_copy_that_follows_whatever_the_new_configuration_says() {
     let manager = Manager::new();
     let source = Manager::new();
     let mut server = source.start(&["serve", "data", "--listen", "127.0.0.1:0"]);
@@ -209,7 +209,7 @@ fn d2_a_hangup_ends_no_copy_that_follows_whatever_the_new_configuration_says() {
 }
 
 #[test]
-fn d2_a_hangup_ends_no_simulated_source() {
+fn finding_d2_a_hangup_ends_no_simulated_source() {
     let manager = Manager::new();
     let mut simulated = manager.start(&["simulate", "--resources", "1", "--listen", "127.0.0.1:0"]);
     let url = simulated.ready();

@@ -71,7 +71,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn d15_each_error_of_a_source_says_what_failed_where_why_and_what_to_do() {
+fn finding_d15_each_error_of_a_source_says_what_failed_where_why_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (name, text) in [

@@ -245,7 +245,7 @@ fn c18_a_server_that_hashes_a_huge_file_ends_within_seconds() {
 }
 
 #[test]
-fn d2_a_hangup_ends_no_server_whichever_command_runs_it() {
+fn finding_d2_a_hangup_ends_no_server_whichever_command_runs_it() {
     let folder = folder(&[("data/a.txt", "a")]);
     let serve = ["serve", "data", "--listen", "127.0.0.1:0"];
     let mut source = Running::start(instep(folder.path(), &serve));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_paths_below_the_base_are_selected_by_pattern_and_uris_by_glob_or_prefix() {
+    fn finding_d8_paths_below_the_base_are_selected_by_pattern_and_uris_by_glob_or_prefix() {
         let table = [
             ("*.pdf", "http://example.com/a/b.pdf", true),
             ("*.pdf", "http://example.com/a/b.txt", false),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_paths_begin_below_the_url_that_was_named() {
+    fn finding_d8_paths_begin_below_the_url_that_was_named() {
         let mut options = SelectionOptions::default();
         options.include.push("/letters/**".to_owned());
         for (url, selected) in [

@@ -105,7 +105,7 @@ mod tests {
     use crate::catalogue::{Catalogue, Observation, Resource};
 
     #[test]
-    fn d14_changes_are_counted_by_kind_and_outlive_the_log() {
+    fn finding_d14_changes_are_counted_by_kind_and_outlive_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
         let resource = |name: &str| {

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn d14_a_folder_has_its_own_items_only_each_once() {
+    fn finding_d14_a_folder_has_its_own_items_only_each_once() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = catalogue(&folder, &["a", "a/1", "a/2/x", "a/2/y", "a0", "b/1", "c"]);
         let snapshot = catalogue.snapshot().unwrap();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards() {
+    fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = catalogue(&folder, &["one/Two.txt", "one/t_o.txt", "one/100%.txt", "other"]);
         let snapshot = catalogue.snapshot().unwrap();

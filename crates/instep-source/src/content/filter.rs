@@ -53,7 +53,7 @@ mod tests {
     use super::{Filter, is_left_out};
 
     #[test]
-    fn d8_patterns_hold_below_the_folder_of_the_set() {
+    fn finding_d8_patterns_hold_below_the_folder_of_the_set() {
         let owned = |globs: &[&str]| globs.iter().map(|&glob| glob.to_owned()).collect::<Vec<_>>();
         let filter = Filter::new(&owned(&["*.pdf"]), &owned(&["drafts"])).unwrap();
         let below = filter.below(b"a/b/".to_vec());

@@ -22,7 +22,7 @@ fn first_column(document: &str) -> BTreeSet<String> {
 
 /// A capital letter and a number of at most two digits: a threat or a finding.
 fn is_numbered(word: &str) -> bool {
-    let number = word.strip_prefix(|c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'S' | 'W'));
+    let number = word.strip_prefix(|c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'O' | 'R' | 'S' | 'W'));
     number.is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
@@ -119,4 +119,23 @@ fn each_threat_names_a_test_that_exists_and_begins_with_its_id() {
         }
     }
     assert!(wrong.is_empty(), "docs/threats.md names tests that are not there:\n{}", wrong.join("\n"));
+}
+
+/// Returns `true` if the name of a test begins with an id, maybe among others: `d9_d11_...`. Findings that share their ids
+/// with threats are told from them by `finding_`.
+fn is_about(test: &str, id: &str, is_shared: bool) -> bool {
+    let rest = if is_shared { test.strip_prefix("finding_") } else { Some(test) };
+    let is_numbered = |part: &&str| is_numbered(&part.to_uppercase());
+    rest.is_some_and(|rest| rest.split('_').take_while(is_numbered).any(|part| part.eq_ignore_ascii_case(id)))
+}
+
+#[test]
+fn each_finding_has_a_test_that_begins_with_its_id() {
+    let threats = first_column("docs/threats.md");
+    let files = files(&["crates", "xtask"], &["rs"]);
+    let tests: BTreeSet<&str> =
+        files.iter().flat_map(|(_, text)| text.lines().filter_map(name_of_function)).collect();
+    let kept = |id: &String| tests.iter().any(|test| is_about(test, id, threats.contains(id)));
+    let open: Vec<_> = first_column("docs/findings.md").into_iter().filter(|id| !kept(id)).collect();
+    assert!(open.is_empty(), "rows of docs/findings.md without a test: {}", open.join(", "));
 }

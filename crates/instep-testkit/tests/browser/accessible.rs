@@ -29,7 +29,7 @@ pub(crate) fn axe() -> Option<String> {
 }
 
 #[tokio::test]
-async fn d14_axe_finds_nothing_on_any_page_at_any_width_in_light_and_dark() {
+async fn finding_d14_axe_finds_nothing_on_any_page_at_any_width_in_light_and_dark() {
     let (Some([chromium]), Some(axe)) = (peers::find(["chromium"]), axe()) else { return };
     let folder = sample::folder();
     let serving = Serving::start(folder.path(), &["--versions"]);
@@ -54,7 +54,7 @@ async fn open(chromium: &Path, path: &str) -> (Page, Serving, tempfile::TempDir)
 }
 
 #[tokio::test]
-async fn d14_a_keyboard_is_enough() {
+async fn finding_d14_a_keyboard_is_enough() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let (mut page, _serving, _folder) = open(&chromium, "").await;
     let focused = "document.activeElement.textContent.trim()";
@@ -70,7 +70,7 @@ async fn d14_a_keyboard_is_enough() {
 }
 
 #[tokio::test]
-async fn d14_everything_is_there_without_scripts() {
+async fn finding_d14_everything_is_there_without_scripts() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let folder = sample::folder();
     let serving = Serving::start(folder.path(), &[]);

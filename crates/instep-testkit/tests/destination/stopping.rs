@@ -211,7 +211,7 @@ impl Monitor for UntilWaiting {
 }
 
 #[test]
-fn d10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too() {
+fn finding_d10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too() {
     for fault in [Fault::Hold, Fault::RetryAfter(503, "1000000000".to_owned())] {
         let copy = Copy::of(FakeSource::start().with_resources([("a", "text")]));
         copy.source.fail_always("resourcelist.xml", fault);

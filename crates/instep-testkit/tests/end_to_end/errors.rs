@@ -133,7 +133,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn d15_each_error_of_a_copy_says_what_was_asked_for_what_answered_and_what_to_do() {
+fn finding_d15_each_error_of_a_copy_says_what_was_asked_for_what_answered_and_what_to_do() {
     let mut wrong = Vec::new();
     for case in CASES {
         let (site, folder) = (site(case.pages), tempfile::tempdir().unwrap());
@@ -166,7 +166,7 @@ fn tls(name: &str) -> PathBuf {
 }
 
 #[test]
-fn d15_an_expired_certificate_is_named_as_such() {
+fn finding_d15_an_expired_certificate_is_named_as_such() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("data")).unwrap();
     let port = free_port().unwrap();
@@ -188,7 +188,7 @@ fn d15_an_expired_certificate_is_named_as_such() {
 }
 
 #[test]
-fn d10_status_tells_of_each_source_of_a_copy_or_of_the_one_that_is_named() {
+fn b25_status_tells_of_each_source_of_a_copy_or_of_the_one_that_is_named() {
     let (one, two) = (
         FakeSource::start().with_resources([("a.txt", "one")]),
         FakeSource::start().with_resources([("b.txt", "two"), ("c.txt", "three")]),

@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
+fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
     let folder = folder(&[("a.txt", "abc"), ("b/c.txt", "def")]);
     let source = Serving::start(folder.path(), &[]);
     let copies = tempfile::tempdir().unwrap();
@@ -40,7 +40,7 @@ fn d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
 }
 
 #[test]
-fn d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
+fn finding_d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
     let source = FakeSource::start();
     source.put("good.txt", "good");
     source.put("bad.txt", "bad");
@@ -66,7 +66,7 @@ fn d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
 }
 
 #[test]
-fn d14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_before_them() {
+fn finding_d14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_before_them() {
     let source = FakeSource::start();
     source.put("good.txt", "good");
     source.snapshot();

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn d14_folders_can_be_browsed_sorted_and_left_upwards() {
+fn finding_d14_folders_can_be_browsed_sorted_and_left_upwards() {
     let folder =
         folder(&[("a/x y/1.txt", "1"), ("a/x y/2.txt", "22"), ("a/3.txt", "4444"), ("a/5.txt", "5")]);
     let serving = Serving::start(folder.path(), &[]);
@@ -31,7 +31,7 @@ fn d14_folders_can_be_browsed_sorted_and_left_upwards() {
 }
 
 #[test]
-fn d14_a_folder_without_a_page_of_its_own_is_a_listing_for_people_and_absent_for_programs() {
+fn finding_d14_a_folder_without_a_page_of_its_own_is_a_listing_for_people_and_absent_for_programs() {
     let folder = folder(&[("a/1.txt", "1"), ("own/index.html", "mine")]);
     let serving = Serving::start(folder.path(), &[]);
     assert!(serving.page("a/").contains(">1.txt</a>"));
@@ -40,7 +40,7 @@ fn d14_a_folder_without_a_page_of_its_own_is_a_listing_for_people_and_absent_for
 }
 
 #[test]
-fn d14_a_long_folder_goes_on_on_the_next_page() {
+fn finding_d14_a_long_folder_goes_on_on_the_next_page() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..620 {
         fs::write(folder.path().join(format!("{number:04}.txt")), "x").unwrap();
@@ -55,7 +55,7 @@ fn d14_a_long_folder_goes_on_on_the_next_page() {
 }
 
 #[test]
-fn d14_the_search_finds_any_part_of_a_path_in_either_case() {
+fn finding_d14_the_search_finds_any_part_of_a_path_in_either_case() {
     let folder =
         folder(&[("a/one.txt", "1"), ("b/Two.txt", "2"), ("b/three.md", "3"), ("names/\u{e9} <i>.txt", "4")]);
     let serving = Serving::start(folder.path(), &[]);
@@ -78,7 +78,7 @@ fn d14_the_search_finds_any_part_of_a_path_in_either_case() {
 }
 
 #[test]
-fn d14_a_resource_has_a_page_whose_command_verifies_it() {
+fn finding_d14_a_resource_has_a_page_whose_command_verifies_it() {
     let Some([shell, _, _]) = peers::find(["sh", "curl", "sha256sum"]) else { return };
     let folder = folder(&[("it's <b>.txt", "the <b>text</b>"), ("page.html", "<script>alert(1)</script>")]);
     let serving = Serving::start(folder.path(), &[]);
@@ -104,7 +104,7 @@ fn d14_a_resource_has_a_page_whose_command_verifies_it() {
 }
 
 #[test]
-fn d14_the_history_of_a_resource_shows_what_differs_where_versions_are_kept() {
+fn finding_d14_the_history_of_a_resource_shows_what_differs_where_versions_are_kept() {
     let folder = folder(&[("a.txt", "one\ntwo\nthree\n")]);
     let serving = Serving::start(folder.path(), &["--versions"]);
     fs::write(folder.path().join("a.txt"), "one\n<2>\nthree\n").unwrap();
@@ -118,7 +118,7 @@ fn d14_the_history_of_a_resource_shows_what_differs_where_versions_are_kept() {
 }
 
 #[test]
-fn d14_without_versions_the_history_is_that_of_the_change_list() {
+fn finding_d14_without_versions_the_history_is_that_of_the_change_list() {
     let folder = folder(&[("a.txt", "one")]);
     let serving = Serving::start(folder.path(), &[]);
     fs::write(folder.path().join("a.txt"), "other").unwrap();
@@ -128,7 +128,7 @@ fn d14_without_versions_the_history_is_that_of_the_change_list() {
 }
 
 #[test]
-fn d14_a_document_has_a_page_and_nothing_else_of_the_disk_has() {
+fn finding_d14_a_document_has_a_page_and_nothing_else_of_the_disk_has() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("resourcesync/document?name=resourcesync/resourcelist.xml");

@@ -84,7 +84,7 @@ timeout 60 zsh -f complete.zsh"#;
 }
 
 #[test]
-fn d3_the_units_of_the_package_are_correct_and_confined() {
+fn finding_d3_the_units_of_the_package_are_correct_and_confined() {
     if !are_there(["dpkg-deb", "systemd-analyze", "systemd-sysusers", "systemd-tmpfiles"]) {
         return;
     }
