@@ -5,6 +5,7 @@ mod channel;
 mod client;
 mod framework;
 mod hub;
+mod joining;
 mod options;
 mod outbound;
 mod payload;

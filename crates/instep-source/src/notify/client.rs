@@ -17,6 +17,8 @@ const ANSWER_BYTES: usize = 1_024;
 const ADDRESSES_LAST: Duration = Duration::from_secs(60);
 /// Requests at a time. The hub keeps below it by limits of its own, which know who is slow.
 const TRANSFERS: usize = 1_024;
+/// Connections to one host that are kept between requests: one host may have thousands of subscribers.
+const IDLE: usize = 64;
 
 /// Sends notifications and asks for confirmations, each once.
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ impl CallbackClient {
         options.redirects = 0;
         options.transfers = TRANSFERS;
         options.per_host = TRANSFERS;
-        options.idle_per_host = Some(2);
+        options.idle_per_host = Some(IDLE);
         options.resolver = Arc::new(CachedResolver::new(SystemResolver, ADDRESSES_LAST));
         // A host may have many subscribers: those that fail must not silence the others.
         options.adaptive = false;

@@ -1,15 +1,17 @@
 //! The hub of this Source's own topics (WebSub): subscribers get each notification by POST.
 
+mod bodies;
 mod book;
 mod intent;
 mod lanes;
+mod ledger;
 mod request;
 mod signature;
 mod store;
 mod verifications;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -30,17 +32,19 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
 use crate::{Error, serve::body};
-use book::{Book, DeliveryOutcome, Key};
+use book::{DeliveryOutcome, Key};
 use lanes::Lanes;
+use ledger::HubLedger;
 use request::SubscriptionRequest;
 pub use signature::Signature;
-use store::HubStore;
-use verifications::Verifications;
 
 /// The bytes of a request to the hub that are read.
 const REQUEST_BYTES: usize = 16 * 1024;
 /// Verifications at a time. They have places of their own, so that callbacks that do not answer delay no delivery.
 const VERIFICATIONS_AT_A_TIME: usize = 64;
+
+/// The time for which deliveries are collected before they are written down: one by one that costs as much as they do.
+const WRITE_AFTER: Duration = Duration::from_millis(200);
 
 /// The hub.
 #[derive(Debug)]
@@ -51,22 +55,14 @@ pub(crate) struct Hub {
     client: CallbackClient,
     signature: Signature,
     wake: Notify,
+    /// A delivery has ended.
+    delivered: Notify,
     lanes: Lanes,
     verifying: Semaphore,
     /// A verification has ended.
     settled: Notify,
     /// The operator was warned that secrets are readable on their way.
     warned: AtomicBool,
-}
-
-#[derive(Debug)]
-struct HubLedger {
-    book: Book,
-    store: HubStore,
-    newest: Option<(u64, Bytes)>,
-    verifications: Verifications,
-    /// Subscribers whose last delivery was slow.
-    slow: BTreeSet<Key>,
 }
 
 impl Hub {
@@ -77,18 +73,16 @@ impl Hub {
         allowed: Vec<Cidr>,
         signature: Signature,
     ) -> Result<Arc<Self>, Error> {
-        let store = HubStore::open(path)?;
-        let book = store.book()?;
+        let ledger = HubLedger::open(path)?;
         let client =
             CallbackClient::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
-        let verifications = Verifications::default();
-        let ledger = HubLedger { book, store, newest: None, verifications, slow: BTreeSet::new() };
         Ok(Arc::new(Self {
             topics,
             ledger: Mutex::new(ledger),
             client,
             signature,
             wake: Notify::new(),
+            delivered: Notify::new(),
             lanes: Lanes::default(),
             verifying: Semaphore::new(VERIFICATIONS_AT_A_TIME),
             settled: Notify::new(),
@@ -99,6 +93,10 @@ impl Hub {
     /// Delivers until the task is ended.
     pub(crate) async fn run(self: Arc<Self>) {
         self.part_from_withdrawn_topics();
+        tokio::join!(self.deliver_what_is_due(), self.write_what_was_delivered());
+    }
+
+    async fn deliver_what_is_due(self: &Arc<Self>) {
         loop {
             let now = now();
             let (due, next) = {
@@ -109,12 +107,20 @@ impl Hub {
                 (ledger.book.take_due(now), ledger.book.next())
             };
             for key in due {
-                tokio::spawn(Arc::clone(&self).serve(key));
+                tokio::spawn(Arc::clone(self).serve(key));
             }
             let wait = next.map_or(Duration::from_secs(3_600), |next| {
                 Duration::from_micros(u64::try_from(next - now).unwrap_or(0)).max(Duration::from_millis(10))
             });
             let _ = tokio::time::timeout(wait, self.wake.notified()).await;
+        }
+    }
+
+    async fn write_what_was_delivered(&self) {
+        loop {
+            self.delivered.notified().await;
+            tokio::time::sleep(WRITE_AFTER).await;
+            self.ledger().write();
         }
     }
 
@@ -139,13 +145,18 @@ impl Hub {
             let is_slow = self.ledger().is_slow(&key);
             let delivery = self.deliver(&key, secret.as_deref(), body);
             let (answer, was_slow) = self.lanes.run(is_slow, delivery).await;
-            let goes_on = self.ledger().settle(&key, DeliveryOutcome::of(answer), was_slow);
+            let outcome = DeliveryOutcome::of(answer);
+            let goes_on = self.ledger().settle(&key, outcome, was_slow, now());
+            self.delivered.notify_one();
             let Some(goes_on) = goes_on else {
                 self.deny(&key, "it could not be delivered to for days").await;
                 return;
             };
-            if !goes_on {
+            if outcome == DeliveryOutcome::Failed {
+                // The next attempt may be due before anything else is.
                 self.wake.notify_one();
+            }
+            if !goes_on {
                 return;
             }
         }
@@ -188,54 +199,10 @@ impl Transport for Arc<Hub> {
         if !ledger.book.has_subscribers(topic) {
             return Ok(());
         }
-        let now = now();
-        let sequence = ledger.book.publish(topic, now);
-        ledger.store.publish(topic, sequence, now, document, ledger.book.oldest())?;
-        ledger.newest = Some((sequence, document.clone()));
+        ledger.publish(topic, document, now())?;
         drop(ledger);
         self.wake.notify_one();
         Ok(())
-    }
-}
-
-impl HubLedger {
-    /// Returns the secret of a subscriber and the message in flight to it.
-    fn delivery(&mut self, key: &Key) -> Option<(Option<String>, Bytes)> {
-        let sequence = self.book.in_flight(key)?;
-        let secret = self.book.get(key)?.secret.clone();
-        if let Some((_, body)) = self.newest.as_ref().filter(|(newest, _)| *newest == sequence) {
-            return Some((secret, body.clone()));
-        }
-        let body = self.store.body(sequence).ok().flatten()?;
-        Some((secret, body))
-    }
-
-    /// Returns `true` if deliveries to a subscriber belong into the slow lane.
-    fn is_slow(&self, key: &Key) -> bool {
-        self.slow.contains(key) || self.book.get(key).is_some_and(|it| it.failures > 0)
-    }
-
-    /// Records the result of a delivery. Returns `true` if the next one is in flight, `None` if the subscriber was
-    /// given up.
-    fn settle(&mut self, key: &Key, outcome: DeliveryOutcome, was_slow: bool) -> Option<bool> {
-        let was_there = self.book.get(key).is_some();
-        if was_slow && was_there && outcome == DeliveryOutcome::Taken {
-            self.slow.insert(key.clone());
-        } else {
-            // A subscriber that failed is known as such by the book; one that is gone need not be remembered.
-            self.slow.remove(key);
-        }
-        let goes_on = self.book.delivered(key, outcome, now());
-        self.keep(key);
-        let given_up = was_there && outcome == DeliveryOutcome::Failed && self.book.get(key).is_none();
-        (!given_up).then_some(goes_on)
-    }
-
-    /// Writes a subscription as it is in the book. A loss here leads to a second delivery, which does no harm (W5).
-    fn keep(&self, key: &Key) {
-        if let Err(error) = self.store.keep(key, self.book.get(key)) {
-            tracing::warn!(%error, "a subscription could not be kept");
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The subscriptions, and the last message that each subscriber got. PURE: time is an argument, in microseconds since
 //! 1970; bodies are elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SECOND: i64 = 1_000_000;
 /// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better
@@ -52,12 +52,25 @@ impl DeliveryOutcome {
     }
 }
 
-/// Subscriptions and the sequence of messages.
+/// The most messages that one delivery carries.
+const MOST_JOINED: usize = 32;
+
+/// Messages of a topic that follow each other: those that one delivery carries.
+pub(super) type MessageRun = Vec<u64>;
+
+/// Subscriptions and the sequence of messages. What is due is found without looking at all subscriptions: there may be
+/// thousands, and each delivery asks.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     subscriptions: BTreeMap<Key, HubSubscription>,
-    in_flight: BTreeMap<Key, u64>,
+    /// The ends of all leases.
+    ends: BTreeSet<(i64, Key)>,
+    /// The next attempts of those that failed and are not in flight.
+    retries: BTreeSet<(i64, Key)>,
+    in_flight: BTreeMap<Key, MessageRun>,
     topics: BTreeMap<String, TopicMessages>,
+    /// Topics with messages whose subscribers were not looked at yet.
+    news: BTreeSet<String>,
     last: u64,
 }
 
@@ -77,7 +90,14 @@ impl Book {
         messages: impl IntoIterator<Item = (String, u64, i64)>,
     ) -> Self {
         let mut book = Self { subscriptions: subscriptions.into_iter().collect(), ..Self::default() };
+        for (key, it) in &book.subscriptions {
+            book.ends.insert((it.expires, key.clone()));
+            if it.failures > 0 {
+                book.retries.insert((it.next_attempt, key.clone()));
+            }
+        }
         for (topic, sequence, at) in messages {
+            book.news.insert(topic.clone());
             book.topics.entry(topic).or_default().messages.insert(sequence, at);
             book.last = book.last.max(sequence);
         }
@@ -99,13 +119,18 @@ impl Book {
             failing_since: None,
             next_attempt: 0,
         };
-        let subscription = self.subscriptions.entry(key).or_insert_with(fresh);
+        let subscription = self.subscriptions.entry(key.clone()).or_insert_with(fresh);
+        self.ends.remove(&(subscription.expires, key.clone()));
+        self.ends.insert((expires, key));
         (subscription.secret, subscription.expires) = (secret, expires);
         subscription
     }
 
     pub(super) fn unsubscribe(&mut self, key: &Key) {
-        self.subscriptions.remove(key);
+        if let Some(it) = self.subscriptions.remove(key) {
+            self.ends.remove(&(it.expires, key.clone()));
+            self.retries.remove(&(it.next_attempt, key.clone()));
+        }
     }
 
     /// Ends the subscriptions to topics that are no longer offered, and returns their keys.
@@ -130,6 +155,7 @@ impl Book {
         self.last += 1;
         let TopicMessages { messages, forgotten } = self.topics.entry(topic.to_owned()).or_default();
         messages.insert(self.last, now);
+        self.news.insert(topic.to_owned());
         while let Some((oldest, at)) = messages.first_key_value().map(|(oldest, at)| (*oldest, *at))
             && (is_old(at, now) || messages.len() > MOST_KEPT)
         {
@@ -141,14 +167,20 @@ impl Book {
 
     /// Returns the number of subscribers of a topic, and of those whose last delivery failed.
     pub(super) fn subscribers(&self, topic: &str) -> (usize, usize) {
-        let of_topic = self.subscriptions.iter().filter(|((of, _), _)| of == topic);
-        of_topic.fold((0, 0), |(all, failing), (_, it)| (all + 1, failing + usize::from(it.failures > 0)))
+        let count = |(all, failing), (_, it): (_, &HubSubscription)| {
+            (all + 1, failing + usize::from(it.failures > 0))
+        };
+        self.of_topic(topic).fold((0, 0), count)
     }
 
     /// Returns `true` if a topic has a subscriber.
     pub(super) fn has_subscribers(&self, topic: &str) -> bool {
+        self.of_topic(topic).next().is_some()
+    }
+
+    fn of_topic(&self, topic: &str) -> impl Iterator<Item = (&Key, &HubSubscription)> {
         let from = (topic.to_owned(), String::new());
-        self.subscriptions.range(from..).next().is_some_and(|((first, _), _)| first == topic)
+        self.subscriptions.range(from..).take_while(move |((of, _), _)| of == topic)
     }
 
     /// Returns the oldest message that is kept.
@@ -163,12 +195,7 @@ impl Book {
 
     /// Ends the leases that ran out, and returns their keys.
     pub(super) fn expire(&mut self, now: i64) -> Vec<Key> {
-        let over: Vec<Key> = self
-            .subscriptions
-            .iter()
-            .filter(|(_, it)| it.expires <= now)
-            .map(|(key, _)| key.clone())
-            .collect();
+        let over = pop_until(&mut self.ends, now);
         over.iter().for_each(|key| self.unsubscribe(key));
         over
     }
@@ -176,28 +203,36 @@ impl Book {
     /// Returns the subscribers that have a delivery due. Each is in flight until [`Book::delivered`], so that none
     /// gets two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
-        let is_due = |(key, it): &(&Key, &HubSubscription)| {
-            it.next_attempt <= now
-                && !self.in_flight.contains_key(*key)
-                && self.next_message(key, now).is_some()
-        };
-        let due: Vec<Key> = self.subscriptions.iter().filter(is_due).map(|(key, _)| key.clone()).collect();
-        due.into_iter().filter(|key| self.begin(key, now).is_some()).collect()
+        let mut due = pop_until(&mut self.retries, now);
+        for topic in std::mem::take(&mut self.news) {
+            let waiting = self.of_topic(&topic).filter(|(_, it)| it.next_attempt <= now);
+            due.extend(waiting.map(|(key, _)| key.clone()));
+        }
+        due.retain(|key| !self.in_flight.contains_key(key) && self.begin(key, now).is_some());
+        due
     }
 
-    /// Returns the message in flight to a subscriber.
-    pub(super) fn in_flight(&self, key: &Key) -> Option<u64> {
-        self.in_flight.get(key).copied()
+    /// Returns the messages in flight to a subscriber.
+    pub(super) fn in_flight(&self, key: &Key) -> Option<&[u64]> {
+        self.in_flight.get(key).map(Vec::as_slice)
+    }
+
+    /// Records that the delivery in flight carries only the first messages of its run.
+    pub(super) fn carries(&mut self, key: &Key, count: usize) {
+        if let Some(run) = self.in_flight.get_mut(key) {
+            run.truncate(count);
+        }
     }
 
     /// Records the result of a delivery. Returns `true` if the next message is in flight to the same subscriber at
     /// once.
     pub(super) fn delivered(&mut self, key: &Key, outcome: DeliveryOutcome, now: i64) -> bool {
-        let Some(sequence) = self.in_flight.remove(key) else { return false };
+        let Some(run) = self.in_flight.remove(key) else { return false };
         let Some(subscription) = self.subscriptions.get_mut(key) else { return false };
         match outcome {
             DeliveryOutcome::Taken => {
-                subscription.cursor = subscription.cursor.max(sequence);
+                subscription.cursor =
+                    run.last().map_or(subscription.cursor, |last| subscription.cursor.max(*last));
                 (subscription.failures, subscription.failing_since, subscription.next_attempt) = (0, None, 0);
                 self.begin(key, now).is_some()
             }
@@ -209,6 +244,7 @@ impl Book {
                 let since = *subscription.failing_since.get_or_insert(now);
                 subscription.next_attempt = now + wait(subscription.failures);
                 subscription.failures = subscription.failures.saturating_add(1);
+                self.retries.insert((subscription.next_attempt, key.clone()));
                 if now - since > GIVE_UP_AFTER {
                     self.unsubscribe(key);
                 }
@@ -219,30 +255,37 @@ impl Book {
 
     /// Returns the next moment at which something is due without a new message: another attempt, or the end of a lease.
     pub(super) fn next(&self) -> Option<i64> {
-        let moment = |(key, it): (&Key, &HubSubscription)| {
-            let waits = it.failures > 0 && !self.in_flight.contains_key(key);
-            if waits { it.next_attempt.min(it.expires) } else { it.expires }
-        };
-        self.subscriptions.iter().map(moment).min()
+        let firsts = [self.ends.first(), self.retries.first()];
+        firsts.into_iter().flatten().map(|(moment, _)| *moment).min()
     }
 
-    fn begin(&mut self, key: &Key, now: i64) -> Option<u64> {
-        let sequence = self.next_message(key, now)?;
-        self.in_flight.insert(key.clone(), sequence);
-        Some(sequence)
+    fn begin(&mut self, key: &Key, now: i64) -> Option<()> {
+        let run = self.next_messages(key, now)?;
+        self.in_flight.insert(key.clone(), run);
+        Some(())
     }
 
-    /// Returns the first message after the cursor, or the newest one if the backlog is too long or too old to be
-    /// worth delivering.
-    fn next_message(&self, key: &Key, now: i64) -> Option<u64> {
+    /// Returns the messages after the cursor that one delivery may carry, or only the newest one if the backlog is too
+    /// long or too old to be worth delivering.
+    fn next_messages(&self, key: &Key, now: i64) -> Option<MessageRun> {
         let cursor = self.subscriptions.get(key)?.cursor;
         let TopicMessages { messages, forgotten } = self.topics.get(&key.0)?;
-        let (first, at) = messages.range(cursor + 1..).next()?;
-        if cursor < *forgotten || is_old(*at, now) {
-            return messages.last_key_value().map(|(newest, _)| *newest);
+        let mut after = messages.range(cursor + 1..).peekable();
+        let (_, at) = after.peek()?;
+        if cursor < *forgotten || is_old(**at, now) {
+            return messages.last_key_value().map(|(newest, _)| vec![*newest]);
         }
-        Some(*first)
+        Some(after.take(MOST_JOINED).map(|(sequence, _)| *sequence).collect())
     }
+}
+
+/// Takes out what has come by a moment.
+fn pop_until(moments: &mut BTreeSet<(i64, Key)>, now: i64) -> Vec<Key> {
+    let mut come = Vec::new();
+    while moments.first().is_some_and(|(moment, _)| *moment <= now) {
+        come.extend(moments.pop_first().map(|(_, key)| key));
+    }
+    come
 }
 
 fn is_old(at: i64, now: i64) -> bool {

@@ -67,31 +67,37 @@ impl HubStore {
         read().map_err(failed(&self.path))
     }
 
-    /// Writes a subscription, or deletes it if there is none any more.
-    pub(super) fn keep(&self, key: &Key, subscription: Option<&HubSubscription>) -> Result<(), Error> {
-        let (topic, callback) = key;
-        let write = || match subscription {
-            None => self
-                .connection
-                .prepare_cached("DELETE FROM subscription WHERE topic = ?1 AND callback = ?2")?
-                .execute(params![topic, callback]),
-            Some(it) => self
-                .connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO subscription VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                )?
-                .execute(params![
-                    topic,
-                    callback,
-                    it.secret,
-                    it.expires,
-                    it.cursor as i64,
-                    it.failures,
-                    it.failing_since,
-                    it.next_attempt
-                ]),
+    /// Writes subscriptions, and deletes those that are none any more.
+    pub(super) fn keep<'a>(
+        &self,
+        subscriptions: impl Iterator<Item = (&'a Key, Option<&'a HubSubscription>)>,
+    ) -> Result<(), Error> {
+        let write = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            for ((topic, callback), subscription) in subscriptions {
+                match subscription {
+                    None => transaction
+                        .prepare_cached("DELETE FROM subscription WHERE topic = ?1 AND callback = ?2")?
+                        .execute(params![topic, callback])?,
+                    Some(it) => transaction
+                        .prepare_cached(
+                            "INSERT OR REPLACE INTO subscription VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                        )?
+                        .execute(params![
+                            topic,
+                            callback,
+                            it.secret,
+                            it.expires,
+                            it.cursor as i64,
+                            it.failures,
+                            it.failing_since,
+                            it.next_attempt
+                        ])?,
+                };
+            }
+            transaction.commit()
         };
-        write().map(drop).map_err(failed(&self.path))
+        write().map_err(failed(&self.path))
     }
 
     /// Writes a message, and deletes those before the oldest one that is kept.
@@ -141,7 +147,7 @@ mod tests {
         let mut book = Book::default();
         let store = HubStore::open(&path).unwrap();
         let subscription = book.subscribe(key.clone(), Some("secret".into()), 42).clone();
-        store.keep(&key, Some(&subscription)).unwrap();
+        store.keep([(&key, Some(&subscription))].into_iter()).unwrap();
         let sequence = book.publish(&key.0, 7);
         store.publish(&key.0, sequence, 7, b"body", book.oldest()).unwrap();
         drop(store);
@@ -151,7 +157,7 @@ mod tests {
         assert_eq!(book.get(&key), Some(&subscription));
         assert_eq!(book.take_due(7), std::slice::from_ref(&key));
         assert_eq!(store.body(sequence).unwrap().as_deref(), Some(&b"body"[..]));
-        store.keep(&key, None).unwrap();
+        store.keep([(&key, None)].into_iter()).unwrap();
         assert_eq!(store.book().unwrap().get(&key), None);
     }
 

@@ -23,9 +23,11 @@ fn each_subscriber_gets_each_message_once_and_one_at_a_time() {
     let second = book.publish(TOPIC, 0);
     assert_eq!(book.take_due(0), [key("a"), key("b")]);
     assert_eq!(book.take_due(0), [] as [Key; 0]);
-    assert_eq!(book.in_flight(&key("a")), Some(first));
+    assert_eq!(book.in_flight(&key("a")), Some(&[first, second][..]));
+    // The two did not fit into one delivery.
+    book.carries(&key("a"), 1);
     assert!(book.delivered(&key("a"), DeliveryOutcome::Taken, 0));
-    assert_eq!(book.in_flight(&key("a")), Some(second));
+    assert_eq!(book.in_flight(&key("a")), Some(&[second][..]));
     assert!(!book.delivered(&key("a"), DeliveryOutcome::Taken, 0));
     assert_eq!(book.take_due(0), [] as [Key; 0]);
 }
@@ -50,6 +52,36 @@ fn w10_a_dead_subscriber_waits_longer_and_longer_and_is_given_up() {
     }
     assert!(attempts > 70 && now > GIVE_UP_AFTER);
     assert!(book.get(&key("live")).is_some());
+}
+
+#[test]
+fn messages_that_came_meanwhile_go_together() {
+    let mut book = book(&["a"]);
+    book.publish(TOPIC, 0);
+    book.take_due(0);
+    let later: Vec<u64> = (0..MOST_JOINED + 5).map(|_| book.publish(TOPIC, 0)).collect();
+    assert_eq!(book.take_due(0), [] as [Key; 0], "one delivery at a time");
+    assert!(book.delivered(&key("a"), DeliveryOutcome::Taken, 0));
+    assert_eq!(book.in_flight(&key("a")), Some(&later[..MOST_JOINED]));
+    book.delivered(&key("a"), DeliveryOutcome::Failed, 0);
+    assert_eq!(book.next(), Some(FIRST_WAIT));
+    book.publish(TOPIC, 1);
+    assert_eq!(book.take_due(FIRST_WAIT - 1), [] as [Key; 0], "a new message brings no earlier attempt");
+    assert_eq!(book.take_due(FIRST_WAIT), [key("a")]);
+    assert_eq!(book.in_flight(&key("a")), Some(&later[..MOST_JOINED]), "the same again");
+}
+
+#[test]
+fn an_attempt_that_had_nothing_to_deliver_leaves_later_messages_due() {
+    let mut book = book(&["a"]);
+    book.publish(TOPIC, 0);
+    book.take_due(0);
+    book.delivered(&key("a"), DeliveryOutcome::Failed, 0);
+    book.topics.clear();
+    assert_eq!(book.take_due(FIRST_WAIT), [] as [Key; 0]);
+    assert_eq!(book.next(), Some(i64::MAX), "nothing is looked at again and again");
+    book.publish(TOPIC, FIRST_WAIT);
+    assert_eq!(book.take_due(FIRST_WAIT), [key("a")]);
 }
 
 #[test]
@@ -85,7 +117,7 @@ fn a_long_backlog_collapses_to_the_newest_message() {
         newest = book.publish(TOPIC, 0);
     }
     book.take_due(0);
-    assert_eq!(book.in_flight(&key("slow")), Some(newest));
+    assert_eq!(book.in_flight(&key("slow")), Some(&[newest][..]));
     assert_eq!(book.oldest(), newest - MOST_KEPT as u64 + 1);
 }
 
@@ -96,12 +128,12 @@ fn an_old_backlog_collapses_to_the_newest_message() {
     book.publish(TOPIC, KEPT / 2);
     let newest = book.publish(TOPIC, KEPT * 2 / 3);
     book.take_due(KEPT);
-    assert_eq!(book.in_flight(&key("slow")), Some(newest));
+    assert_eq!(book.in_flight(&key("slow")), Some(&[newest][..]));
     book.delivered(&key("slow"), DeliveryOutcome::Failed, KEPT);
     let later = book.publish(TOPIC, KEPT * 3);
     assert_eq!(book.oldest(), later);
     assert_eq!(book.take_due(KEPT * 3), [key("slow")]);
-    assert_eq!(book.in_flight(&key("slow")), Some(later));
+    assert_eq!(book.in_flight(&key("slow")), Some(&[later][..]));
 }
 
 #[test]
@@ -124,6 +156,6 @@ fn a_book_that_was_kept_goes_on_where_it_was() {
     };
     let mut book = Book::restore([(key("a"), subscription)], [(TOPIC.to_owned(), 8, 0)]);
     assert_eq!(book.take_due(0), [key("a")]);
-    assert_eq!(book.in_flight(&key("a")), Some(8));
+    assert_eq!(book.in_flight(&key("a")), Some(&[8][..]));
     assert_eq!(book.publish(TOPIC, 0), 9);
 }
