@@ -14,6 +14,9 @@ use crate::{
 
 /// Round trips of Sources that are far away, in milliseconds, with the part of the rates that is to be left.
 const ROUND_TRIPS: [(u32, f64); 2] = [(20, 1.0), (100, 0.5)];
+/// Transfers at a time. Over HTTP/2 a run begins with fewer, and finds how many are worth it.
+const TRANSFERS: &str = "256";
+const OVER_HTTP_2: &str = "16";
 /// Resources a second at the smallest round trip, by the way that they come.
 const BY_LIST: f64 = 4_000.0;
 const PACKED: f64 = 25_000.0;
@@ -78,8 +81,10 @@ impl FarBaseline<'_> {
         let mut samples = Vec::new();
         for _ in 0..options.rounds {
             data::empty("copy")?;
-            let common = ["sync", url, &copy, "--via", way, "--transfers", "64", "--per-host", "64", "-q"];
-            samples.push(time(instep(&common).args(arguments))?);
+            let per_host = if protocol == "HTTP/2" { OVER_HTTP_2 } else { TRANSFERS };
+            let limits = ["--transfers", TRANSFERS, "--per-host", per_host];
+            let mut sync = instep(&["sync", url, &copy, "--via", way, "-q"]);
+            samples.push(time(sync.args(limits).args(arguments))?);
         }
         report.samples(&name, samples);
         let rate = options.files as f64 / report.of(&name).map_or(f64::INFINITY, wall);

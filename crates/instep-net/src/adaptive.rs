@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::widening::Widening;
+
 /// A number of transfers that rises while that does no harm, and falls when the host slows down or reports overload.
 #[derive(Debug)]
 pub(crate) struct AdaptiveLimit {
@@ -14,6 +16,8 @@ pub(crate) struct AdaptiveLimit {
     /// The shortest time until headers. It grows slowly, so that a path that became longer is not taken for overload
     /// forever.
     best: Duration,
+    /// Steps beyond the number that was asked for, over HTTP/2.
+    widening: Option<Widening>,
 }
 
 impl AdaptiveLimit {
@@ -23,17 +27,36 @@ impl AdaptiveLimit {
     const HARMLESS: Duration = Duration::from_millis(250);
 
     pub(crate) fn new(most: usize) -> Self {
-        Self { now: most, most, since: 0, usual: Duration::ZERO, best: Duration::MAX }
+        Self { now: most, most, since: 0, usual: Duration::ZERO, best: Duration::MAX, widening: None }
     }
 
     pub(crate) fn now(&self) -> usize {
         self.now
     }
 
-    /// Records a good response and the time until its headers.
-    pub(crate) fn good(&mut self, latency: Duration) {
+    /// Returns the number that it rises to while that does no harm.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Lets it rise further, as far as that brings more.
+    pub(crate) fn widen_to(&mut self, widest: usize) {
+        if widest > self.most && self.widening.is_none() {
+            self.widening = Some(Widening::new(widest));
+        }
+    }
+
+    /// Records a good response, the time until its headers, and how many more transfers could be under way now.
+    pub(crate) fn good(&mut self, latency: Duration, at: Duration, free: usize) {
         self.usual = if self.usual.is_zero() { latency } else { (self.usual * 7 + latency) / 8 };
         self.best = self.best.min(latency).saturating_add(self.best.min(latency) / 1024);
+        if self.now == self.most
+            && let Some(widening) = &mut self.widening
+            && let Some(window) = widening.answered(self.now, at, free)
+        {
+            (self.now, self.most, self.since) = (window, window, 0);
+            return;
+        }
         self.since += 1;
         if self.since < self.now * 4 {
             return;
@@ -48,7 +71,10 @@ impl AdaptiveLimit {
 
     /// Records that the host reported overload, or did not answer in time.
     pub(crate) fn overloaded(&mut self) {
-        self.now = (self.now / 2).max(1);
+        if let Some(widening) = &mut self.widening {
+            self.most = widening.end(self.most);
+        }
+        self.now = (self.now / 2).clamp(1, self.most);
         self.since = 0;
     }
 }
@@ -59,34 +85,38 @@ mod tests {
 
     const FAST: Duration = Duration::from_millis(40);
 
+    fn good(limit: &mut AdaptiveLimit, latency: Duration) {
+        limit.good(latency, Duration::ZERO, 0);
+    }
+
     #[test]
     fn it_halves_when_told_and_rises_again_while_that_does_no_harm() {
         let mut limit = AdaptiveLimit::new(8);
         limit.overloaded();
         limit.overloaded();
         assert_eq!(limit.now(), 2);
-        (0..7).for_each(|_| limit.good(FAST));
+        (0..7).for_each(|_| good(&mut limit, FAST));
         assert_eq!(limit.now(), 2);
-        limit.good(FAST);
+        good(&mut limit, FAST);
         assert_eq!(limit.now(), 3);
-        (0..1000).for_each(|_| limit.good(FAST));
+        (0..1000).for_each(|_| good(&mut limit, FAST));
         assert_eq!(limit.now(), 8, "never more than was allowed");
     }
 
     #[test]
     fn it_falls_while_the_host_is_much_slower_than_it_can_be() {
         let mut limit = AdaptiveLimit::new(8);
-        (0..32).for_each(|_| limit.good(FAST));
-        (0..400).for_each(|_| limit.good(FAST * 20));
+        (0..32).for_each(|_| good(&mut limit, FAST));
+        (0..400).for_each(|_| good(&mut limit, FAST * 20));
         assert!(limit.now() < 4, "{}", limit.now());
-        (0..2000).for_each(|_| limit.good(FAST));
+        (0..2000).for_each(|_| good(&mut limit, FAST));
         assert_eq!(limit.now(), 8);
     }
 
     #[test]
     fn a_host_that_was_always_slow_is_not_slowed_down() {
         let mut limit = AdaptiveLimit::new(8);
-        (0..1000).for_each(|_| limit.good(Duration::from_secs(2)));
+        (0..1000).for_each(|_| good(&mut limit, Duration::from_secs(2)));
         assert_eq!(limit.now(), 8);
     }
 

@@ -107,6 +107,11 @@ impl Client {
         &self.0.options
     }
 
+    /// Returns the number of transfers from an origin that may be under way at a time, and may wait for it.
+    pub fn window(&self, origin: &Origin) -> usize {
+        self.0.hosts.window(origin)
+    }
+
     /// Returns the number of requests sent so far.
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Relaxed)

@@ -11,13 +11,14 @@ use std::{
 use http::StatusCode;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until},
+    time::Instant,
 };
 
 use crate::{
     adaptive::AdaptiveLimit,
     error::HttpError,
     origin::Origin,
+    pause::{HostPause, Pause},
     pool::ConnectionPool,
     rate::Rate,
     retry::MAX_BACKOFF,
@@ -56,6 +57,7 @@ impl Drop for Permit {
 #[derive(Clone, Debug)]
 pub(crate) struct HostLimits {
     pub(crate) per_host: usize,
+    pub(crate) streams: usize,
     pub(crate) most_idle: usize,
     pub(crate) rate: Option<f64>,
     pub(crate) adaptive: bool,
@@ -69,33 +71,21 @@ pub(crate) struct Host {
     origin: Origin,
     share: Arc<Semaphore>,
     limit: Mutex<AdaptiveLimit>,
+    /// The transfers that it may come to over HTTP/2.
+    streams: usize,
+    /// The moment since which its answers are timed.
+    began: Instant,
     failures: AtomicU32,
     /// The pace of requests: that of the options, else the one that the host asks for.
     rate: OnceLock<Rate>,
     /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
     adaptive: bool,
-    pause: Mutex<Option<Pause>>,
+    pause: HostPause,
     /// The time of the next attempt after a failure, if a request waits for one.
     next_attempt: Mutex<Option<Instant>>,
     traffic: Mutex<Traffic>,
     /// The time at which it said something last.
     heard: Arc<AtomicU64>,
-}
-
-/// A time in which a host gets no requests.
-#[derive(Clone, Copy)]
-enum Pause {
-    /// The host asked for it. Requests wait.
-    CoolDown(Instant),
-    /// The host only failed. Requests fail at once.
-    Broken(Instant),
-}
-
-impl Pause {
-    fn until(self) -> Instant {
-        let (Self::CoolDown(until) | Self::Broken(until)) = self;
-        until
-    }
 }
 
 impl Host {
@@ -110,10 +100,12 @@ impl Host {
             origin,
             share: Arc::new(Semaphore::new(limits.per_host)),
             limit: Mutex::new(AdaptiveLimit::new(limits.per_host)),
+            streams: limits.streams,
+            began: Instant::now(),
             failures: AtomicU32::new(0),
             rate: limits.rate.map(Rate::new).map(OnceLock::from).unwrap_or_default(),
             adaptive: limits.adaptive,
-            pause: Mutex::new(None),
+            pause: HostPause::default(),
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
             heard: Arc::default(),
@@ -141,7 +133,18 @@ impl Host {
     /// Records a response that is not a failure, and the time until its headers.
     pub(crate) fn succeeded(&self, latency: Duration) {
         self.failures.store(0, Relaxed);
-        self.change_limit(|limit| limit.good(latency));
+        let free = self.share.available_permits();
+        self.change_limit(|limit| limit.good(latency, self.began.elapsed(), free));
+    }
+
+    /// Records that it speaks HTTP/2, whose connection carries more requests than there would be connections.
+    pub(crate) fn carries_streams(&self) {
+        self.change_limit(|limit| limit.widen_to(self.streams));
+    }
+
+    /// Returns the number of transfers that may be under way at a time.
+    pub(crate) fn window(&self) -> usize {
+        self.limit().most()
     }
 
     /// Records that the host did not answer in time.
@@ -153,7 +156,7 @@ impl Host {
     pub(crate) fn failed(&self) {
         if self.adaptive && self.failures.fetch_add(1, Relaxed) + 1 >= Self::MOST_FAILURES {
             self.failures.store(Self::MOST_FAILURES / 2, Relaxed);
-            self.pause(Pause::Broken(Instant::now() + MAX_BACKOFF));
+            self.pause.begin(Pause::Broken(Instant::now() + MAX_BACKOFF));
         }
     }
 
@@ -171,7 +174,7 @@ impl Host {
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         let next = *self.next_attempt.lock().unwrap_or_else(PoisonError::into_inner);
         let is_idle = self.note(|traffic| traffic.transfers == 0);
-        let pause = self.current_pause().map(Pause::until);
+        let pause = self.pause.current().map(Pause::until);
         pause.max(next.filter(|_| is_idle))
     }
 
@@ -181,7 +184,7 @@ impl Host {
         if let Some(pause) = pause.filter(|_| self.adaptive) {
             let (status, seconds) = (status.as_u16(), pause.as_secs());
             tracing::warn!(host = %self.origin, status, "the host is busy, retrying in {seconds} s");
-            self.pause(Pause::CoolDown(Instant::now() + pause));
+            self.pause.begin(Pause::CoolDown(Instant::now() + pause));
         }
     }
 
@@ -217,20 +220,6 @@ impl Host {
         });
     }
 
-    /// Begins a pause unless a longer one is under way.
-    fn pause(&self, pause: Pause) {
-        let mut held = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.is_none_or(|held| held.until() < pause.until()) {
-            *held = Some(pause);
-        }
-    }
-
-    /// Returns the pause that is under way.
-    fn current_pause(&self) -> Option<Pause> {
-        let pause = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        pause.filter(|pause| pause.until() > Instant::now())
-    }
-
     /// Returns the origin of the host.
     pub(crate) fn origin(&self) -> &Origin {
         &self.origin
@@ -240,9 +229,9 @@ impl Host {
     /// hold nothing that others need, then for a seat.
     pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
-        self.wait_for_pause().await?;
+        self.pause.wait(&self.origin).await?;
         let share = Arc::clone(&self.share).acquire_owned().await.map_err(closed)?;
-        self.wait_for_pause().await?;
+        self.pause.wait(&self.origin).await?;
         if let Some(rate) = self.rate.get() {
             rate.take(1).await;
         }
@@ -265,20 +254,6 @@ impl Host {
     pub(crate) fn close_idle(&self) -> bool {
         // Both pools, also if the first has connections left.
         let is_closed = self.pool.close_idle() & self.private_pool.close_idle();
-        is_closed && self.current_pause().is_none()
-    }
-
-    async fn wait_for_pause(&self) -> Result<(), HttpError> {
-        // A pause may be prolonged while it is waited for.
-        while let Some(pause) = self.current_pause() {
-            match pause {
-                Pause::CoolDown(until) => sleep_until(until).await,
-                Pause::Broken(until) => {
-                    let (host, pause) = (self.origin.to_string(), until - Instant::now());
-                    return Err(HttpError::HostDown { host, pause });
-                }
-            }
-        }
-        Ok(())
+        is_closed && self.pause.current().is_none()
     }
 }

@@ -36,13 +36,15 @@ pub struct HostQueue<T> {
 struct Line<T> {
     items: VecDeque<T>,
     in_hand: usize,
+    /// The items that it may have in hand, if not as many as the others.
+    most: Option<usize>,
     /// The host stands in `turns`.
     has_turn: bool,
 }
 
 impl<T> Default for Line<T> {
     fn default() -> Self {
-        Self { items: VecDeque::new(), in_hand: 0, has_turn: false }
+        Self { items: VecDeque::new(), in_hand: 0, most: None, has_turn: false }
     }
 }
 
@@ -57,7 +59,7 @@ impl<T> HostQueue<T> {
         self.len += 1;
         let line = self.hosts.entry(host.clone()).or_default();
         line.items.push_back(item);
-        if line.in_hand < self.per_host && !std::mem::replace(&mut line.has_turn, true) {
+        if line.in_hand < line.most.unwrap_or(self.per_host) && !std::mem::replace(&mut line.has_turn, true) {
             self.turns.push_back(host);
         }
     }
@@ -69,11 +71,18 @@ impl<T> HostQueue<T> {
         let item = line.items.pop_front()?;
         line.in_hand += 1;
         self.len -= 1;
-        line.has_turn = !line.items.is_empty() && line.in_hand < self.per_host;
+        line.has_turn = !line.items.is_empty() && line.in_hand < line.most.unwrap_or(self.per_host);
         if line.has_turn {
             self.turns.push_back(host.clone());
         }
         Some((item, host))
+    }
+
+    /// Changes the limit of a host that has items, as long as it has some.
+    pub fn allow(&mut self, host: &Option<Origin>, most: usize) {
+        if let Some(line) = self.hosts.get_mut(host) {
+            line.most = Some(most.max(1));
+        }
     }
 
     /// Records that an item of a host is done.

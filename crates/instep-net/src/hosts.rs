@@ -37,6 +37,7 @@ impl Hosts {
             seating: Seating::new(transfers),
             limits: HostLimits {
                 per_host,
+                streams: options.streams.clamp(per_host, transfers),
                 most_idle: options.idle_per_host.unwrap_or(per_host),
                 rate: options.rate,
                 adaptive: options.adaptive,
@@ -60,6 +61,11 @@ impl Hosts {
         let host = Arc::new(Host::new(origin.clone(), &self.limits));
         hosts.insert(origin.clone(), Arc::clone(&host));
         host
+    }
+
+    /// Returns the number of transfers from an origin that may be under way at a time.
+    pub(crate) fn window(&self, origin: &Origin) -> usize {
+        self.lock().get(origin).map_or(self.limits.per_host, |host| host.window())
     }
 
     /// Waits until one more transfer from this host may begin.

@@ -18,6 +18,7 @@ mod host_queue;
 mod hosts;
 mod options;
 mod origin;
+mod pause;
 mod pool;
 mod rate;
 mod request;
@@ -32,6 +33,7 @@ mod tls;
 mod traffic;
 mod unconnected;
 mod validators;
+mod widening;
 mod witness;
 
 pub use address::{is_public, special_purpose};

@@ -34,6 +34,10 @@ pub struct HttpOptions {
     pub transfers: usize,
     /// The number of transfers at a time to one host.
     pub per_host: usize,
+    /// The number of requests at a time to one host over a connection of HTTP/2, which costs the host less than
+    /// connections do. They become more than `per_host` only as far as each step brings more, and never again once the
+    /// host reported overload.
+    pub streams: usize,
     /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it asks for one, none for a
     /// while if it only fails. Without this only the fixed limits hold, and one bad URI of a host does not affect the
     /// others.
@@ -82,6 +86,7 @@ impl HttpOptions {
             redirects: Self::REDIRECTS,
             transfers: 16,
             per_host: 8,
+            streams: 8,
             adaptive: true,
             idle_per_host: None,
             rate: None,

@@ -71,11 +71,11 @@ impl ConnectionPool {
         }
     }
 
-    /// Lets later requests use a new connection as well if it can carry several.
-    pub(crate) fn share(&self, connection: &Connection) {
-        if let Connection::Shared(sender) = connection {
-            self.lock().shared.get_or_insert_with(|| (sender.clone(), Instant::now()));
-        }
+    /// Lets later requests use a new connection as well if it can carry several. Returns `true` if it can.
+    pub(crate) fn share(&self, connection: &Connection) -> bool {
+        let Connection::Shared(sender) = connection else { return false };
+        self.lock().shared.get_or_insert_with(|| (sender.clone(), Instant::now()));
+        true
     }
 
     /// Sends a request and waits for the headers of its answer. The connection comes back here with the end of the

@@ -6,7 +6,10 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -41,8 +44,30 @@ async fn text(options: HttpOptions, url: &str) -> Result<String, HttpError> {
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
+/// The requests that a server has at a time.
+#[derive(Default)]
+struct Crowd {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Crowd {
+    /// Has one more request for a round trip.
+    async fn visit(&self) {
+        let now = self.now.fetch_add(1, Relaxed) + 1;
+        self.most.fetch_max(now, Relaxed);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        self.now.fetch_sub(1, Relaxed);
+    }
+}
+
 /// A server with a certificate, that says which version of HTTP it is spoken to with.
 async fn secure_server(certificate: &str, protocols: &[&[u8]]) -> String {
+    crowded_server(certificate, protocols, Arc::default()).await
+}
+
+/// The same, whose requests are counted.
+async fn crowded_server(certificate: &str, protocols: &[&[u8]], crowd: Arc<Crowd>) -> String {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -60,9 +85,14 @@ async fn secure_server(certificate: &str, protocols: &[&[u8]]) -> String {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let Ok(stream) = acceptor.accept(stream).await else { continue };
-            let answer = service_fn(async |request: hyper::Request<hyper::body::Incoming>| {
-                let version = format!("{:?}", request.version());
-                Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::from(version))))
+            let crowd = Arc::clone(&crowd);
+            let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+                let crowd = Arc::clone(&crowd);
+                async move {
+                    crowd.visit().await;
+                    let version = format!("{:?}", request.version());
+                    Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::from(version))))
+                }
             });
             tokio::spawn(async move {
                 let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
@@ -80,6 +110,32 @@ async fn an_authority_that_the_operator_names_is_trusted_and_http_2_spoken_where
         let mut options = options(&url);
         options.ca_file = Some(data("ca.pem"));
         assert_eq!(text(options, &url).await.unwrap(), version);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_carries_many_requests_gets_more_than_one_of_http_1_and_never_more_than_allowed() {
+    for (protocols, is_shared) in [(&[b"h2".as_slice()][..], true), (&[], false)] {
+        let crowd = Arc::new(Crowd::default());
+        let url = crowded_server("server.pem", protocols, Arc::clone(&crowd)).await;
+        let mut options = options(&url);
+        options.ca_file = Some(data("ca.pem"));
+        (options.per_host, options.streams, options.transfers) = (4, 12, 12);
+        let client = Client::new(options).unwrap();
+        let mut asking = tokio::task::JoinSet::new();
+        for _ in 0..32 {
+            let (client, url) = (client.clone(), url.clone());
+            asking.spawn(async move {
+                for _ in 0..20 {
+                    let mut response = client.send(&Request::get(uri(&url))).await.unwrap();
+                    response.body.read_up_to(1000).await.unwrap();
+                }
+            });
+        }
+        asking.join_all().await;
+        let most = crowd.most.load(Relaxed);
+        let expected = if is_shared { 5..=12 } else { 4..=4 };
+        assert!(expected.contains(&most), "{most} at a time");
     }
 }
 

@@ -10,7 +10,8 @@ use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, Wit
 pub struct AccessOptions {
     /// The number of transfers at a time in all.
     pub transfers: usize,
-    /// The number of transfers at a time to one host.
+    /// The number of transfers at a time to one host. Over HTTP/2, whose requests share one connection, they become more,
+    /// up to `transfers`, as long as that brings more and the host does not slow down.
     pub per_host: usize,
     /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
@@ -43,7 +44,7 @@ pub struct AccessOptions {
 impl Default for AccessOptions {
     fn default() -> Self {
         Self {
-            transfers: 16,
+            transfers: 64,
             per_host: 8,
             rate: None,
             bwlimit: None,
@@ -81,6 +82,7 @@ impl AccessOptions {
         options.retries = self.retries;
         options.transfers = self.transfers;
         options.per_host = self.per_host;
+        options.streams = self.transfers;
         options.rate = self.rate;
         options.bwlimit = self.bwlimit;
         options.proxy.clone_from(&self.proxy);

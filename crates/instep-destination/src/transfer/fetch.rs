@@ -16,7 +16,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use instep_net::Client;
+use instep_net::{Client, Origin};
 use resourcesync::Uri;
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -113,6 +113,13 @@ impl Fetcher {
         workers.join_all().await;
     }
 
+    /// Returns the number of tasks of a host that may be in hand.
+    fn window(&self, host: Option<&Origin>) -> usize {
+        let options = self.0.client.options();
+        let asked_for = options.per_host.min(options.transfers);
+        host.map_or(asked_for, |host| self.0.client.window(host).max(asked_for))
+    }
+
     async fn work<T: Send + Sync>(
         &self,
         queue: &TaskQueue<Task<T>>,
@@ -120,7 +127,7 @@ impl Fetcher {
     ) {
         while let Some((task, place)) = queue.next(|task| (task.first_place(), task.weight)).await {
             let outcome = self.fetch(&task).await;
-            queue.done(&place);
+            queue.done(&place, self.window(place.as_ref()));
             if outcomes.send((task, outcome)).await.is_err() {
                 return;
             }

@@ -221,5 +221,7 @@ fn client(options: &FleetOptions, gate: &RequestGate) -> Result<Client, FleetErr
     // Each look has a scope of its own; the shared one is that of nobody.
     let mut http = options.access.http_options("file:")?;
     http.gate = Some(gate.clone());
+    // What a host may be asked for at a time holds for all looks, and for all workers.
+    http.streams = http.per_host;
     Ok(Client::new(http)?)
 }

@@ -123,7 +123,7 @@ impl Client {
             let is_new = kept.is_none();
             let connection = match kept {
                 Some(connection) => connection,
-                None => timeout(limit, self.open(pool, message.uri().clone()))
+                None => timeout(limit, self.open(host, pool, message.uri().clone()))
                     .await
                     .map_err(|_| slow(RequestPhase::Connect))?
                     .map_err(|error| connect_failure(uri, error))?,
@@ -146,9 +146,16 @@ impl Client {
         }
     }
 
-    async fn open(&self, pool: &ConnectionPool, target: http::Uri) -> Result<Connection, BoxError> {
+    async fn open(
+        &self,
+        host: &Host,
+        pool: &ConnectionPool,
+        target: http::Uri,
+    ) -> Result<Connection, BoxError> {
         let connection = Connection::over(self.0.connector.connect(target).await?).await?;
-        pool.share(&connection);
+        if pool.share(&connection) {
+            host.carries_streams();
+        }
         Ok(connection)
     }
 

@@ -198,7 +198,7 @@ fn protocols(limits: &ServerLimits) -> auto::Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .keep_alive_interval(limits.header_timeout)
         .keep_alive_timeout(limits.header_timeout)
-        .max_concurrent_streams(128)
+        .max_concurrent_streams(256)
         .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
         .max_pending_accept_reset_streams(20);
     builder

@@ -24,9 +24,9 @@ use crate::config::Config;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LimitArgs {
     /// Transfers at the same time
-    #[arg(long, default_value_t = 16, value_name = "N", help_heading = SPEED)]
+    #[arg(long, default_value_t = 64, value_name = "N", help_heading = SPEED)]
     transfers: usize,
-    /// Transfers at the same time per host
+    /// Transfers at the same time per host; over HTTP/2 up to --transfers, as far as that is faster
     #[arg(long, default_value_t = 8, value_name = "N", help_heading = SPEED, hide_short_help = true)]
     per_host: usize,
     /// Bytes per second in all, such as 5MiB [default: unlimited]

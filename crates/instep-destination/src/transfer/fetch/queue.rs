@@ -125,10 +125,14 @@ impl<T> TaskQueue<T> {
         }
     }
 
-    /// Records that the transfer of a task has ended.
-    pub(super) fn done(&self, host: &Option<Origin>) {
+    /// Records that the transfer of a task has ended, and how many tasks of its host may be in hand from now on.
+    pub(super) fn done(&self, host: &Option<Origin>, most: usize) {
         self.in_hand.fetch_sub(1, Relaxed);
-        self.waiting().queue.done(host);
+        {
+            let queue = &mut self.waiting().queue;
+            queue.allow(host, most);
+            queue.done(host);
+        }
         self.ended.notify_one();
     }
 

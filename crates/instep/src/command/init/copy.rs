@@ -97,7 +97,7 @@ fn text(url: &Uri, command: &str, offer: &SourceOffers) -> String {
          # include = [\"papers/**\"]\n\
          # exclude = [\"*.tmp\"]\n\n\
          # Transfers at the same time, and a limit for all of them in bytes per second.\n\
-         transfers = 16\n\
+         transfers = 64\n\
          # bwlimit = \"5MiB\"\n\n\
          # A file with a bearer token, if the Source asks for one.\n\
          # bearer-file = \"/etc/instep/token\"\n\n\
