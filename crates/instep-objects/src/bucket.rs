@@ -1,6 +1,7 @@
 //! A bucket that is open: objects are put, read, copied and removed. Calls block; each bucket has connections of its own.
 
 mod listing;
+mod page;
 
 use std::{
     fs::File,
@@ -18,8 +19,8 @@ use object_store::{
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    BucketError, NewObject, ObjectMark, ObjectPlace, connector::AT_ONCE, error::ObjectFault, failure::failed,
-    kept::DigestRequests, settings::connect,
+    BucketError, NewObject, ObjectMark, ObjectPlace, ObjectStart, connector::AT_ONCE, error::ObjectFault,
+    failure::failed, kept::media_type, settings::connect, signed::SignedRequests,
 };
 
 /// Objects up to this size are put with one request, larger ones in parts of it. Each request holds one in memory.
@@ -35,8 +36,8 @@ pub struct Bucket {
     runtime: Option<Runtime>,
     handle: Handle,
     store: Arc<dyn ObjectStore>,
-    /// `None` for a store that the application has opened.
-    digests: Option<DigestRequests>,
+    /// `None` for a store that the application has opened, and for a service that is asked without a signature.
+    signed: Option<SignedRequests>,
     place: ObjectPlace,
 }
 
@@ -49,15 +50,15 @@ impl Bucket {
     /// # Errors
     /// If the environment or the files of AWS tools have settings that cannot be used.
     pub fn open(place: &ObjectPlace) -> Result<Self, BucketError> {
-        let (store, digests) = match place.store() {
+        let (store, signed) = match place.store() {
             Some(store) => (store, None),
-            None => connect(place).map(|(store, digests)| (store, Some(digests)))?,
+            None => connect(place)?,
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime =
             runtime.map_err(|error| BucketError::new(format!("no runtime for requests: {error}")))?;
         let (handle, place) = (runtime.handle().clone(), place.clone());
-        Ok(Self { handle, runtime: Some(runtime), store, digests, place })
+        Ok(Self { handle, runtime: Some(runtime), store, signed, place })
     }
 
     /// Returns the place.
@@ -118,13 +119,30 @@ impl Bucket {
     /// # Errors
     /// If there is no such object, it ends before the part does, or the storage fails.
     pub fn read(&self, name: &str, part: Option<Range<u64>>) -> Result<Bytes, BucketError> {
+        self.read_part(name, part, None)
+    }
+
+    /// Reads a part of the object whose start was read before.
+    ///
+    /// # Errors
+    /// As [`Bucket::read`], and if it was replaced since.
+    pub fn read_on(&self, name: &str, start: &ObjectStart, part: Range<u64>) -> Result<Bytes, BucketError> {
+        self.read_part(name, Some(part), start.etag.as_deref())
+    }
+
+    fn read_part(
+        &self,
+        name: &str,
+        part: Option<Range<u64>>,
+        etag: Option<&str>,
+    ) -> Result<Bytes, BucketError> {
         let end = part.as_ref().map(|part| part.end);
-        let read = self.get(name, part.clone());
         let has = |length: u64| end.is_none_or(|end| length >= end);
-        match read {
-            Ok((bytes, length)) if has(length) => Ok(bytes),
+        match self.get(name, part, etag) {
+            Ok(read) if has(read.length) => Ok(read.bytes),
+            Err(error) if error.is_missing() || error.is_replaced() => Err(error),
             // A service refuses a part behind the end.
-            Err(error) if error.is_missing() || self.length(name)?.is_none_or(has) => Err(error),
+            Err(error) if self.length(name)?.is_none_or(has) => Err(error),
             _ => Err(BucketError::of_object(
                 ObjectFault::Short,
                 format!("the object {name} ends before its part does"),
@@ -132,27 +150,36 @@ impl Bucket {
         }
     }
 
-    /// Reads up to so many bytes from the start of an object. Returns them with the length of the object.
+    /// Reads up to so many bytes from the start of an object.
     ///
     /// # Errors
     /// If there is no such object, or the storage fails.
-    pub fn begin(&self, name: &str, most: u64) -> Result<(Bytes, u64), BucketError> {
-        match self.get(name, Some(0..most)) {
+    pub fn begin(&self, name: &str, most: u64) -> Result<ObjectStart, BucketError> {
+        match self.get(name, Some(0..most), None) {
             // Nothing is no part of an object without bytes.
-            Err(error) if !error.is_missing() && self.length(name)? == Some(0) => Ok((Bytes::new(), 0)),
+            Err(error) if !error.is_missing() && self.length(name)? == Some(0) => self.get(name, None, None),
             read => read,
         }
     }
 
-    /// Returns an object or a part of it, and the length of the object.
-    fn get(&self, name: &str, part: Option<Range<u64>>) -> Result<(Bytes, u64), BucketError> {
-        let options = GetOptions { range: part.map(Into::into), ..GetOptions::default() };
+    /// Returns an object or a part of it, if it has the entity tag.
+    fn get(
+        &self,
+        name: &str,
+        part: Option<Range<u64>>,
+        etag: Option<&str>,
+    ) -> Result<ObjectStart, BucketError> {
+        let if_match = etag.map(|etag| format!("\"{etag}\""));
+        let options = GetOptions { range: part.map(Into::into), if_match, ..GetOptions::default() };
         self.wait(async {
             let found = self.store.get_opts(&self.path(name)?, options).await;
             let found = found.map_err(|error| failed(&error, &self.place))?;
             let length = found.meta.size;
+            let etag = found.meta.e_tag.as_deref().map(|etag| etag.trim_matches('"').to_owned());
+            let media_type =
+                found.attributes.get(&Attribute::ContentType).and_then(|value| media_type(value));
             let bytes = found.bytes().await.map_err(|error| failed(&error, &self.place))?;
-            Ok((bytes, length))
+            Ok(ObjectStart { bytes, length, etag, media_type })
         })
     }
 
@@ -194,8 +221,14 @@ impl Bucket {
     fn path(&self, name: &str) -> Result<Path, BucketError> {
         let prefix = self.place.prefix();
         let separator = if prefix.is_empty() || name.is_empty() { "" } else { "/" };
-        let path = Path::parse(format!("{prefix}{separator}{name}"));
-        path.map_err(|error| BucketError::new(format!("{name:?} cannot be the name of an object: {error}")))
+        let key = format!("{prefix}{separator}{name}");
+        let wrong = |why: &str| BucketError::new(format!("{name:?} cannot be the name of an object: {why}"));
+        let path = Path::parse(&key).map_err(|error| wrong(&error.to_string()))?;
+        // The library takes slashes away that the key has at its ends: that would be another object.
+        match path.as_ref() == key {
+            true => Ok(path),
+            false => Err(wrong("it begins or ends with a slash")),
+        }
     }
 
     async fn put_one(&self, object: &NewObject, read: OpenContent<'_>) -> Result<u64, BucketError> {

@@ -23,6 +23,9 @@ use tokio::sync::mpsc;
 /// Requests under way at once.
 pub(crate) const AT_ONCE: usize = 8;
 
+/// Attempts of a request after the first one.
+pub(crate) const RETRIES: u32 = 5;
+
 /// The longest wait for an answer. It includes sending a part of 8 MiB.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -38,6 +41,8 @@ const PIECES: usize = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectRequests {
     client: Client,
+    /// For requests that the library does not repeat.
+    repeating: Client,
     metadata: Client,
 }
 
@@ -47,20 +52,22 @@ impl ObjectRequests {
     /// # Errors
     /// If a certificate of `AWS_CA_BUNDLE` cannot be used.
     pub(crate) fn new() -> Result<Self, HttpError> {
-        let client = |timeout| {
+        let client = |timeout, retries| {
             let anywhere = ["0.0.0.0/0", "::/0"].iter().filter_map(|network| network.parse().ok());
             let mut options = HttpOptions::new(Scope::for_networks(anywhere.collect::<Vec<_>>()));
-            (options.timeout, options.redirects, options.retries) = (timeout, 0, 0);
+            (options.timeout, options.redirects, options.retries) = (timeout, 0, retries);
             (options.adaptive, options.per_host) = (false, AT_ONCE);
             options.ca_file = std::env::var_os("AWS_CA_BUNDLE").map(Into::into);
             Client::new(options)
         };
-        Ok(Self { client: client(TIMEOUT)?, metadata: client(METADATA_TIMEOUT)? })
+        let repeating = client(TIMEOUT, RETRIES)?;
+        let (client, metadata) = (client(TIMEOUT, 0)?, client(METADATA_TIMEOUT, 0)?);
+        Ok(Self { client, repeating, metadata })
     }
 
-    /// Returns the client of requests for objects.
-    pub(crate) fn client(&self) -> Client {
-        self.client.clone()
+    /// Returns the client of requests that the library does not send, which repeats them.
+    pub(crate) fn repeating(&self) -> Client {
+        self.repeating.clone()
     }
 }
 

@@ -8,13 +8,17 @@ pub struct BucketError {
     fault: Option<ObjectFault>,
 }
 
-/// A fault of one object, where the bucket can be used.
+/// A fault of one object, where others may be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectFault {
     /// It is not there.
     Missing,
     /// It ends before its part does.
     Short,
+    /// It is another one than the one whose start was read.
+    Replaced,
+    /// These credentials may not have it.
+    Denied,
 }
 
 impl BucketError {
@@ -29,6 +33,12 @@ impl BucketError {
         Self { what, fault: Some(fault) }
     }
 
+    /// A failure that the service answers with; it may be that it denies the request.
+    #[cfg(feature = "s3")]
+    pub(crate) fn answering(what: String, is_denied: bool) -> Self {
+        Self { what, fault: is_denied.then_some(ObjectFault::Denied) }
+    }
+
     /// Returns `true` if the bucket has no such object.
     pub fn is_missing(&self) -> bool {
         self.fault == Some(ObjectFault::Missing)
@@ -37,6 +47,16 @@ impl BucketError {
     /// Returns `true` if the object ends before the part that was asked for does.
     pub fn is_short(&self) -> bool {
         self.fault == Some(ObjectFault::Short)
+    }
+
+    /// Returns `true` if the object was replaced since its start was read.
+    pub fn is_replaced(&self) -> bool {
+        self.fault == Some(ObjectFault::Replaced)
+    }
+
+    /// Returns `true` if the service denies the request to these credentials.
+    pub fn is_denied(&self) -> bool {
+        self.fault == Some(ObjectFault::Denied)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Failures of object storage in one line: what is wrong, and what to do.
 
+use http::StatusCode;
 use instep_store::error_chain;
 use object_store::Error;
 
@@ -16,31 +17,56 @@ pub(crate) fn failed(error: &Error, place: &ObjectPlace) -> BucketError {
             let what = format!("there is no object {path} in the bucket {}", place.bucket());
             BucketError::of_object(ObjectFault::Missing, what)
         }
+        Error::Precondition { .. } => BucketError::of_object(
+            ObjectFault::Replaced,
+            "the object was replaced while it was read".to_owned(),
+        ),
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+            BucketError::answering(sentence(error, place), true)
+        }
         _ => BucketError::new(sentence(error, place)),
     }
+}
+
+/// Returns the failure that an answer with a status means.
+pub(crate) fn answered(status: StatusCode, answer: &str, place: &ObjectPlace) -> BucketError {
+    let bucket = place.bucket();
+    let refused = || match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Some(denied(bucket)),
+        StatusCode::MOVED_PERMANENTLY | StatusCode::TEMPORARY_REDIRECT => Some(other_region(bucket, None)),
+        _ => None,
+    };
+    let what = by_code(answer, bucket).or_else(refused);
+    let what = what.unwrap_or_else(|| shortened(format!("the service answers {status} {answer}")));
+    BucketError::answering(what, matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+}
+
+/// Returns what the code in an answer means; `None` for one that operators have nothing to do about.
+fn by_code(answer: &str, bucket: &str) -> Option<String> {
+    Some(match element(answer, "Code")? {
+        "NoSuchBucket" => format!("there is no bucket {bucket}; make it, or correct its name"),
+        "InvalidAccessKeyId" | "NotSignedUp" => {
+            "the access key is not known there; check AWS_ACCESS_KEY_ID".to_owned()
+        }
+        "SignatureDoesNotMatch" => "the secret key is wrong; check AWS_SECRET_ACCESS_KEY".to_owned(),
+        "ExpiredToken" | "InvalidToken" => {
+            "the session token has expired or is wrong; check AWS_SESSION_TOKEN".to_owned()
+        }
+        "RequestTimeTooSkewed" => "the clock of this machine is wrong; set it".to_owned(),
+        "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException" => {
+            other_region(bucket, element(answer, "Region"))
+        }
+        "AccessDenied" | "AllAccessDisabled" | "AccountProblem" => denied(bucket),
+        _ => return None,
+    })
 }
 
 /// Returns what a failure means. Services say it with a code; what has none is shown as it is.
 fn sentence(error: &Error, place: &ObjectPlace) -> String {
     let chain = error_chain(error);
     let bucket = place.bucket();
-    match element(&chain, "Code").unwrap_or_default() {
-        "NoSuchBucket" => return format!("there is no bucket {bucket}; make it, or correct its name"),
-        "InvalidAccessKeyId" | "NotSignedUp" => {
-            return "the access key is not known there; check AWS_ACCESS_KEY_ID".to_owned();
-        }
-        "SignatureDoesNotMatch" => {
-            return "the secret key is wrong; check AWS_SECRET_ACCESS_KEY".to_owned();
-        }
-        "ExpiredToken" | "InvalidToken" => {
-            return "the session token has expired or is wrong; check AWS_SESSION_TOKEN".to_owned();
-        }
-        "RequestTimeTooSkewed" => return "the clock of this machine is wrong; set it".to_owned(),
-        "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException" => {
-            return other_region(bucket, element(&chain, "Region"));
-        }
-        "AccessDenied" | "AllAccessDisabled" | "AccountProblem" => return denied(bucket),
-        _ => {}
+    if let Some(said) = by_code(&chain, bucket) {
+        return said;
     }
     if chain.contains("169.254.") {
         return "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();

@@ -1,51 +1,43 @@
 //! The digests that a service keeps of an object: asked for with one request, so that nobody has to read the bytes.
 
-use std::{sync::Arc, time::Duration};
-
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use instep_net::{Client, HttpError, Request};
-use object_store::{
-    path::Path,
-    signer::{SignedUrlOptions, Signer},
+use object_store::path::Path;
+
+use crate::{
+    BucketError, KeptDigests, ObjectPlace,
+    error::ObjectFault,
+    failure::answered,
+    object::md5_of_etag,
+    signed::{SignedRequest, SignedRequests},
 };
-use resourcesync::Uri;
-
-use crate::{BucketError, KeptDigests, ObjectPlace, error::ObjectFault, failure::failed};
-
-/// The time for which a signed request is good.
-const VALID: Duration = Duration::from_secs(300);
 
 /// The media type that services give to what they know nothing of.
 const UNKNOWN: [&str; 2] = ["binary/octet-stream", "application/octet-stream"];
 
-/// Requests for what a service knows of an object, beyond what the library of object storage tells.
-#[derive(Clone, Debug)]
-pub(crate) struct DigestRequests {
-    pub(crate) signer: Arc<dyn Signer>,
-    pub(crate) client: Client,
-}
-
-impl DigestRequests {
+impl SignedRequests {
     /// Asks for the digests of an object.
     ///
     /// # Errors
-    /// If the storage fails. A service that keeps none is no failure.
-    pub(crate) async fn of(&self, path: &Path, place: &ObjectPlace) -> Result<KeptDigests, BucketError> {
+    /// If there is no such object, or the storage fails. A service that keeps no digests is no failure.
+    pub(crate) async fn digests(&self, path: &Path, place: &ObjectPlace) -> Result<KeptDigests, BucketError> {
         let mode = (HeaderName::from_static("x-amz-checksum-mode"), HeaderValue::from_static("ENABLED"));
-        let signed = SignedUrlOptions::default().with_signed_header(mode.0.clone(), mode.1.clone());
-        let url = self.signer.signed_url_opts(Method::HEAD, path, VALID, &signed).await;
-        let url = url.map_err(|error| failed(&error, place))?;
-        let uri = Uri::parse(url.as_str()).map_err(|error| BucketError::new(error.to_string()))?;
-        let headers: HeaderMap = [mode].into_iter().collect();
-        let answer = self.client.send_once(&Request::of(Method::HEAD, uri, headers, None)).await;
-        let answer = answer.map_err(|error| match &error {
-            HttpError::Status { status, .. } if *status == StatusCode::NOT_FOUND => {
-                BucketError::of_object(ObjectFault::Missing, format!("there is no object {path}"))
+        let request = SignedRequest { method: Method::HEAD, path, query: Vec::new(), header: Some(mode) };
+        let answer = self.send(&request, place).await?;
+        match answer.status {
+            status if status.is_success() => Ok(digests(&answer.headers)),
+            StatusCode::NOT_FOUND => {
+                let what = format!("there is no object {path} in the bucket {}", place.bucket());
+                Err(BucketError::of_object(ObjectFault::Missing, what))
             }
-            _ => BucketError::new(error.to_string()),
-        })?;
-        Ok(digests(&answer.headers))
+            // The answer to a HEAD says nothing more.
+            status => Err(answered(status, "", place)),
+        }
     }
+}
+
+/// Returns `Content-Type` unless it says nothing.
+pub(crate) fn media_type(text: &str) -> Option<String> {
+    Some(text).filter(|known| !UNKNOWN.contains(known)).map(str::to_owned)
 }
 
 fn digests(headers: &HeaderMap) -> KeptDigests {
@@ -55,16 +47,9 @@ fn digests(headers: &HeaderMap) -> KeptDigests {
     let is_plain = get("x-amz-server-side-encryption").is_none_or(|how| how == "AES256")
         && get("x-amz-server-side-encryption-customer-algorithm").is_none();
     let etag = get(header::ETAG.as_str()).map(|etag| etag.trim_matches('"'));
-    let md5 = etag.filter(|_| is_plain).and_then(from_hex).and_then(|bytes| bytes.try_into().ok());
-    let media_type = get(header::CONTENT_TYPE.as_str()).filter(|known| !UNKNOWN.contains(known));
-    KeptDigests { sha256, md5, media_type: media_type.map(str::to_owned), etag: etag.map(str::to_owned) }
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    (text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit()))
-        .then(|| text.as_bytes().chunks(2).map(byte).collect())
-        .flatten()
+    let md5 = etag.filter(|_| is_plain).and_then(md5_of_etag);
+    let media_type = get(header::CONTENT_TYPE.as_str()).and_then(media_type);
+    KeptDigests { sha256, md5, media_type, etag: etag.map(str::to_owned) }
 }
 
 /// Reads Base64 of whole bytes; `None` for anything else, such as a digest of digests with the number of parts.

@@ -17,11 +17,13 @@ mod place;
 mod profile;
 #[cfg(feature = "s3")]
 mod settings;
+#[cfg(feature = "s3")]
+mod signed;
 
 #[cfg(feature = "s3")]
 pub use bucket::Bucket;
 pub use error::{BucketError, InvalidPlace};
 #[cfg(not(feature = "s3"))]
 pub use no_bucket::Bucket;
-pub use object::{KeptDigests, ListedObject, NewObject, ObjectMark};
+pub use object::{KeptDigests, ListedObject, NewObject, ObjectMark, ObjectStart, md5_of_etag};
 pub use place::ObjectPlace;

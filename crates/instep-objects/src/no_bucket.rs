@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 
-use crate::{BucketError, KeptDigests, ListedObject, NewObject, ObjectMark, ObjectPlace};
+use crate::{BucketError, KeptDigests, ListedObject, NewObject, ObjectMark, ObjectPlace, ObjectStart};
 
 /// A bucket that cannot be opened.
 #[derive(Debug)]
@@ -41,7 +41,16 @@ impl Bucket {
         match *self {}
     }
 
-    pub fn begin(&self, _name: &str, _most: u64) -> Result<(Bytes, u64), BucketError> {
+    pub fn read_on(
+        &self,
+        _name: &str,
+        _start: &ObjectStart,
+        _part: Range<u64>,
+    ) -> Result<Bytes, BucketError> {
+        match *self {}
+    }
+
+    pub fn begin(&self, _name: &str, _most: u64) -> Result<ObjectStart, BucketError> {
         match *self {}
     }
 
@@ -61,6 +70,18 @@ impl Bucket {
         &self,
         _each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
     ) -> Result<(), BucketError> {
+        match *self {}
+    }
+
+    pub fn list_below(
+        &self,
+        _name: &str,
+        _each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
+    ) -> Result<(), BucketError> {
+        match *self {}
+    }
+
+    pub fn listed(&self, _name: &str) -> Result<Option<ListedObject>, BucketError> {
         match *self {}
     }
 

@@ -1,4 +1,6 @@
-//! Objects as they are put: a name, and what readers are told of the bytes.
+//! Objects as they are put, listed and read: a name, and what is told of the bytes.
+
+use bytes::Bytes;
 
 /// An object that is going to be put.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,23 @@ pub struct ListedObject {
     pub etag: Option<String>,
     /// Microseconds since 1970 at which it was put.
     pub modified: i64,
+    /// `true` if the service keeps its SHA-256, `false` if it keeps other checksums only; `None` if the listing does not say.
+    pub keeps_sha256: Option<bool>,
+    /// MD5 of all its bytes, if the listing says that its entity tag is that.
+    pub md5: Option<[u8; 16]>,
+}
+
+/// The start of an object that is read in pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectStart {
+    /// The first bytes.
+    pub bytes: Bytes,
+    /// The bytes that it has in all.
+    pub length: u64,
+    /// The validator of its bytes, without quotation marks.
+    pub etag: Option<String>,
+    /// `Content-Type`, if it says anything.
+    pub media_type: Option<String>,
 }
 
 /// The digests of an object that the service keeps itself.
@@ -54,4 +73,13 @@ pub struct KeptDigests {
     pub media_type: Option<String>,
     /// The validator of the bytes that these are digests of, without quotation marks; `None` if nothing was asked.
     pub etag: Option<String>,
+}
+
+/// Returns the MD5 that an entity tag is, if it has the form of one. Only whoever knows that the object was put as a whole,
+/// and how it is encrypted, knows that it is that of the bytes.
+pub fn md5_of_etag(etag: &str) -> Option<[u8; 16]> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let is_digest = etag.len() == 32 && etag.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let bytes: Vec<u8> = etag.as_bytes().chunks(2).map(byte).collect::<Option<_>>().filter(|_| is_digest)?;
+    bytes.try_into().ok()
 }

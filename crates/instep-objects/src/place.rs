@@ -18,7 +18,6 @@ const SCHEME: &str = "s3://";
 pub struct ObjectPlace {
     bucket: String,
     prefix: String,
-    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "nothing is opened there"))]
     endpoint: Option<String>,
     #[cfg(feature = "s3")]
     store: Option<Arc<dyn ObjectStore>>,
@@ -84,6 +83,21 @@ impl ObjectPlace {
         Ok(Self { prefix: named.prefix, ..self.clone() })
     }
 
+    /// Returns the whole bucket, of the same service.
+    #[must_use]
+    pub fn bucket_itself(&self) -> Self {
+        Self { prefix: String::new(), ..self.clone() }
+    }
+
+    /// Returns `true` if another process opens the same place by its URL and the environment: no store or service was given.
+    pub fn leads_back(&self) -> bool {
+        #[cfg(feature = "s3")]
+        let is_given = self.store.is_some();
+        #[cfg(not(feature = "s3"))]
+        let is_given = false;
+        !is_given && self.endpoint.is_none()
+    }
+
     /// Returns the name of the bucket.
     pub fn bucket(&self) -> &str {
         &self.bucket
@@ -129,6 +143,8 @@ mod tests {
         }
         let below = ObjectPlace::parse("s3://data/a").unwrap().at("http://h/").below("b.c").unwrap();
         assert_eq!(below.to_string(), "s3://data/a/b.c");
+        assert_eq!(below.bucket_itself().to_string(), "s3://data");
+        assert!(ObjectPlace::parse("s3://data/a").unwrap().leads_back() && !below.leads_back());
         assert_eq!(ObjectPlace::parse("s3://data").unwrap().below("b").unwrap().to_string(), "s3://data/b");
         assert!(ObjectPlace::parse("s3://data").unwrap().below("..").is_err());
         for wrong in [

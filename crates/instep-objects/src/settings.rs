@@ -5,19 +5,25 @@ use std::{sync::Arc, time::Duration};
 use object_store::{
     ObjectStore, RetryConfig,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
+    signer::Signer,
 };
 
 use crate::{
-    BucketError, ObjectPlace, connector::ObjectRequests, failure::failed, kept::DigestRequests, profile,
+    BucketError, ObjectPlace,
+    connector::{ObjectRequests, RETRIES},
+    failure::failed,
+    profile,
+    signed::SignedRequests,
 };
 
-/// Attempts after the first one, and the time for all of them.
-const RETRIES: usize = 5;
+/// The time for all attempts of a request.
 const RETRY_TIME: Duration = Duration::from_secs(60);
 
-/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools, and what asks for the
-/// digests of its objects.
-pub(crate) fn connect(place: &ObjectPlace) -> Result<(Arc<dyn ObjectStore>, DigestRequests), BucketError> {
+/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools, and requests that are
+/// signed by it: `None` for a service that is to be asked without a signature.
+pub(crate) fn connect(
+    place: &ObjectPlace,
+) -> Result<(Arc<dyn ObjectStore>, Option<SignedRequests>), BucketError> {
     let requests = ObjectRequests::new().map_err(|error| BucketError::new(error.to_string()))?;
     let mut builder = AmazonS3Builder::from_env();
     for (setting, value) in profile::settings() {
@@ -31,8 +37,10 @@ pub(crate) fn connect(place: &ObjectPlace) -> Result<(Arc<dyn ObjectStore>, Dige
     if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
         builder = builder.with_allow_http(true);
     }
-    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
-    let client = requests.client();
+    let is_unsigned = builder.get_config_value(&AmazonS3ConfigKey::SkipSignature).as_deref() == Some("true");
+    let retry =
+        RetryConfig { max_retries: RETRIES as usize, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
+    let client = requests.repeating();
     let store = builder
         .with_bucket_name(place.bucket())
         // Not every service knows requests that remove many.
@@ -42,5 +50,6 @@ pub(crate) fn connect(place: &ObjectPlace) -> Result<(Arc<dyn ObjectStore>, Dige
         .build()
         .map_err(|error| failed(&error, place))?;
     let store = Arc::new(store);
-    Ok((Arc::clone(&store) as Arc<dyn ObjectStore>, DigestRequests { signer: store, client }))
+    let signed = SignedRequests { signer: Arc::clone(&store) as Arc<dyn Signer>, client };
+    Ok((store, (!is_unsigned).then_some(signed)))
 }

@@ -104,7 +104,7 @@ impl Holdings {
     ) -> Result<u64, Error> {
         let supplied = self.0.roots.iter().filter_map(|root| Some((root, root.supply.as_ref()?)));
         let refresh = |(root, supply): (&Root, &Supply)| {
-            supply.0.refresh(monitor, ends).map_err(Error::read(root.folder()))
+            supply.0.refresh(monitor, ends).map_err(Error::supplied(root.folder()))
         };
         supplied.map(refresh).sum()
     }
@@ -227,6 +227,17 @@ impl Holdings {
         let claiming = self.0.roots.iter().filter(|root| uri.starts_with(&root.prefix));
         let root = claiming.max_by_key(|root| root.prefix.len())?;
         Some((root, root.path_of_uri(uri)?))
+    }
+
+    /// Returns the paths that an object has in the roots that are supplied with it.
+    pub(crate) fn of_object(&self, bucket: &str, key: &str) -> Vec<(&Root, Vec<u8>)> {
+        let path = |root: &Root| {
+            let place = root.supply.as_ref()?.0.object_place()?;
+            let rest = key.strip_prefix(place.prefix()).filter(|_| place.bucket() == bucket)?;
+            let path = if place.prefix().is_empty() { rest } else { rest.strip_prefix('/')? };
+            (root.sets_taking(path.as_bytes()) != 0).then(|| path.as_bytes().to_vec())
+        };
+        self.0.roots.iter().filter_map(|root| Some((root, path(root)?))).collect()
     }
 
     /// One looks at a time: what two saw at once could be recorded in the wrong order.

@@ -1,6 +1,7 @@
 //! The errors of a Source.
 
 mod kind;
+mod storage;
 
 use std::{io, path::PathBuf};
 
@@ -8,6 +9,7 @@ use instep_store::error_chain;
 use resourcesync::DateTime;
 
 pub use kind::ErrorKind;
+pub(crate) use storage::StorageFailure;
 
 /// A reason why a Source cannot go on. A fault that costs one resource only goes to the [`crate::PublishMonitor`]
 /// instead.
@@ -84,6 +86,14 @@ pub enum Error {
         delivered: usize,
         /// The documents that were to be delivered.
         total: usize,
+        /// The reason, and what to do.
+        what: String,
+    },
+    /// The object storage that has the resources fails. Nothing is published, and nothing of it taken for deleted.
+    #[error("Cannot read the resources in {place}: {what}")]
+    ObjectStorage {
+        /// The bucket and the prefix in it.
+        place: String,
         /// The reason, and what to do.
         what: String,
     },
@@ -209,6 +219,7 @@ impl Error {
             Self::Manifest { line, what, .. } => {
                 format!("Line {line} of a list of resources is wrong: {what}")
             }
+            Self::ObjectStorage { .. } => "The object storage of the resources fails".to_owned(),
             Self::Watch { .. } => "The content cannot be watched".to_owned(),
             Self::Locked { .. } => "Another run holds the Source".to_owned(),
             Self::UnreadableRefused { count, .. } => {
@@ -228,6 +239,17 @@ impl Error {
     pub(crate) fn read(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Read { path, source }
+    }
+
+    /// Returns the error of a supplier that cannot tell its resources.
+    pub(crate) fn supplied(folder: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = folder.into();
+        |source| match StorageFailure::within(&source) {
+            Some(StorageFailure { place, what }) => {
+                Self::ObjectStorage { place: place.clone(), what: what.clone() }
+            }
+            None => Self::Read { path, source },
+        }
     }
 
     pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

@@ -7,6 +7,8 @@ mod check;
 mod hasher;
 mod listed;
 mod merge;
+#[cfg(feature = "serve")]
+mod object_event;
 mod observe;
 mod options;
 mod pipeline;

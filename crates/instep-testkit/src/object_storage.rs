@@ -73,9 +73,14 @@ impl S3Server {
             .expect("a port")
     }
 
+    /// The URL of the bucket, for readers without credentials where there are any.
+    pub fn bucket_url(&self) -> String {
+        format!("{}{}/", self.readers.as_ref().unwrap_or(&self.server).url(), Self::BUCKET)
+    }
+
     /// The URL of the documents in the bucket, for readers without credentials where there are any.
     pub fn base_url(&self) -> String {
-        format!("{}{}/docs/", self.readers.as_ref().unwrap_or(&self.server).url(), Self::BUCKET)
+        format!("{}docs/", self.bucket_url())
     }
 
     /// Gives a command the endpoint and the credentials, and nothing else of the environment.
@@ -94,8 +99,19 @@ impl S3Server {
     /// If it cannot be put.
     pub fn upload(&self, file: &Path, key: &str) {
         let Some(folder) = &self.folder else {
-            let url = format!("{}{}/{key}", self.server.url(), Self::BUCKET);
-            let _ = self.curl(&["-T", &file.to_string_lossy(), &url]);
+            let url = format!("{}{}/{}", self.server.url(), Self::BUCKET, escaped(key));
+            // Not with -T, by which a key that ends in a slash would get the name of the file too.
+            let bytes = format!("@{}", file.to_string_lossy());
+            let _ = self.curl(&[
+                "--path-as-is",
+                "-X",
+                "PUT",
+                "-H",
+                "Content-Type:",
+                "--data-binary",
+                &bytes,
+                &url,
+            ]);
             return;
         };
         let to = folder.path().join(Self::BUCKET).join(key);
@@ -165,6 +181,20 @@ impl S3Server {
         )
         .with_code(0)
     }
+}
+
+/// A key as the path of a URL: also one that programs would take for a way through folders.
+fn escaped(key: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let byte = |byte: u8, plain: bool| match plain {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    let segment = |segment: &str| -> String {
+        let is_way = matches!(segment, "." | "..");
+        segment.bytes().map(|one| byte(one, is_plain(one) && !is_way)).collect()
+    };
+    key.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
 fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {

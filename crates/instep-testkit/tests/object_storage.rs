@@ -8,8 +8,12 @@ mod content;
 mod copies;
 #[path = "object_storage/exports.rs"]
 mod exports;
+#[path = "object_storage/inventory.rs"]
+mod inventory;
 #[path = "object_storage/killed.rs"]
 mod killed;
+#[path = "object_storage/names.rs"]
+mod names;
 #[path = "object_storage/workers.rs"]
 mod workers;
 

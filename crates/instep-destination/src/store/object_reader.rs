@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::{Buf, Bytes};
-use instep_objects::Bucket;
+use instep_objects::{Bucket, ObjectStart};
 
 use super::StoreError;
 
@@ -30,7 +30,7 @@ impl ObjectReader {
     /// If it is not there or has another length, or storage fails.
     pub(super) fn open(bucket: &Arc<Bucket>, key: &str, length: Option<u64>) -> Result<Self, StoreError> {
         let failed = |error| StoreError::of_bucket("read", key, bucket, error);
-        let (piece, end) = bucket.begin(key, PIECE).map_err(failed)?;
+        let ObjectStart { bytes: piece, length: end, .. } = bucket.begin(key, PIECE).map_err(failed)?;
         if let Some(length) = length.filter(|length| *length != end) {
             let what = format!("it has {end} bytes instead of {length}");
             return Err(StoreError::io("read", key, io::Error::new(io::ErrorKind::InvalidData, what)));

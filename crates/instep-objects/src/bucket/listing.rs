@@ -1,14 +1,31 @@
-//! The objects below a prefix of a bucket, and the digests that the service knows of one.
+//! The objects below a prefix of a bucket, and what the service knows of one.
 
 use std::ops::ControlFlow;
 
 use futures_util::StreamExt as _;
+use http::Method;
+use object_store::{Error, ObjectMeta, ObjectStoreExt as _, path::Path};
 
-use super::Bucket;
-use crate::{BucketError, KeptDigests, ListedObject, failure::failed};
+use super::{Bucket, page::ListedPage};
+use crate::{
+    BucketError, KeptDigests, ListedObject,
+    failure::{answered, failed},
+    signed::{SignedRequest, SignedRequests, said},
+};
+
+/// The most bytes of a page: 1,000 objects with keys of 1,024 bytes, each byte written with five.
+const PAGE_BYTES: usize = 8 << 20;
+
+/// The keys of a page that are asked for.
+#[derive(Clone, Copy, Debug)]
+enum PageKeys {
+    One,
+    /// As many as the service gives at once.
+    Many,
+}
 
 impl Bucket {
-    /// Returns the name of an object below a name, that of the prefix itself if it is empty; `None` if there is none. It
+    /// Returns the key of an object below a name, that of the prefix itself if it is empty; `None` if there is none. It
     /// shows too if the bucket is there, and if it can be read.
     ///
     /// # Errors
@@ -16,13 +33,18 @@ impl Bucket {
     pub fn first_below(&self, name: &str) -> Result<Option<String>, BucketError> {
         self.wait(async {
             let below = self.path(name)?;
-            let first = self.store.list(Some(&below)).next().await.transpose();
-            let first = first.map_err(|error| failed(&error, &self.place))?;
-            Ok(first.map(|found| found.location.to_string()))
+            let Some(signed) = &self.signed else {
+                let first = self.store.list(Some(&below)).next().await.transpose();
+                let first = first.map_err(|error| failed(&error, &self.place))?;
+                return Ok(first.map(|found| found.location.to_string()));
+            };
+            let page = self.page(signed, &below, PageKeys::One, None).await?;
+            Ok(page.objects.into_iter().next().map(|object| object.name))
         })
     }
 
-    /// Passes all objects below the prefix to `each`, a page of the listing in memory at a time, until it breaks.
+    /// Passes all objects below the prefix to `each`, a page of the listing in memory at a time, until it breaks. A name is
+    /// what its key has behind the prefix, whatever characters that are: not every one can be read by its name.
     ///
     /// # Errors
     /// If the storage fails.
@@ -30,22 +52,66 @@ impl Bucket {
         &self,
         each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
     ) -> Result<(), BucketError> {
-        let prefix = self.place.prefix();
+        self.list_below("", each)
+    }
+
+    /// Passes the objects below a name to `each`, as [`Bucket::list`] does, each with its name below the prefix.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn list_below(
+        &self,
+        name: &str,
+        each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
+    ) -> Result<(), BucketError> {
+        let below = self.path(name)?;
+        let Some(signed) = &self.signed else { return self.list_opened(&below, each) };
+        let mut token = None;
+        loop {
+            let page = self.wait(self.page(signed, &below, PageKeys::Many, token))?;
+            for mut object in page.objects {
+                object.name = self.name_of(&object.name).to_owned();
+                if each(object).is_break() {
+                    return Ok(());
+                }
+            }
+            token = page.next;
+            if token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lists a store that the application has opened: the library says only what it can name itself.
+    fn list_opened(
+        &self,
+        below: &Path,
+        each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
+    ) -> Result<(), BucketError> {
         self.wait(async {
-            let below = self.path("")?;
-            let mut found = self.store.list(Some(&below));
+            let mut found = self.store.list(Some(below));
             while let Some(found) =
                 found.next().await.transpose().map_err(|error| failed(&error, &self.place))?
             {
-                let name = found.location.as_ref();
-                let name = name.strip_prefix(prefix).unwrap_or(name).trim_start_matches('/').to_owned();
-                let etag = found.e_tag.map(|etag| etag.trim_matches('"').to_owned());
-                let modified = found.last_modified.timestamp_micros();
-                if each(ListedObject { name, length: found.size, etag, modified }).is_break() {
+                if each(self.listed_as(found)).is_break() {
                     break;
                 }
             }
             Ok(())
+        })
+    }
+
+    /// Returns what a listing would say of one object; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn listed(&self, name: &str) -> Result<Option<ListedObject>, BucketError> {
+        self.wait(async {
+            match self.store.head(&self.path(name)?).await {
+                Ok(found) => Ok(Some(self.listed_as(found))),
+                Err(Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(failed(&error, &self.place)),
+            }
         })
     }
 
@@ -54,7 +120,59 @@ impl Bucket {
     /// # Errors
     /// If the storage fails.
     pub fn kept_digests(&self, name: &str) -> Result<KeptDigests, BucketError> {
-        let Some(digests) = &self.digests else { return Ok(KeptDigests::default()) };
-        self.wait(async { digests.of(&self.path(name)?, &self.place).await })
+        let Some(signed) = &self.signed else { return Ok(KeptDigests::default()) };
+        self.wait(async { signed.digests(&self.path(name)?, &self.place).await })
+    }
+
+    /// Asks for a page of the keys below a path, which is a whole segment of them.
+    async fn page(
+        &self,
+        signed: &SignedRequests,
+        below: &Path,
+        keys: PageKeys,
+        token: Option<String>,
+    ) -> Result<ListedPage, BucketError> {
+        let mut query = vec![("list-type", "2".to_owned())];
+        if !below.as_ref().is_empty() {
+            query.push(("prefix", format!("{below}/")));
+        }
+        if let PageKeys::One = keys {
+            query.push(("max-keys", "1".to_owned()));
+        }
+        query.extend(token.map(|token| ("continuation-token", token)));
+        let request = SignedRequest { method: Method::GET, path: &Path::ROOT, query, header: None };
+        let mut answer = signed.send(&request, &self.place).await?;
+        let text = answer.body.read_up_to(PAGE_BYTES).await.map_err(said)?;
+        let text = text.ok_or_else(|| self.unreadable("it is too large"))?;
+        let text = std::str::from_utf8(&text).map_err(|error| self.unreadable(&error.to_string()))?;
+        if !answer.status.is_success() {
+            return Err(answered(answer.status, text, &self.place));
+        }
+        ListedPage::parse(text).map_err(|what| self.unreadable(&what))
+    }
+
+    fn unreadable(&self, what: &str) -> BucketError {
+        BucketError::new(format!("the listing of the bucket {} cannot be read: {what}", self.place.bucket()))
+    }
+
+    fn listed_as(&self, found: ObjectMeta) -> ListedObject {
+        ListedObject {
+            name: self.name_of(found.location.as_ref()).to_owned(),
+            length: found.size,
+            etag: found.e_tag.map(|etag| etag.trim_matches('"').to_owned()),
+            modified: found.last_modified.timestamp_micros(),
+            keeps_sha256: None,
+            md5: None,
+        }
+    }
+
+    /// Returns what a key has behind the prefix of the place.
+    fn name_of<'k>(&self, key: &'k str) -> &'k str {
+        let prefix = self.place.prefix();
+        let below = key.strip_prefix(prefix).and_then(|rest| match prefix {
+            "" => Some(rest),
+            _ => rest.strip_prefix('/'),
+        });
+        below.unwrap_or(key)
     }
 }

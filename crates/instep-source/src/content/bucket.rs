@@ -5,6 +5,8 @@
 
 mod digests;
 mod index;
+mod inventory;
+mod name;
 
 use std::{
     fs::File,
@@ -22,10 +24,12 @@ use instep_objects::{Bucket, ListedObject, ObjectPlace};
 use instep_store::error_chain;
 use resourcesync::{Algorithm, MediaType};
 
-use super::{Supplied, Supplier, filter::is_left_out};
-use crate::{PublishMonitor, PublishProblem, ResourceState};
-use digests::{LookFault, fetched};
-use index::{IndexedObject, ObjectIndex};
+use super::{Supplied, Supplier};
+use crate::{PublishMonitor, PublishProblem, ResourceState, error::StorageFailure};
+use digests::{LookFault, fetched, together};
+use index::{IndexedObject, ListingTime, ObjectIndex};
+use inventory::BucketInventory;
+use name::{ObjectName, UnusableNames};
 
 /// Objects of a listing that are compared with the index at a time.
 const TOGETHER: usize = 1_000;
@@ -37,29 +41,37 @@ const AT_ONCE: usize = 8;
 #[derive(Debug)]
 pub struct BucketContent {
     place: ObjectPlace,
+    /// The place of inventories of the bucket; `None` if the bucket itself is listed.
+    inventory: Option<ObjectPlace>,
     folder: PathBuf,
     /// The digests that are published.
     hash: Vec<Algorithm>,
     bucket: OnceLock<Bucket>,
     index: Mutex<Option<ObjectIndex>>,
+    /// Looks at single objects are made one after the other: what two saw at once could be kept in the wrong order.
+    looking: Mutex<()>,
 }
 
 impl BucketContent {
     /// Returns the content of a place. What is known of its objects is kept below a folder, which must exist.
     pub fn new(place: ObjectPlace, folder: impl Into<PathBuf>, hash: Vec<Algorithm>) -> Self {
-        Self { place, folder: folder.into(), hash, bucket: OnceLock::new(), index: Mutex::default() }
+        let (bucket, index, looking) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { place, inventory: None, folder: folder.into(), hash, bucket, index, looking }
+    }
+
+    /// Takes the objects from an inventory that the service writes, instead of a listing: a manifest, or a folder of
+    /// inventories of which the newest counts. Objects that were put later than it are found by events and by the next one.
+    #[must_use]
+    pub fn with_inventory(self, inventory: ObjectPlace) -> Self {
+        Self { inventory: Some(inventory), ..self }
     }
 
     fn bucket(&self) -> io::Result<&Bucket> {
         if let Some(bucket) = self.bucket.get() {
             return Ok(bucket);
         }
-        let opened = Bucket::open(&self.place).map_err(|error| self.failed(&error))?;
+        let opened = Bucket::open(&self.place).map_err(|error| StorageFailure::at(&self.place, error))?;
         Ok(self.bucket.get_or_init(|| opened))
-    }
-
-    fn failed(&self, error: &instep_objects::BucketError) -> io::Error {
-        io::Error::other(format!("{}: {error}", self.place))
     }
 
     fn index(&self) -> MutexGuard<'_, Option<ObjectIndex>> {
@@ -88,6 +100,7 @@ impl BucketContent {
         &self,
         bucket: &Bucket,
         listed: &Receiver<ListedObject>,
+        time: ListingTime,
         monitor: &dyn PublishMonitor,
         ends: &dyn Fn() -> bool,
     ) -> io::Result<Option<u64>> {
@@ -100,35 +113,94 @@ impl BucketContent {
             if part.is_empty() {
                 return Ok(Some(faults));
             }
-            let changed = self.with_index(|index| index.meet(&part, &self.hash))?;
-            for (object, found) in fetched(bucket, changed, &self.hash, AT_ONCE, ends) {
-                match found {
-                    Ok(indexed) => self.with_index(|index| index.put(&indexed))?,
-                    // The next listing says what became of it.
-                    Err(LookFault::Gone) => {}
-                    Err(LookFault::Changed) => {
-                        faults += 1;
-                        let what = "was replaced while it was read; the next publication has it";
-                        monitor.problem(&PublishProblem::skipped(self.uri(&object), what));
-                    }
-                    Err(LookFault::Unreadable(what)) => {
-                        faults += 1;
-                        let what = format!("cannot be read: {what}; what is known of it stays published");
-                        monitor.problem(&PublishProblem::skipped(self.uri(&object), what));
-                    }
-                }
-            }
+            faults += self.look_at(bucket, &part, time, monitor, ends)?;
         }
     }
 
-    fn uri(&self, object: &ListedObject) -> String {
-        format!("{}/{}", self.place, object.name)
+    /// Looks at those of some objects that may have changed. Returns the number of those that cannot be had.
+    fn look_at(
+        &self,
+        bucket: &Bucket,
+        listed: &[ListedObject],
+        time: ListingTime,
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
+    ) -> io::Result<u64> {
+        let changed = self.with_index(|index| index.meet(listed, &self.hash, time))?;
+        let (mut faults, mut denied, looked_at) = (0, 0, changed.len());
+        let mut last_denial = None;
+        for (object, found) in fetched(bucket, changed, &self.hash, AT_ONCE, ends) {
+            let what = match found {
+                Ok(indexed) => {
+                    self.with_index(|index| index.put(&indexed))?;
+                    continue;
+                }
+                // The next listing says what became of it.
+                Err(LookFault::Gone) => continue,
+                Err(LookFault::Changed) => {
+                    "was replaced while it was read; the next publication has it".to_owned()
+                }
+                Err(LookFault::Unreadable(error)) => {
+                    denied += usize::from(error.is_denied());
+                    let what = format!("cannot be read: {error}; what is known of it stays published");
+                    last_denial = Some(error);
+                    what
+                }
+            };
+            faults += 1;
+            monitor.problem(&PublishProblem::skipped(self.uri(&object.name), what));
+            // One line for all of them is enough where the credentials let nothing be read.
+            if let Some(error) = last_denial.take().filter(|_| denied == looked_at && denied >= AT_ONCE) {
+                return Err(StorageFailure::at(&self.place, error));
+            }
+        }
+        Ok(faults)
     }
-}
 
-/// Returns `true` if an object can be a resource: no folder's marker, and nothing that is left out of folders too.
-fn is_resource(name: &str) -> bool {
-    !name.is_empty() && !name.split('/').any(|part| part.is_empty() || is_left_out(part.as_bytes()))
+    /// Takes all objects that there are into the index. Returns the number of those that cannot be had; `None` if it was
+    /// ended early.
+    fn take_listing(
+        &self,
+        bucket: &Bucket,
+        inventory: Option<&BucketInventory>,
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
+    ) -> io::Result<Option<u64>> {
+        let time = inventory.map_or(ListingTime::Now, |inventory| ListingTime::At(inventory.created));
+        let (sender, listed) = sync_channel(TOGETHER);
+        let mut unusable = UnusableNames::default();
+        let (taken, listing) = thread::scope(|scope| {
+            let unusable = &mut unusable;
+            let listing = scope.spawn(move || {
+                let each = &mut |object: ListedObject| {
+                    let is_over = match ObjectName::of(&object) {
+                        ObjectName::Resource => sender.send(object).is_err(),
+                        ObjectName::LeftOut => false,
+                        ObjectName::Unusable(why) => unusable.add(object.name, why),
+                    };
+                    if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                match inventory {
+                    Some(inventory) => inventory.list(&self.place, each),
+                    None => bucket.list(each).map_err(|error| StorageFailure::at(&self.place, error)),
+                }
+            });
+            let taken = self.take(bucket, &listed, time, monitor, ends);
+            // Nobody receives the rest.
+            drop(listed);
+            (taken, listing.join())
+        });
+        let listing = listing.map_err(|_| io::Error::other("the listing ended unexpectedly"))?;
+        let Some(faults) = taken? else { return Ok(None) };
+        // A listing that broke off says nothing of what it does not have.
+        listing?;
+        unusable.report(&self.place, monitor);
+        Ok(Some(faults + unusable.count))
+    }
+
+    fn uri(&self, name: &str) -> String {
+        format!("{}/{name}", self.place)
+    }
 }
 
 impl Supplier for BucketContent {
@@ -138,26 +210,43 @@ impl Supplier for BucketContent {
 
     fn refresh(&self, monitor: &dyn PublishMonitor, ends: &dyn Fn() -> bool) -> io::Result<u64> {
         let bucket = self.bucket()?;
+        let inventory = match &self.inventory {
+            Some(place) => Some(BucketInventory::open(place, &self.place)?),
+            None => None,
+        };
+        let taken = inventory.as_ref().map(|inventory| inventory.identity(&self.hash));
+        if taken.is_some() && self.with_index(|index| index.inventory())? == taken {
+            return Ok(0);
+        }
         self.with_index(ObjectIndex::begin)?;
-        let (sender, listed) = sync_channel(TOGETHER);
-        let (taken, listing) = thread::scope(|scope| {
-            let listing = scope.spawn(move || {
-                bucket.list(&mut |object| match is_resource(&object.name) && sender.send(object).is_err() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                })
-            });
-            let taken = self.take(bucket, &listed, monitor, ends);
-            // Nobody receives the rest.
-            drop(listed);
-            (taken, listing.join())
-        });
-        let listing = listing.map_err(|_| io::Error::other("the listing ended unexpectedly"))?;
-        // A listing that broke off says nothing of what it does not have.
-        listing.map_err(|error| self.failed(&error))?;
-        let Some(faults) = taken? else { return Ok(0) };
-        self.with_index(ObjectIndex::finish)?;
+        let Some(faults) = self.take_listing(bucket, inventory.as_ref(), monitor, ends)? else {
+            return Ok(0);
+        };
+        let time = inventory.map_or(ListingTime::Now, |inventory| ListingTime::At(inventory.created));
+        // One with faults is read again.
+        self.with_index(|index| index.finish(time, taken.filter(|_| faults == 0)))?;
         Ok(faults)
+    }
+
+    fn look(&self, paths: &[Vec<u8>], monitor: &dyn PublishMonitor) -> io::Result<()> {
+        let bucket = self.bucket()?;
+        let names: Vec<String> =
+            paths.iter().filter_map(|path| Some(std::str::from_utf8(path).ok()?.to_owned())).collect();
+        let never = || false;
+        let _one_at_a_time = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = Vec::new();
+        for (name, found) in together(names, AT_ONCE, &never, |name| bucket.listed(name)) {
+            match found.map_err(|error| StorageFailure::at(&self.place, error))? {
+                Some(object) if ObjectName::of(&object) == ObjectName::Resource => listed.push(object),
+                Some(_) => {}
+                None => self.with_index(|index| index.forget(&name))?,
+            }
+        }
+        self.look_at(bucket, &listed, ListingTime::Now, monitor, &never).map(drop)
+    }
+
+    fn object_place(&self) -> Option<&ObjectPlace> {
+        Some(&self.place).filter(|place| place.leads_back())
     }
 
     fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
@@ -185,7 +274,7 @@ impl Supplier for BucketContent {
             let path = std::str::from_utf8(path).map_err(io::Error::other)?;
             digests::to_file(self.bucket()?, path).map_err(|error| match error.is_missing() {
                 true => io::Error::new(io::ErrorKind::NotFound, error_chain(&error)),
-                false => self.failed(&error),
+                false => StorageFailure::at(&self.place, error),
             })?
         };
         Some(open())

@@ -20,6 +20,9 @@ use super::{
 };
 use crate::{Error, catalogue::FileStamp};
 
+/// The names in a root that are those of documents and of the configuration of the program.
+pub(super) const OWN_NAMES: [&str; 4] = ["resourcesync", ".well-known", "robots.txt", "instep.toml"];
+
 /// A folder, the URI it is served at, and the sets that take files from it. Where somebody supplies its resources, it
 /// is not walked.
 #[derive(Debug)]
@@ -115,9 +118,8 @@ impl Root {
     /// Leaves out what the Source itself writes, what an earlier publication wrote into the folder itself (the URIs of
     /// both are those of documents), and the configuration of the program.
     pub(super) fn leave_out(&mut self, out: &Path, state: &Path) {
-        let own = ["resourcesync", ".well-known", "robots.txt", "instep.toml"];
         let folders = [out.to_owned(), self.folder()];
-        let documents = folders.iter().flat_map(|folder| own.map(|name| folder.join(name)));
+        let documents = folders.iter().flat_map(|folder| OWN_NAMES.map(|name| folder.join(name)));
         for path in documents.chain([state.to_owned()]) {
             if let Some(path) = self.relative(&path) {
                 self.leave_out_path(path);

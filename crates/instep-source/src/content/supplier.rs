@@ -12,6 +12,7 @@ use std::{
     sync::Arc,
 };
 
+use instep_objects::ObjectPlace;
 use resourcesync::Link;
 
 use crate::{PublishMonitor, catalogue::ResourceState};
@@ -57,6 +58,21 @@ pub trait Supplier: fmt::Debug + Send + Sync {
 
     /// Returns `true` if there are bytes at a path; `None` if opening them tells.
     fn has_bytes(&self, _path: &[u8]) -> Option<bool> {
+        None
+    }
+
+    /// Looks again at paths that somebody reports as changed. Called before [`at`](Self::at) is asked for them. A supplier
+    /// that learns of its changes itself has nothing to do.
+    ///
+    /// # Errors
+    /// If it is not known what is there now.
+    fn look(&self, _paths: &[Vec<u8>], _monitor: &dyn PublishMonitor) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Returns the place in object storage that it supplies from, if that is all that leads to it: a process that is given
+    /// the state only supplies from there again. Its [`folder`](Self::folder) has what is known of the objects.
+    fn object_place(&self) -> Option<&ObjectPlace> {
         None
     }
 

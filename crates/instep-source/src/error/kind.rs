@@ -32,7 +32,10 @@ impl Error {
         match self {
             Self::Options { .. } | Self::Manifest { .. } => ErrorKind::Usage,
             Self::Locked { .. } => ErrorKind::Locked,
-            Self::Write { .. } | Self::Catalogue { .. } | Self::Delivery { .. } => ErrorKind::Storage,
+            Self::Write { .. }
+            | Self::Catalogue { .. }
+            | Self::Delivery { .. }
+            | Self::ObjectStorage { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
             | Self::UnreadableRefused { .. }

@@ -19,7 +19,7 @@ pub(super) fn keep(options: &PublishOptions, catalogue: &Catalogue) -> Result<()
 
 /// Returns the options as far as they are kept; `None` if the Source was never opened.
 pub(super) fn load(snapshot: &Snapshot, state: &Path) -> Result<Option<PublishOptions>, Error> {
-    Ok(OPENED_WITH.read(snapshot)?.map(|opened| opened.options(state)))
+    Ok(OPENED_WITH.read(snapshot)?.and_then(|opened| opened.options(state)))
 }
 
 /// Returns the error that there is no Source.

@@ -1,11 +1,17 @@
 //! The options that a Source was opened with last: who records or checks beside it need not be given them again.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use resourcesync::Algorithm;
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, PublishOptions, SetOptions, VersionOptions, options::PatchOptions};
+use crate::{
+    BucketContent, Content, ObjectPlace, PublishOptions, SetOptions, Supply, VersionOptions,
+    options::PatchOptions,
+};
 
 /// The part of the options that says which resources there are, and which of their states are kept.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +42,7 @@ struct OpenedSet {
 enum OpenedContent {
     Folder { root: PathBuf, prefix: Option<String> },
     Manifest { path: PathBuf, root: PathBuf },
+    Objects { place: String, folder: PathBuf, prefix: Option<String> },
 }
 
 impl OpenedWith {
@@ -62,8 +69,8 @@ impl OpenedWith {
         })
     }
 
-    /// Returns the options, as far as they are kept.
-    pub(crate) fn options(self, state: &Path) -> PublishOptions {
+    /// Returns the options, as far as they are kept; `None` if they lead to no content.
+    pub(crate) fn options(self, state: &Path) -> Option<PublishOptions> {
         let mut options = PublishOptions::new("", self.base_url);
         (options.state, options.out) = (state.to_owned(), self.out);
         options.hash = self.hash.iter().map(|name| Algorithm::parse(name)).collect();
@@ -73,12 +80,13 @@ impl OpenedWith {
         options.patches.clone_from(&self.patches);
         options.versions = self.versions;
         let set = |kept: OpenedSet| {
-            let content = kept.content.into_iter().map(OpenedContent::content).collect();
-            let OpenedSet { name, include, exclude, .. } = kept;
-            SetOptions { name, content, include, exclude, ..SetOptions::new() }
+            let OpenedSet { name, content, include, exclude } = kept;
+            let content = content.into_iter().map(|content| content.content(&options.hash));
+            let content = content.collect::<Option<_>>()?;
+            Some(SetOptions { name, content, include, exclude, ..SetOptions::new() })
         };
-        options.sets = self.sets.into_iter().map(set).collect();
-        options
+        options.sets = self.sets.into_iter().map(set).collect::<Option<_>>()?;
+        Some(options)
     }
 }
 
@@ -87,15 +95,24 @@ impl OpenedContent {
         Some(match content {
             Content::Folder { root, prefix } => Self::Folder { root: absolute(root), prefix: prefix.clone() },
             Content::Manifest { path, root } => Self::Manifest { path: absolute(path), root: absolute(root) },
-            Content::Supplied { .. } => return None,
+            Content::Supplied { supply, prefix } => Self::Objects {
+                place: supply.0.object_place()?.to_string(),
+                folder: absolute(supply.0.folder()),
+                prefix: prefix.clone(),
+            },
         })
     }
 
-    fn content(self) -> Content {
-        match self {
+    /// Returns the content; `None` if it is in object storage at a place that is none.
+    fn content(self, hash: &[Algorithm]) -> Option<Content> {
+        Some(match self {
             Self::Folder { root, prefix } => Content::Folder { root, prefix },
             Self::Manifest { path, root } => Content::Manifest { path, root },
-        }
+            Self::Objects { place, folder, prefix } => {
+                let objects = BucketContent::new(ObjectPlace::parse(&place).ok()?, folder, hash.to_vec());
+                Content::Supplied { supply: Supply(Arc::new(objects)), prefix }
+            }
+        })
     }
 }
 

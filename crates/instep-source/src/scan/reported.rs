@@ -31,6 +31,14 @@ pub enum ReportedChange {
         /// The resource.
         uri: Uri,
     },
+    /// An object was put or removed: which of the two, and its state, are asked of the storage. Ignored for an object that
+    /// no content of the Source has.
+    Object {
+        /// The bucket.
+        bucket: String,
+        /// The whole key of the object.
+        key: String,
+    },
 }
 
 impl ReportedChange {
@@ -44,34 +52,26 @@ impl ReportedChange {
         Self::Remove { uri }
     }
 
-    /// Reads a change as applications write it: `uri` and `change`, and what is known of the state, named as in a
-    /// manifest.
+    /// Reports an object that was put or removed.
+    pub fn object(bucket: impl Into<String>, key: impl Into<String>) -> Self {
+        Self::Object { bucket: bucket.into(), key: key.into() }
+    }
+
+    /// Reads changes as they are written: one by an application, with `uri` and `change`, and what is known of the state,
+    /// named as in a manifest; or those of a message in which object storage names objects.
     ///
     /// # Errors
     /// A sentence about what is wrong.
     #[cfg(feature = "serve")]
-    pub fn from_json(item: serde_json::Value) -> Result<Self, String> {
+    pub fn list_from_json(item: serde_json::Value) -> Result<Vec<Self>, String> {
+        if let Some(objects) = super::object_event::named(&item)? {
+            return Ok(objects.into_iter().map(|(bucket, key)| Self::object(bucket, key)).collect());
+        }
         let listed = crate::content::listed(item)?;
-        Ok(match listed.change {
+        Ok(vec![match listed.change {
             Some(resourcesync::Change::Deleted) => Self::Remove { uri: listed.uri },
             _ => Self::Add { uri: listed.uri, state: listed.state },
-        })
-    }
-
-    fn uri(&self) -> &Uri {
-        let (Self::Add { uri, .. } | Self::Remove { uri }) = self;
-        uri
-    }
-
-    fn observation(self, key: Vec<u8>, sets: u64) -> Observation {
-        match self {
-            Self::Remove { .. } => Observation::Gone { key },
-            Self::Add { uri, state } => {
-                let mut resource = Resource::new(key, uri);
-                (resource.state, resource.sets) = (state, sets);
-                Observation::Changed(resource)
-            }
-        }
+        }])
     }
 }
 
@@ -91,9 +91,17 @@ pub(crate) fn record_reported(
     let mut files = Vec::new();
     let mut named = Vec::with_capacity(changes.len());
     for change in changes {
-        match holdings.root_of_uri(change.uri().as_str()) {
+        let (uri, state) = match change {
+            ReportedChange::Object { bucket, key } => {
+                files.extend(holdings.of_object(&bucket, &key));
+                continue;
+            }
+            ReportedChange::Add { uri, state } => (uri, Some(state)),
+            ReportedChange::Remove { uri } => (uri, None),
+        };
+        match holdings.root_of_uri(uri.as_str()) {
             Some((root, path)) => files.push((root, path)),
-            None => named.push(named_one(holdings, catalogue, change, options.sets)?),
+            None => named.push(named_one(holdings, catalogue, (uri, state), options.sets)?),
         }
     }
     if files.is_empty() {
@@ -102,21 +110,42 @@ pub(crate) fn record_reported(
     record_files(holdings, catalogue, (files, named), options, monitor)
 }
 
-/// A resource that is no file. One that a manifest names stays the manifest's, in its sets.
+/// A resource that is no file, with its state, or `None` if it is gone. One that a manifest names stays the manifest's, in its
+/// sets.
 fn named_one(
     holdings: &Holdings,
     catalogue: &Catalogue,
-    change: ReportedChange,
+    (uri, state): (Uri, Option<ResourceState>),
     sets: u64,
 ) -> Result<Observation, CatalogueError> {
-    let uri = change.uri().as_str();
-    for key in holdings.manifests().iter().map(|manifest| manifest.key(uri)) {
-        if let Some(held) = catalogue.resource(&key)? {
-            return Ok(change.observation(key, held.sets));
+    let (mut key, mut sets) = (holdings.key_of(uri.as_str()), sets);
+    for listed in holdings.manifests().iter().map(|manifest| manifest.key(uri.as_str())) {
+        if let Some(held) = catalogue.resource(&listed)? {
+            (key, sets) = (listed, held.sets);
+            break;
         }
     }
-    let key = holdings.key_of(uri);
-    Ok(change.observation(key, sets))
+    let Some(state) = state else { return Ok(Observation::Gone { key }) };
+    let mut resource = Resource::new(key, uri);
+    (resource.state, resource.sets) = (state, sets);
+    Ok(Observation::Changed(resource))
+}
+
+/// Has each supplier look again at those of the paths that are its own.
+fn look_at_supplies(
+    holdings: &Holdings,
+    files: &[(&Root, Vec<u8>)],
+    monitor: &dyn PublishMonitor,
+) -> Result<(), Error> {
+    for root in holdings.roots() {
+        let Some(supply) = &root.supply else { continue };
+        let own = files.iter().filter(|(of, _)| of.number == root.number);
+        let paths: Vec<Vec<u8>> = own.map(|(_, path)| path.clone()).collect();
+        if !paths.is_empty() {
+            supply.0.look(&paths, monitor).map_err(Error::supplied(root.folder()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Files are looked at one caller after the other and recorded in that order; nobody waits for the disk meanwhile.
@@ -127,6 +156,7 @@ fn record_files<'a>(
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
+    look_at_supplies(holdings, &files, monitor)?;
     let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
     let written = files.iter().filter_map(|file| match stands(file) {
         Look::File(stamp, _) => Some(stamp),

@@ -48,7 +48,7 @@ impl<'a> Merge<'a, '_> {
             if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         taken?;
-        listed.map_err(Error::read(root.folder()))?;
+        listed.map_err(Error::supplied(root.folder()))?;
         beside.held.try_for_each(|row| {
             let row = row?;
             self.gone(&row.key, row.sets)
@@ -81,7 +81,7 @@ impl<'a> Merge<'a, '_> {
     ) -> Result<(), Error> {
         let known = self.catalogue.snapshot()?.resource(&root.key(path))?;
         let sets = root.sets_taking(path);
-        let supplied = supplier.at(path).map_err(Error::read(root.folder()))?.filter(|_| sets != 0);
+        let supplied = supplier.at(path).map_err(Error::supplied(root.folder()))?.filter(|_| sets != 0);
         match (supplied, known) {
             (Some(supplied), known) => {
                 self.take_supplied(root, supplied, sets, known, &mut MediaTypes::default())

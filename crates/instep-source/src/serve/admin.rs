@@ -152,7 +152,8 @@ async fn status(State(admin): State<Arc<Admin>>) -> Response {
     Json(&*overview).into_response()
 }
 
-/// One change, or an array of them: `uri` and `change`, and what is known of the state, named as in a manifest.
+/// One change, or an array of them: `uri` and `change`, and what is known of the state, named as in a manifest; or messages of
+/// object storage.
 fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     let json: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;
     let items = match json {
@@ -162,10 +163,11 @@ fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     if items.len() > MOST_CHANGES {
         return Err(format!("{} changes; at most {MOST_CHANGES} at once", items.len()));
     }
-    let one = |(number, item): (usize, Value)| {
-        ReportedChange::from_json(item).map_err(|what| format!("item {number}: {what}"))
-    };
-    items.into_iter().enumerate().map(one).collect()
+    let mut said = Vec::with_capacity(items.len());
+    for (number, item) in items.into_iter().enumerate() {
+        said.extend(ReportedChange::list_from_json(item).map_err(|what| format!("item {number}: {what}"))?);
+    }
+    Ok(said)
 }
 
 fn failed(what: &str) -> Response {

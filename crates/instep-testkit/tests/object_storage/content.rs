@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use super::killed::RequestCounter;
 
 /// A Source of the objects below a prefix.
-struct ObjectSource<'s> {
+pub(crate) struct ObjectSource<'s> {
     server: &'s S3Server,
-    room: TempDir,
+    pub(crate) room: TempDir,
 }
 
 impl<'s> ObjectSource<'s> {
-    fn new(server: &'s S3Server) -> Self {
+    pub(crate) fn new(server: &'s S3Server) -> Self {
         let source = Self { server, room: tempfile::tempdir().unwrap() };
         (0..30).for_each(|number| source.put(&format!("d/f{number:02}.txt"), &format!("text {number}")));
         source.put("a=b.html", "<p>");
@@ -23,13 +23,13 @@ impl<'s> ObjectSource<'s> {
         source
     }
 
-    fn put(&self, name: &str, bytes: &str) {
+    pub(crate) fn put(&self, name: &str, bytes: &str) {
         let file = self.room.path().join("upload");
         fs::write(&file, bytes).unwrap();
         self.server.upload(&file, &format!("content/{name}"));
     }
 
-    fn command(&self, more: &[&str]) -> Command {
+    pub(crate) fn command(&self, more: &[&str]) -> Command {
         let place = format!("s3://{}/content", S3Server::BUCKET);
         let mut command = instep(["publish", &place, "--base-url", "http://h/data/", "--json"]);
         command.arg("--state").arg(self.room.path().join("state")).args(more);
@@ -38,7 +38,7 @@ impl<'s> ObjectSource<'s> {
     }
 
     /// Publishes, and returns what the summary says with the number of requests for bytes.
-    fn publish(&self, more: &[&str]) -> (u64, u64, u64, i64) {
+    pub(crate) fn publish(&self, more: &[&str]) -> (u64, u64, u64, i64) {
         let counter = RequestCounter::before(self.server.port());
         let mut command = self.command(more);
         command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", counter.port));
@@ -49,11 +49,11 @@ impl<'s> ObjectSource<'s> {
         (count("created"), count("updated"), count("deleted"), counter.gets())
     }
 
-    fn document(&self, name: &str) -> String {
+    pub(crate) fn document(&self, name: &str) -> String {
         fs::read_to_string(self.room.path().join("state/resourcesync").join(name)).unwrap()
     }
 
-    fn remove(&self, name: &str) {
+    pub(crate) fn remove(&self, name: &str) {
         self.server.remove(&format!("content/{name}"));
     }
 }
@@ -117,7 +117,8 @@ fn is_published_from(server: &S3Server) {
     server.configure(&mut command);
     let failed = Run::of(command.arg(source.room.path().join("other")));
     assert!(failed.stderr.contains("there is no bucket no-such-bucket"), "{}", failed.stderr);
-    assert_eq!(failed.code, Some(1), "{}", failed.stderr);
+    assert_eq!(failed.code, Some(8), "{}", failed.stderr);
+    assert_eq!(failed.stderr.lines().count(), 1, "{}", failed.stderr);
 }
 
 #[test]
@@ -130,6 +131,17 @@ fn the_objects_of_moto_are_published() {
 fn the_objects_of_s3s_are_published() {
     let Some(server) = S3Server::s3s() else { return };
     is_published_from(&server);
+}
+
+#[test]
+fn a_bucket_that_refuses_is_one_line_and_exit_code_8() {
+    let Some(server) = S3Server::s3s() else { return };
+    let source = ObjectSource::new(&server);
+    let mut command = source.command(&[]);
+    let refused = Run::of(command.env("AWS_SECRET_ACCESS_KEY", "another")).with_code(8);
+    assert!(refused.stderr.contains("check AWS_SECRET_ACCESS_KEY"), "{}", refused.stderr);
+    assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+    assert!(!refused.stderr.contains("Signature="), "{}", refused.stderr);
 }
 
 #[test]

@@ -32,6 +32,10 @@ pub(crate) struct OriginArgs {
     /// Time between two comparisons of all records with a repository that lists no deletions
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     inventory_every: Duration,
+    /// Take the objects of a bucket from an inventory that the service writes as CSV: its `manifest.json`, or the folder of
+    /// its inventories for the newest
+    #[arg(long, value_name = "s3://BUCKET/PATH", value_parser = object_place, hide_short_help = true)]
+    inventory: Option<ObjectPlace>,
     /// The digests that are published.
     #[arg(skip)]
     pub(crate) hash: Vec<Algorithm>,
@@ -47,6 +51,8 @@ pub(crate) struct OriginPlace<'a> {
     pub(crate) set: &'a str,
     /// `true` if the set asks for full texts.
     pub(crate) full_texts: bool,
+    /// The inventory of the set; `None` for that of the options.
+    pub(crate) inventory: Option<ObjectPlace>,
 }
 
 impl OriginArgs {
@@ -63,7 +69,10 @@ impl OriginArgs {
             return self.repository(&RepositoryUrl::parse(url)?, place, config);
         }
         if let Some(url) = from.to_str().filter(|text| ObjectPlace::is_meant(text)) {
-            let objects = BucketContent::new(ObjectPlace::parse(url)?, place.root, self.hash.clone());
+            let mut objects = BucketContent::new(ObjectPlace::parse(url)?, place.root, self.hash.clone());
+            if let Some(inventory) = place.inventory.or_else(|| self.inventory.clone()) {
+                objects = objects.with_inventory(inventory);
+            }
             return Ok(Content::Supplied { supply: Supply(Arc::new(objects)), prefix: place.prefix });
         }
         let folder = place.root.join(&from);
@@ -102,6 +111,10 @@ impl OriginArgs {
         let source = HarvestedRepository::new(url.clone(), folder, options, http)?;
         Ok(Content::Supplied { supply: Supply(Arc::new(source)), prefix })
     }
+}
+
+fn object_place(text: &str) -> Result<ObjectPlace, String> {
+    ObjectPlace::parse(text).map_err(|error| error.to_string())
 }
 
 /// Returns the folder that a prefix is served from by any web server; `None` for a prefix elsewhere, or one with escapes.

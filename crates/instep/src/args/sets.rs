@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
-use instep_source::{Content, SetOptions};
+use instep_source::{Content, ObjectPlace, SetOptions};
 use resourcesync::Uri;
 use serde::Deserialize;
 
@@ -23,6 +23,8 @@ struct Table {
     /// Fetches the full texts that the records of a repository name.
     #[serde(default)]
     full_text: bool,
+    /// An inventory of the bucket that `from` names.
+    inventory: Option<String>,
     /// The URI at which the folder is served; by default its place below the base URL.
     prefix: Option<String>,
     #[serde(default)]
@@ -78,8 +80,14 @@ fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyh
             }]
         }
         (None, Some(from)) => {
-            let place =
-                OriginPlace { root, prefix: table.prefix, set: &table.name, full_texts: table.full_text };
+            let inventory = table.inventory.as_deref().map(ObjectPlace::parse).transpose()?;
+            let place = OriginPlace {
+                root,
+                prefix: table.prefix,
+                set: &table.name,
+                full_texts: table.full_text,
+                inventory,
+            };
             vec![origins.content(from, place, config)?]
         }
         (Some(_), Some(_)) => bail!("{}: set either content or from, not both", table.name),

@@ -218,7 +218,8 @@ impl SourceArgs {
         if let Some(sets) = sets(config, folder, &origins)? {
             options.sets = sets;
         } else if let Some(path) = self.from {
-            let place = OriginPlace { root: folder, prefix: None, set: "", full_texts: false };
+            let place =
+                OriginPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
             options.sets[0].content = vec![origins.content(path, place, config)?];
         }
         let rules = Rules::read(config)?;

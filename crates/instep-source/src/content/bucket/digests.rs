@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use instep_objects::{Bucket, BucketError, ListedObject};
+use instep_objects::{Bucket, BucketError, ListedObject, ObjectStart};
 use resourcesync::{Algorithm, Digest, Digests, Hasher};
 
 use super::index::IndexedObject;
@@ -23,7 +23,7 @@ pub(super) enum LookFault {
     /// It is another one than was listed.
     Changed,
     /// The storage failed.
-    Unreadable(String),
+    Unreadable(BucketError),
 }
 
 /// An object that was looked at.
@@ -37,20 +37,30 @@ pub(super) fn fetched(
     at_once: usize,
     ends: &dyn Fn() -> bool,
 ) -> Vec<FetchedObject> {
-    let mut done = Vec::with_capacity(objects.len());
-    let mut rest = objects.into_iter();
+    together(objects, at_once, ends, |object| look(bucket, object, hash))
+}
+
+/// Does work on items, several at once, until `ends` does. Returns those that were done, each with its result.
+pub(super) fn together<T: Send, R: Send>(
+    items: Vec<T>,
+    at_once: usize,
+    ends: &dyn Fn() -> bool,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<(T, R)> {
+    let mut done = Vec::with_capacity(items.len());
+    let mut rest = items.into_iter();
     loop {
-        let part: Vec<ListedObject> = rest.by_ref().take(at_once).collect();
+        let part: Vec<T> = rest.by_ref().take(at_once).collect();
         if part.is_empty() || ends() {
             return done;
         }
         let found = Mutex::new(Vec::with_capacity(part.len()));
         thread::scope(|scope| {
-            for object in part {
-                let found = &found;
+            for item in part {
+                let (found, work) = (&found, &work);
                 scope.spawn(move || {
-                    let looked = look(bucket, &object, hash);
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((object, looked));
+                    let result = work(&item);
+                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((item, result));
                 });
             }
         });
@@ -58,44 +68,58 @@ pub(super) fn fetched(
     }
 }
 
+/// Finds the digests of an object with as few requests as can be: none, one for what the service keeps, or the bytes.
 fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
-    let kept = bucket.kept_digests(&object.name).map_err(fault)?;
-    let is_same = kept.etag.is_none() || object.etag.is_none() || kept.etag == object.etag;
-    if !is_same {
-        return Err(LookFault::Changed);
+    let listed = object.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
+    let listed: Digests = listed.into_iter().collect();
+    if has_all(&listed, hash) {
+        return Ok(indexed(object, listed, None));
     }
-    let sha256 = kept.sha256.and_then(|bytes| Digest::new(Algorithm::Sha256, &bytes));
-    let md5 = kept.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
-    let mut digests: Digests =
-        [md5, sha256].into_iter().flatten().filter(|digest| hash.contains(&digest.algorithm)).collect();
-    if hash.iter().any(|algorithm| digests.get(algorithm).is_none()) {
-        digests = of_bytes(bucket, object, hash)?;
+    // A service that keeps no SHA-256 has nothing else to tell but an MD5.
+    let may_be_kept = object.keeps_sha256 != Some(false) || !hash.contains(&Algorithm::Sha256);
+    if may_be_kept {
+        let kept = bucket.kept_digests(&object.name).map_err(fault)?;
+        if is_another(object, kept.etag.as_deref()) {
+            return Err(LookFault::Changed);
+        }
+        let sha256 = kept.sha256.and_then(|bytes| Digest::new(Algorithm::Sha256, &bytes));
+        let md5 = kept.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
+        let digests: Digests =
+            [md5, sha256].into_iter().flatten().filter(|digest| hash.contains(&digest.algorithm)).collect();
+        if has_all(&digests, hash) {
+            return Ok(indexed(object, digests, kept.media_type));
+        }
     }
-    Ok(IndexedObject {
-        path: object.name.clone(),
-        length: object.length,
-        etag: object.etag.clone(),
-        modified: object.modified,
-        digests,
-        media_type: kept.media_type,
-    })
+    of_bytes(bucket, object, hash)
 }
 
-/// Returns the digests of the bytes of an object, which must be as many as were listed.
-fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<Digests, LookFault> {
+fn has_all(digests: &Digests, hash: &[Algorithm]) -> bool {
+    hash.iter().all(|algorithm| digests.get(algorithm).is_some())
+}
+
+fn is_another(object: &ListedObject, etag: Option<&str>) -> bool {
+    etag.zip(object.etag.as_deref()).is_some_and(|(found, listed)| found != listed)
+}
+
+fn indexed(object: &ListedObject, digests: Digests, media_type: Option<String>) -> IndexedObject {
+    let ListedObject { name, length, etag, modified, .. } = object.clone();
+    IndexedObject { path: name, length, etag, modified, digests, media_type }
+}
+
+/// Hashes the bytes of an object, which must be those that were listed.
+fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
+    let start = bucket.begin(&object.name, PIECE).map_err(fault)?;
+    if start.length != object.length || is_another(object, start.etag.as_deref()) {
+        return Err(LookFault::Changed);
+    }
     let mut hasher = Hasher::new(hash);
-    let length = read(bucket, &object.name, &mut |piece| {
+    let mut take = |piece: &[u8]| {
         hasher.update(piece);
         Ok(())
-    });
-    match length {
-        Ok(Ok(length)) if length == object.length => Ok(hasher.finish()),
-        Ok(Ok(_)) => Err(LookFault::Changed),
-        Ok(Err(error)) => Err(LookFault::Unreadable(error.to_string())),
-        // It ended before the piece did that its length promised.
-        Err(error) if error.is_short() => Err(LookFault::Changed),
-        Err(error) => Err(fault(error)),
-    }
+    };
+    // Nothing fails but the storage.
+    read(bucket, &object.name, &start, &mut take).map_err(fault)?.map_err(|_| LookFault::Changed)?;
+    Ok(indexed(object, hasher.finish(), start.media_type))
 }
 
 /// Copies an object to a temporary file, read from its start.
@@ -107,33 +131,37 @@ pub(super) fn to_file(bucket: &Bucket, name: &str) -> Result<io::Result<File>, B
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
-    let copied = read(bucket, name, &mut |piece| file.write_all(piece))?;
-    Ok(copied.and_then(|_| file.rewind()).map(|()| file))
+    let start = bucket.begin(name, PIECE)?;
+    let copied = read(bucket, name, &start, &mut |piece| file.write_all(piece))?;
+    Ok(copied.and_then(|()| file.rewind()).map(|()| file))
 }
 
-/// Reads an object a piece at a time. Returns its length, or the failure of who takes the pieces.
+/// Passes an object whose start was read to `take`, a piece at a time, each of the same object. Within is the failure of who
+/// takes the pieces.
 fn read(
     bucket: &Bucket,
     name: &str,
+    start: &ObjectStart,
     take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-) -> Result<io::Result<u64>, BucketError> {
-    let (mut piece, length) = bucket.begin(name, PIECE)?;
-    let mut at = 0;
+) -> Result<io::Result<()>, BucketError> {
+    let (mut piece, mut at) = (start.bytes.clone(), 0);
     loop {
         if let Err(error) = take(&piece) {
             return Ok(Err(error));
         }
         at += piece.len() as u64;
-        if at >= length {
-            return Ok(Ok(at));
+        if at >= start.length {
+            return Ok(Ok(()));
         }
-        piece = bucket.read(name, Some(at..length.min(at + PIECE)))?;
+        piece = bucket.read_on(name, start, at..start.length.min(at + PIECE))?;
     }
 }
 
 fn fault(error: BucketError) -> LookFault {
-    match error.is_missing() {
-        true => LookFault::Gone,
-        false => LookFault::Unreadable(error.to_string()),
+    match error {
+        error if error.is_missing() => LookFault::Gone,
+        // It ended before the piece did that its length promised.
+        error if error.is_short() || error.is_replaced() => LookFault::Changed,
+        error => LookFault::Unreadable(error),
     }
 }

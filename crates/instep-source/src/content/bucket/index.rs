@@ -7,9 +7,8 @@ use instep_store::database::Schema;
 use resourcesync::{Algorithm, Digests};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-/// The folder and the name of the file.
+/// The folder of the file.
 const FOLDER: &str = ".instep";
-const FILE: &str = "objects.sqlite";
 
 const SCHEMA: Schema = Schema {
     // "iobj"
@@ -41,6 +40,43 @@ pub(super) struct IndexedObject {
     pub(super) media_type: Option<String>,
 }
 
+impl IndexedObject {
+    /// Returns `true` if a listing names the same object. Services tell the time of one object in seconds and list it in
+    /// milliseconds, so a validator decides before the time does.
+    fn is(&self, object: &ListedObject) -> bool {
+        let seconds = |micros: i64| micros.div_euclid(1_000_000);
+        let is_same_time = match self.etag {
+            Some(_) => seconds(self.modified) == seconds(object.modified),
+            None => self.modified == object.modified,
+        };
+        self.length == object.length && self.etag == object.etag && is_same_time
+    }
+}
+
+/// The time that a listing is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ListingTime {
+    /// The bucket is as it says.
+    Now,
+    /// The bucket was so at a time in microseconds since 1970, and may be another one since.
+    At(i64),
+}
+
+impl ListingTime {
+    /// Returns `true` for an object that may have been put after the listing.
+    fn is_before(self, modified: i64) -> bool {
+        modified >= self.end()
+    }
+
+    /// Returns the time from which on it says nothing of objects.
+    fn end(self) -> i64 {
+        match self {
+            Self::Now => i64::MAX,
+            Self::At(time) => time,
+        }
+    }
+}
+
 /// The index of a bucket.
 #[derive(Debug)]
 pub(super) struct ObjectIndex {
@@ -57,9 +93,11 @@ impl ObjectIndex {
     pub(super) fn open(folder: &Path, place: &ObjectPlace) -> io::Result<Self> {
         let own = folder.join(FOLDER);
         fs::create_dir_all(&own)?;
-        let connection = SCHEMA.open(&own.join(FILE)).map_err(io::Error::other)?;
-        let index = Self { connection, listing: 0 };
+        // Several sets may take objects of several places.
         let place = place.to_string();
+        let file = format!("objects-{}.sqlite", &blake3::hash(place.as_bytes()).to_hex()[..16]);
+        let connection = SCHEMA.open(&own.join(file)).map_err(io::Error::other)?;
+        let index = Self { connection, listing: 0 };
         if index.meta("place")?.as_deref() != Some(&place) {
             index.run("DELETE FROM object", params![])?;
             index.set_meta("place", &place)?;
@@ -74,9 +112,12 @@ impl ObjectIndex {
         self.set_meta("listing", &self.listing.to_string())
     }
 
-    /// Forgets what a whole listing did not name.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.run("DELETE FROM object WHERE listing <> ?1", params![self.listing])
+    /// Forgets what a whole listing did not name, unless it was put later, and keeps the identity of an inventory that was
+    /// taken whole.
+    pub(super) fn finish(&mut self, time: ListingTime, inventory: Option<String>) -> io::Result<()> {
+        self.set_meta("inventory", inventory.as_deref().unwrap_or_default())?;
+        let sql = "DELETE FROM object WHERE listing <> ?1 AND modified < ?2";
+        self.run(sql, params![self.listing, time.end()])
     }
 
     /// Notes that objects are listed, and returns those whose bytes may be others than are known, or of which a digest is
@@ -85,6 +126,7 @@ impl ObjectIndex {
         &mut self,
         listed: &[ListedObject],
         hash: &[Algorithm],
+        time: ListingTime,
     ) -> io::Result<Vec<ListedObject>> {
         let mut changed = Vec::new();
         let transaction = self.connection.unchecked_transaction().map_err(io::Error::other)?;
@@ -96,8 +138,7 @@ impl ObjectIndex {
                 self.run(sql, params![object.name, self.listing])?;
             }
             let is_same = known.is_some_and(|known| {
-                (known.length, known.modified) == (object.length, object.modified)
-                    && known.etag == object.etag
+                (known.is(object) || time.is_before(known.modified) && known.modified > object.modified)
                     && hash.iter().all(|algorithm| known.digests.get(algorithm).is_some())
             });
             if !is_same {
@@ -117,6 +158,16 @@ impl ObjectIndex {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![path, length, etag, modified, digests.to_string(), media_type, self.listing],
         )
+    }
+
+    /// Forgets an object that is gone.
+    pub(super) fn forget(&mut self, path: &str) -> io::Result<()> {
+        self.run("DELETE FROM object WHERE path = ?1", params![path])
+    }
+
+    /// Returns the identity of the inventory that was taken last; `None` if a listing was, or it had faults.
+    pub(super) fn inventory(&self) -> io::Result<Option<String>> {
+        Ok(self.meta("inventory")?.filter(|identity| !identity.is_empty()))
     }
 
     /// Returns what is known of the object at a path.

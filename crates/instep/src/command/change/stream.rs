@@ -34,10 +34,10 @@ struct NumberedLine {
     text: io::Result<String>,
 }
 
-/// A change that a line reports, as it was written and as it was understood.
-struct ReadChange {
+/// The changes that a line reports, as they were written and as they were understood.
+struct ReadLine {
     item: Value,
-    change: ReportedChange,
+    changes: Vec<ReportedChange>,
 }
 
 /// The figures of all lines.
@@ -104,9 +104,9 @@ fn take(
         if text.trim().is_empty() {
             continue;
         }
-        let change = parse(&text);
-        answers.push((number, change.as_ref().err().cloned()));
-        read.extend(change.ok());
+        let line = parse(&text);
+        answers.push((number, line.as_ref().err().cloned()));
+        read.extend(line.ok());
     }
     let sequence = match read.is_empty() {
         true => None,
@@ -126,15 +126,15 @@ fn take(
     Ok(())
 }
 
-fn parse(line: &str) -> Result<ReadChange, String> {
+fn parse(line: &str) -> Result<ReadLine, String> {
     let item: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
-    let change = ReportedChange::from_json(item.clone())?;
-    Ok(ReadChange { item, change })
+    let changes = ReportedChange::list_from_json(item.clone())?;
+    Ok(ReadLine { item, changes })
 }
 
 /// Records changes through the server that has the Source, else in its catalogue.
 fn record(
-    read: &[ReadChange],
+    read: &[ReadLine],
     state: &Path,
     wait: WaitArgs,
     output: &Output,
@@ -153,7 +153,7 @@ fn record(
                 }
             }
             let monitor = Publishing::new(*output);
-            let changes = read.iter().map(|read| read.change.clone()).collect();
+            let changes = read.iter().flat_map(|read| read.changes.clone()).collect();
             let recorded = Publisher::reopen(state)?.record(changes, &monitor)?;
             monitor.finish();
             Ok((recorded, "catalogue"))

@@ -1,0 +1,103 @@
+//! Requests that the library of object storage cannot send, or of whose answers it tells too little: it signs them, and our
+//! own client sends them.
+
+use std::{sync::Arc, time::Duration};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use instep_net::{Client, HttpError, Request, Response};
+use object_store::{
+    path::Path,
+    signer::{SignedUrlOptions, Signer},
+};
+use resourcesync::Uri;
+
+use crate::{BucketError, ObjectPlace, failure::failed};
+
+/// The time for which a signed request is good.
+const VALID: Duration = Duration::from_secs(300);
+
+/// Signs requests for a bucket and sends them.
+#[derive(Clone, Debug)]
+pub(crate) struct SignedRequests {
+    pub(crate) signer: Arc<dyn Signer>,
+    pub(crate) client: Client,
+}
+
+/// A request for an object, or with [`Path::ROOT`] for the bucket.
+#[derive(Debug)]
+pub(crate) struct SignedRequest<'r> {
+    pub(crate) method: Method,
+    pub(crate) path: &'r Path,
+    pub(crate) query: Vec<(&'static str, String)>,
+    pub(crate) header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl SignedRequests {
+    /// Sends a request, again after transient failures. Returns the first answer that another attempt would not improve,
+    /// whatever its status.
+    ///
+    /// # Errors
+    /// If the service does not answer, or there are no credentials.
+    pub(crate) async fn send(
+        &self,
+        request: &SignedRequest<'_>,
+        place: &ObjectPlace,
+    ) -> Result<Response, BucketError> {
+        let mut attempts = self.client.attempts();
+        loop {
+            let signed = self.sign(request, place).await?;
+            match self.client.send_once(&signed).await {
+                Ok(response) => return Ok(response),
+                Err(error) => attempts.again(unsigned(error)).await.map_err(said)?,
+            }
+        }
+    }
+
+    async fn sign(&self, request: &SignedRequest<'_>, place: &ObjectPlace) -> Result<Request, BucketError> {
+        let query = request.query.iter().map(|(name, value)| (*name, value.as_str()));
+        let mut options = SignedUrlOptions::default().with_query(query);
+        let mut headers = HeaderMap::new();
+        if let Some((name, value)) = &request.header {
+            options = options.with_signed_header(name.clone(), value.clone());
+            headers.insert(name.clone(), value.clone());
+        }
+        let url = self.signer.signed_url_opts(request.method.clone(), request.path, VALID, &options).await;
+        let url = url.map_err(|error| failed(&error, place))?;
+        let uri = Uri::parse(url.as_str()).map_err(|error| BucketError::new(error.to_string()))?;
+        Ok(Request::of(request.method.clone(), uri, headers, None))
+    }
+}
+
+/// Returns the error for a request that failed for good.
+pub(crate) fn said(error: HttpError) -> BucketError {
+    BucketError::new(unsigned(error).to_string())
+}
+
+/// Takes the query out of the URI of an error: whoever reads it in a log could use the signature for as long as it is good.
+fn unsigned(mut error: HttpError) -> HttpError {
+    if let HttpError::Refused { uri, .. }
+    | HttpError::Connect { uri, .. }
+    | HttpError::Transfer { uri, .. }
+    | HttpError::Timeout { uri, .. }
+    | HttpError::Status { uri, .. } = &mut error
+    {
+        uri.truncate(uri.find('?').unwrap_or(uri.len()));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+    use instep_net::HttpError;
+
+    use super::said;
+
+    #[test]
+    fn no_message_has_a_signature() {
+        let uri = "http://h/library/a?X-Amz-Credential=7391&X-Amz-Signature=7391".to_owned();
+        let error = HttpError::Status { uri, status: StatusCode::BAD_GATEWAY, retry_after: None };
+        let said = said(error).to_string();
+        assert!(said.contains("http://h/library/a answers 502") && !said.contains("7391"), "{said}");
+    }
+}

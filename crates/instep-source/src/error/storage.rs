@@ -1,0 +1,23 @@
+//! A failure of object storage on its way through a supplier, which reports it as an I/O error.
+
+use std::{fmt::Display, io};
+
+/// A failure of the object storage that has resources.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {what}")]
+pub(crate) struct StorageFailure {
+    pub(super) place: String,
+    pub(super) what: String,
+}
+
+impl StorageFailure {
+    /// Returns the failure of storage at a place as an I/O error.
+    pub(crate) fn at(place: &impl Display, error: impl Display) -> io::Error {
+        io::Error::other(Self { place: place.to_string(), what: error.to_string() })
+    }
+
+    /// Returns the failure that is the cause of an I/O error; `None` if it has another one.
+    pub(super) fn within(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
