@@ -7,6 +7,7 @@
 mod folder;
 mod group;
 mod objects;
+mod orphans;
 mod places;
 mod record;
 mod recover;
@@ -23,6 +24,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     changes::ChangeSink,
+    clock::now,
     plan::may_hide_changes,
     state::{BASE, CopyState, ReadState, StateError, Waits},
     store::{CopyStore, Durability, StoreError},
@@ -307,6 +309,11 @@ impl Committer {
         }
         if let Some(packs) = &packs {
             self.remove_dead_packs(packs)?;
+            // Upkeep: what is committed stands without it, and the next run tries again.
+            if let Err(error) = self.sweep_orphans(packs, now()) {
+                let error = instep_store::error_chain(&error);
+                tracing::warn!(error, "objects that no row leads to cannot be looked for");
+            }
         }
         Ok(flushed)
     }

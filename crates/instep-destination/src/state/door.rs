@@ -191,6 +191,9 @@ pub(crate) trait ReadPacks {
     /// Returns the keys of objects more than half of which is dead, but not all.
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError>;
 
+    /// Returns those of some keys that no row has, not even as begun.
+    fn unknown_packs(&self, keys: &[String]) -> Result<Vec<Box<str>>, StateError>;
+
     /// Returns the number of objects, and their bytes.
     fn pack_totals(&self) -> Result<PackTotals, StateError>;
 

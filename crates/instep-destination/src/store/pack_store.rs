@@ -8,6 +8,7 @@ use std::{
     fmt::Write as _,
     fs::File,
     io::{self, Read},
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -25,6 +26,9 @@ use crate::{map::CopyPath, state::HeldAt};
 
 /// Resources up to this size are packed.
 pub(crate) const MOST_PACKED: u64 = 1 << 20;
+
+/// Keys that are looked up at a time.
+const TOGETHER: usize = 1_000;
 
 /// The objects of a copy, in a bucket.
 #[derive(Debug)]
@@ -124,6 +128,35 @@ impl PackStore {
         (key, offset, length): (&str, u64, u64),
     ) -> Result<Box<dyn Read + Send>, StoreError> {
         spans.read(&self.bucket, key, offset, length)
+    }
+
+    /// Passes the keys of the objects of the copy that were put before a time, in microseconds since 1970, to `each`, many at
+    /// a time, until it returns `false`.
+    ///
+    /// # Errors
+    /// If storage fails, or `each` does.
+    pub(crate) fn objects_before<E: From<StoreError> + Send>(
+        &self,
+        time: i64,
+        each: &mut (dyn FnMut(&[String]) -> Result<bool, E> + Send),
+    ) -> Result<(), E> {
+        for folder in ["packs", "objects"] {
+            let (mut keys, mut goes_on) = (Vec::new(), Ok(true));
+            let listed = self.bucket.list_below(&format!("{folder}/{}", self.copy), &mut |object| {
+                if object.modified < time {
+                    keys.push(object.name);
+                }
+                if keys.len() == TOGETHER {
+                    goes_on = each(&std::mem::take(&mut keys));
+                }
+                if let Ok(true) = goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            listed.map_err(|error| StoreError::of_bucket("list", "", &self.bucket, error))?;
+            if !goes_on? || !each(&keys)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the bucket has an object of the copy.

@@ -12,13 +12,14 @@ use std::{
 
 use futures_util::TryStreamExt as _;
 use instep_objects::{Bucket, ObjectPlace};
-use object_store::{ObjectStore, memory::InMemory};
-use resourcesync::Hasher;
+use object_store::{ObjectStore, ObjectStoreExt as _, memory::InMemory};
+use resourcesync::{DateTime, Hasher};
 use tempfile::TempDir;
 
 use super::bench::{SHA256, mapper, uri};
 use crate::{
     ObjectLayout,
+    clock::now,
     commit::{Commit, CommitOptions, Committer, NewFile, StepHook},
     state::{HeldAt, ResourceMetadata, SetId, StatePlace},
     store::{
@@ -75,6 +76,13 @@ impl Storage {
             committer = committer.with_hook(hook);
         }
         ObjectCopy { committer, store, set }
+    }
+
+    /// Puts an object, as another process does.
+    fn plant(&self, key: &str) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let path = object_store::path::Path::from(format!("one/{key}"));
+        runtime.block_on(self.objects.put(&path, "planted".into())).unwrap();
     }
 
     /// The keys in the bucket, without the prefix of the copy.
@@ -239,4 +247,35 @@ fn a_resource_makes_room_for_those_below_its_uri_whichever_came_first() {
             assert_eq!(storage.keys(), copy.keys());
         }
     }
+}
+
+#[test]
+fn an_object_that_no_row_leads_to_goes_after_a_day_and_none_that_a_row_names() {
+    const DAY: i64 = 24 * 3_600 * 1_000_000;
+    let start = now().unix_micros();
+    let storage = Storage::new(ObjectLayout::Packs);
+    let mut copy = storage.open(None);
+    make_old(&mut copy);
+    // A process that lost the right to write was late; one that is at work has written its key down.
+    let orphans = ["packs/copy/0-000001.warc.gz", "objects/copy/0-000002"];
+    let begun = "packs/copy/1-000001.warc.gz";
+    copy.committer.state_mut().begin_packs(&[begun]).unwrap();
+    let others = [begun, "packs/copyist/0-000001.warc.gz", "packs/another/0-000001.warc.gz"];
+    orphans.iter().chain(&others).for_each(|key| storage.plant(key));
+    let all = storage.keys();
+    let packs = Arc::clone(copy.store.packs().unwrap());
+    let sweep = |copy: &mut ObjectCopy, after: i64| {
+        let time = DateTime::from_unix_micros(start + after);
+        copy.committer.sweep_orphans(&packs, time).unwrap()
+    };
+    assert_eq!(sweep(&mut copy, 0), 0);
+    // Within a day nobody looks again, and what is younger than a day may have a writer.
+    assert_eq!(sweep(&mut copy, DAY - 1), 0);
+    assert_eq!(sweep(&mut copy, DAY), 0);
+    assert_eq!(storage.keys(), all);
+    assert_eq!(sweep(&mut copy, 2 * DAY), 2);
+    let left: BTreeSet<String> = all.into_iter().filter(|key| !orphans.contains(&key.as_str())).collect();
+    assert_eq!(storage.keys(), left);
+    assert_eq!(copy.contents(), owned(&OLD));
+    assert_eq!(sweep(&mut copy, 3 * DAY), 0);
 }

@@ -46,6 +46,9 @@ pub(super) fn an_object_is_begun_until_a_group_takes_it_over(place: &TestPlace) 
     let group = [part("a", set, at("packs/1", 0, 60)), part("b", set, at("objects/3", 0, 5_000_000_000))];
     state.commit_group(None, &[&group], &Ledger { packs, ..Ledger::default() }).unwrap();
     assert_eq!(keys(state.begun_packs().unwrap()), ["packs/2"]);
+    let asked = ["packs/1", "packs/2", "packs/zombie", "objects/3"].map(str::to_owned);
+    assert_eq!(keys(state.unknown_packs(&asked).unwrap()), ["packs/zombie"]);
+    assert!(state.unknown_packs(&[]).unwrap().is_empty());
     assert_eq!(state.held("http://h/a").unwrap().unwrap().place, at("packs/1", 0, 60));
     let files = state.files_after("", 10).unwrap();
     assert_eq!(files[1].place, at("objects/3", 0, 5_000_000_000));

@@ -22,6 +22,15 @@ impl ReadPacks for PostgresState {
         self.pack_keys("dead * 2 > bytes AND dead < bytes")
     }
 
+    fn unknown_packs(&self, keys: &[String]) -> Result<Vec<Box<str>>, StateError> {
+        let sql = "SELECT n.key FROM unnest($2::text[]) AS n(key)
+             WHERE NOT EXISTS (SELECT 1 FROM pack p WHERE p.copy = $1 AND p.key = n.key)";
+        self.read(|session| {
+            let rows = session.query(sql, &[&self.copy, &keys])?;
+            rows.iter().map(|row| Ok(row.try_get::<_, &str>(0)?.into())).collect()
+        })
+    }
+
     fn pack_totals(&self) -> Result<PackTotals, StateError> {
         let sql =
             "SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint, COALESCE(SUM(LEAST(dead, bytes)), 0)::bigint

@@ -29,6 +29,20 @@ impl ReadPacks for SqliteState {
         self.pack_keys("SELECT key FROM pack WHERE dead * 2 > bytes AND dead < bytes ORDER BY id")
     }
 
+    fn unknown_packs(&self, keys: &[String]) -> Result<Vec<Box<str>>, StateError> {
+        let find = || {
+            let mut known = self.connection.prepare_cached("SELECT 1 FROM pack WHERE key = ?1")?;
+            let mut unknown = Vec::new();
+            for key in keys {
+                if !known.exists([key])? {
+                    unknown.push(key.as_str().into());
+                }
+            }
+            Ok(unknown)
+        };
+        find().map_err(|source| self.error(source))
+    }
+
     fn pack_totals(&self) -> Result<PackTotals, StateError> {
         let sql = "SELECT COUNT(*), COALESCE(SUM(bytes), 0), COALESCE(SUM(MIN(dead, bytes)), 0) FROM pack WHERE bytes NOT NULL";
         let number = |row: &Row<'_>, column| row.get::<_, i64>(column).map(i64::cast_unsigned);

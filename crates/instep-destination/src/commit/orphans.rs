@@ -1,0 +1,57 @@
+//! Objects of a copy that no row leads to, and that nobody will make one for.
+//!
+//! Keys are written down before their objects are put, so a start knows what a crash left. One thing escapes it: a process
+//! that lost the right to write the copy while it put an object, which arrives after its key was swept. Such an object is
+//! found by a listing, once a day.
+
+use std::sync::Arc;
+
+use resourcesync::DateTime;
+
+use super::{CommitError, Committer};
+use crate::store::PackStore;
+
+/// The age from which on an object without a row is nobody's: no process has a request under way for so long. It is the time
+/// between two looks too.
+const AGE: i64 = 24 * 3_600 * 1_000_000;
+
+/// The setting that keeps the time of the last look.
+const LOOKED: &str = "orphans looked for";
+
+/// Objects that are removed at once. What is beyond them is left to the next run.
+const MOST: usize = 10_000;
+
+impl Committer {
+    /// Removes the objects that no row leads to, if the last look was a day ago. Returns their number.
+    ///
+    /// # Errors
+    /// If storage or the state fail.
+    pub(super) fn sweep_orphans(
+        &mut self,
+        packs: &Arc<PackStore>,
+        now: DateTime,
+    ) -> Result<usize, CommitError> {
+        let last = self.state.setting(LOOKED)?.and_then(|time| DateTime::parse(&time).ok());
+        // A time to come is that of a clock that was wrong.
+        let is_recent = |last: DateTime| (0..AGE).contains(&(now.unix_micros() - last.unix_micros()));
+        if last.is_some_and(is_recent) {
+            return Ok(0);
+        }
+        let mut orphans: Vec<Box<str>> = Vec::new();
+        let (state, found) = (self.state.reader()?, &mut orphans);
+        packs.objects_before(now.unix_micros() - AGE, &mut move |keys| -> Result<bool, CommitError> {
+            // After the listing: whatever is being put has a row by then.
+            found.extend(state.unknown_packs(keys)?);
+            Ok(found.len() < MOST)
+        })?;
+        packs.remove(&orphans)?;
+        match orphans.len() {
+            0 => {}
+            count => tracing::info!(count, "objects that no row leads to are removed"),
+        }
+        if orphans.len() < MOST {
+            self.state.set_setting(LOOKED, &now.to_string())?;
+        }
+        Ok(orphans.len())
+    }
+}
