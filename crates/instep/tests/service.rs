@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read, Write},
     os::unix::net::UnixDatagram,
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
@@ -218,6 +218,25 @@ fn finding_d2_a_hangup_ends_no_simulated_source() {
     let list = Command::new(env!("CARGO_BIN_EXE_instep"));
     copy(list, &url, &manager.path("copy"));
     assert_eq!(simulated.end(), Some(143));
+}
+
+#[test]
+fn finding_d2_a_hangup_ends_no_pages_of_a_copy() {
+    let manager = Manager::new();
+    let mut source = manager.start(&["simulate", "--resources", "1", "--listen", "127.0.0.1:0"]);
+    let url = source.ready();
+    copy(Command::new(env!("CARGO_BIN_EXE_instep")), &url, &manager.path("copy"));
+    assert_eq!(source.end(), Some(143));
+    let mut pages = manager.start(&["status", "copy", "--listen", "127.0.0.1:0"]);
+    let url = pages.ready();
+    pages.signal("HUP");
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer:.100}");
+    assert_eq!(pages.end(), Some(143));
 }
 
 fn copy(mut instep: Command, url: &str, to: &Path) {

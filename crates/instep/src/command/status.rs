@@ -53,6 +53,8 @@ impl StatusCommand {
         let shutdown = CancellationToken::new();
         let signals =
             runtime::Signals::listen(&runtime, shutdown.clone(), *output, "pages that are open are closed");
+        // Nothing of it is in a file that could be read again, so the signal has no effect (D2).
+        let _hangups = runtime::Hangups::listen(&runtime);
         runtime.block_on(async {
             let server = CopyServer::listen(address, &self.dir, None, output).await?;
             server.run(shutdown.cancelled()).await

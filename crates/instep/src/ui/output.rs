@@ -135,7 +135,8 @@ pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
     let (what, usage) = text.split_once("\n\n").unwrap_or((&text, ""));
     let what = what.trim_start_matches("error: ");
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    output.error(Exit::Usage, &what, usage.lines().next());
+    // A tip if there is one, else the usage.
+    output.error(Exit::Usage, &what, usage.lines().next().map(str::trim));
     match output.log_json {
         true => output.log(LineLevel::Error, &format!("instep: {what}")),
         false => drop(message.print()),

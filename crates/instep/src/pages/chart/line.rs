@@ -8,6 +8,8 @@ const POINTS: usize = 240;
 /// The height and the width of a chart in its own units.
 const HEIGHT: u64 = 1_000;
 const WIDTH: usize = 1_000;
+/// The part of the width that can be seen.
+const SHORTEST: f64 = 0.02;
 
 /// Draws samples, the oldest first; the axis ends at `least` or higher. Of neighbours that share a point the largest is
 /// shown: a peak must not vanish. `label` writes a value, and `said` says the last and the largest one in a sentence.
@@ -65,9 +67,12 @@ fn points(curve: &[(f64, u64)], top: u64) -> String {
         let y = u128::from(HEIGHT) - u128::from(*value) * u128::from(HEIGHT) / u128::from(top);
         format!("{:.1},{y}", place * WIDTH as f64)
     };
-    // A single point is a line too.
-    let points: Vec<_> = curve.iter().map(point).collect();
-    if let [only] = &points[..] { format!("{only} {only}") } else { points.join(" ") }
+    // A line without length is not drawn, so a single point gets a short one that ends there.
+    let begin = match curve {
+        [(place, value)] => Some(point(&((place - SHORTEST).max(0.0), *value))),
+        _ => None,
+    };
+    begin.into_iter().chain(curve.iter().map(point)).collect::<Vec<_>>().join(" ")
 }
 
 fn time(moment: DateTime) -> String {
