@@ -33,6 +33,10 @@ Writing one:
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._commands import (
     AuditReport,
     Item,
@@ -94,6 +98,17 @@ from .errors import (
     StorageError,
     UsageError,
 )
+
+if _TYPE_CHECKING:
+    from . import aio as aio
+
+
+def __getattr__(name: str) -> _ModuleType:
+    # Imported when it is used: asyncio takes longer to import than everything else here.
+    if name == "aio":
+        return _import_module(".aio", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "AuditReport",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +13,12 @@ import instep
 from instep import aio
 
 from .conftest import Source
+
+
+def test_the_module_needs_no_import_of_its_own() -> None:
+    program = "import sys, instep; assert 'asyncio' not in sys.modules; instep.aio.read; instep.nothing"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.stderr.strip().endswith("AttributeError: module 'instep' has no attribute 'nothing'"), ended.stderr
 
 
 def test_a_source_is_read_and_copied_without_blocking_the_loop(source: Source, tmp_path: pathlib.Path) -> None:
