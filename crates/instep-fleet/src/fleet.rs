@@ -4,12 +4,15 @@
 //! so that a killed process goes on where it was, and several can keep one fleet.
 
 mod alerting;
+mod desk;
 mod figures;
 mod keeping;
 mod lease;
 mod look;
 mod looking;
 mod operating;
+mod own_record;
+mod seating;
 mod state;
 mod watching;
 
@@ -92,7 +95,7 @@ impl Fleet {
         let lock = lock(&options.dir)?;
         configure(&mut record, configured)?;
         let lease = WorkerLease::new(&options, record.is_shared())?;
-        let mut state = FleetState::new(options, lease.gate().clone())?;
+        let mut state = FleetState::new(options, lease.gate().clone(), lease.seats().cloned())?;
         state.load(record.read_again()?);
         Ok(Self(Arc::new(SharedFleet {
             state: Mutex::new(state),
@@ -117,7 +120,7 @@ impl Fleet {
         }
         self.register().await?;
         let fleet = self.clone();
-        let keeping = tokio::spawn(async move { fleet.keep_lease().await });
+        let keeping = tokio::spawn(async move { tokio::join!(fleet.keep_lease(), fleet.keep_seats()) });
         let fleet = self.clone();
         let alerting = tokio::spawn(async move { fleet.send_alerts().await });
         let result = self.look_until(&shutdown).await;
@@ -208,7 +211,7 @@ impl Fleet {
     }
 
     async fn tick(&self) -> Result<(), FleetError> {
-        let traffic = self.state().take_traffic();
+        let traffic = self.state().tick();
         for (host, traffic) in traffic {
             self.0.monitor.traffic(&host, &traffic);
         }

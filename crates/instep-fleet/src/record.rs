@@ -10,6 +10,7 @@ mod file;
 mod journal;
 mod rows;
 mod schema;
+mod seats;
 #[cfg(feature = "postgres")]
 mod server;
 mod surveys;
@@ -32,6 +33,7 @@ use crate::{
 use engine::{Field, FieldFault, FieldRow, RecordEngine, Statements, WrittenByOthers};
 use file::RecordFile;
 pub use journal::{AuditLine, LookSample};
+pub(crate) use seats::SeenLanes;
 #[cfg(feature = "postgres")]
 use server::RecordServer;
 pub use workers::FleetWorker;

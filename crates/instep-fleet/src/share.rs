@@ -6,10 +6,16 @@
 //! beat is older than [`ACTS_FOR`] begins nothing: by the time that its Sources can be those of another one, it is at rest.
 //! One that was stopped between the two is kept out by the record, which takes nothing from a worker that is not there.
 
+mod lane;
+mod lanes;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
+
+pub(crate) use lane::{LaneAnswer, LaneRequest, LaneSeat, answer};
+pub(crate) use lanes::{LaneDemand, LaneKeeper, LaneRest, LaneStep};
 
 /// The time between two beats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);

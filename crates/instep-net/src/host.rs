@@ -24,6 +24,7 @@ use crate::{
     retry::MAX_BACKOFF,
     scope::Scope,
     seating::{Seat, Seating},
+    shared_seats::{SharedSeat, SharedSeats},
     traffic::Traffic,
 };
 
@@ -31,6 +32,7 @@ use crate::{
 pub(crate) struct Permit {
     host: Arc<Host>,
     _share: OwnedSemaphorePermit,
+    _shared_seat: Option<SharedSeat>,
     seat: Seat,
 }
 
@@ -61,6 +63,7 @@ pub(crate) struct HostLimits {
     pub(crate) most_idle: usize,
     pub(crate) rate: Option<f64>,
     pub(crate) adaptive: bool,
+    pub(crate) seats: Option<SharedSeats>,
 }
 
 /// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
@@ -84,6 +87,8 @@ pub(crate) struct Host {
     /// The time of the next attempt after a failure, if a request waits for one.
     next_attempt: Mutex<Option<Instant>>,
     traffic: Mutex<Traffic>,
+    /// Seats that several processes share.
+    seats: Option<SharedSeats>,
     /// The time at which it said something last.
     heard: Arc<AtomicU64>,
 }
@@ -108,6 +113,7 @@ impl Host {
             pause: HostPause::default(),
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
+            seats: limits.seats.clone(),
             heard: Arc::default(),
         }
     }
@@ -175,7 +181,8 @@ impl Host {
         let next = *self.next_attempt.lock().unwrap_or_else(PoisonError::into_inner);
         let is_idle = self.note(|traffic| traffic.transfers == 0);
         let pause = self.pause.current().map(Pause::until);
-        pause.max(next.filter(|_| is_idle))
+        let rest = self.seats.as_ref().and_then(|seats| seats.rests_until(&self.origin));
+        pause.max(rest).max(next.filter(|_| is_idle))
     }
 
     /// Records that the host has too much to do (429, 503): it gets no requests for as long as it asks for (D29).
@@ -185,6 +192,9 @@ impl Host {
             let (status, seconds) = (status.as_u16(), pause.as_secs());
             tracing::warn!(host = %self.origin, status, "the host is busy, retrying in {seconds} s");
             self.pause.begin(Pause::CoolDown(Instant::now() + pause));
+            if let Some(seats) = &self.seats {
+                seats.asked(&self.origin, pause);
+            }
         }
     }
 
@@ -226,7 +236,7 @@ impl Host {
     }
 
     /// Waits until one more transfer may begin: first for a permit of the host, so that those who wait for a slow host
-    /// hold nothing that others need, then for a seat.
+    /// hold nothing that others need, then for one of those that several processes share, then for a seat.
     pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
         self.pause.wait(&self.origin).await?;
@@ -235,9 +245,13 @@ impl Host {
         if let Some(rate) = self.rate.get() {
             rate.take(1).await;
         }
+        let shared_seat = match &self.seats {
+            Some(seats) => Some(seats.take(&self.origin).await),
+            None => None,
+        };
         let seat = seating.take(&self.origin, &self.heard).await;
         self.note(|traffic| traffic.transfers += 1);
-        Ok(Permit { host: Arc::clone(self), _share: share, seat })
+        Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
     }
 
     /// Returns its figures since they were taken last.

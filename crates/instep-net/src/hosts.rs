@@ -41,6 +41,7 @@ impl Hosts {
                 most_idle: options.idle_per_host.unwrap_or(per_host),
                 rate: options.rate,
                 adaptive: options.adaptive,
+                seats: options.seats.clone(),
             },
             gate: options.gate.clone(),
         })

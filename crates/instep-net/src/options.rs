@@ -9,6 +9,7 @@ use crate::{
     resolver::{Resolve, SystemResolver},
     retry::MAX_BACKOFF,
     scope::Scope,
+    shared_seats::SharedSeats,
     witness::Witness,
 };
 
@@ -61,6 +62,8 @@ pub struct HttpOptions {
     pub witness: Option<Arc<dyn Witness>>,
     /// The gate that each request passes before it begins; none if `None`.
     pub gate: Option<RequestGate>,
+    /// The seats at hosts whose limit holds for several processes together; `None` if this one is alone.
+    pub seats: Option<SharedSeats>,
 }
 
 impl HttpOptions {
@@ -97,6 +100,7 @@ impl HttpOptions {
             resolver: Arc::new(SystemResolver),
             witness: None,
             gate: None,
+            seats: None,
         }
     }
 }

@@ -11,5 +11,5 @@ mod waiting;
 pub use address::Address;
 pub use error::{EngineFault, PostgresError};
 pub use link::{Patience, ServerLink, Session, Values};
-pub use tables::Tables;
+pub use tables::{TableStep, Tables};
 pub use waiting::{driver, wait};

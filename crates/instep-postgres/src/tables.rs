@@ -9,18 +9,41 @@ use crate::{
 };
 
 /// Tables of one kind in a schema of their own, with a table `version` that says which version they have.
+///
+/// Processes of two versions work with the same tables while one after the other is brought up to date. So a version that
+/// needs more of them adds it by [`TableStep::Adds`], and only what cannot be done so is a [`TableStep::Breaks`], whose
+/// tables an older program refuses.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
-    /// The statements that lead from version `n` to version `n + 1`. Never edited once released.
-    pub steps: &'static [&'static str],
+    /// The statements that lead from one form of the tables to the next. Never edited once released.
+    pub steps: &'static [TableStep],
+}
+
+/// A step from one form of tables to the next.
+#[derive(Clone, Copy, Debug)]
+pub enum TableStep {
+    /// Statements after which only a program that knows them may use the tables: each has a version of its own.
+    Breaks(&'static str),
+    /// Statements that only add: a table, an index, a column that has a value where nobody writes one. A program of the
+    /// same version that does not know them goes on, and may begin to use the tables after them.
+    Adds(&'static str),
+}
+
+/// The form of tables: the steps of each kind that were made, in the order of the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct TablesForm {
+    version: u32,
+    additions: u32,
 }
 
 /// Attempts at making the tables: others may be making them at the same time.
 const ATTEMPTS: u32 = 5;
 
 impl Tables {
-    fn newest(self) -> u32 {
-        u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
+    fn newest(self) -> TablesForm {
+        let breaks = self.steps.iter().filter(|step| matches!(step, TableStep::Breaks(_))).count();
+        let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        TablesForm { version: count(breaks), additions: count(self.steps.len() - breaks) }
     }
 
     /// Makes the tables, or brings older ones up to date, in one transaction.
@@ -30,8 +53,8 @@ impl Tables {
     pub fn migrate(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         let mut attempt = 1;
         loop {
-            let found = self.found(session, address)?.unwrap_or(0);
-            if found == self.newest() {
+            let found = self.found(session, address)?.unwrap_or_default();
+            if self.has_all(found) {
                 return Ok(());
             }
             match session.batch(&self.script(found, &address.schema)) {
@@ -56,36 +79,53 @@ impl Tables {
         self.found(session, address).map(drop)
     }
 
-    /// Checks that the tables are there and of this version.
+    /// Checks that the tables are there, and brings older ones up to date.
     ///
     /// # Errors
     /// If they are not, or the server fails.
     pub fn check(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         match self.found(session, address)? {
-            Some(found) if found == self.newest() => Ok(()),
-            _ => Err(PostgresError::Missing { place: address.shown.clone() }),
+            Some(_) => self.migrate(session, address),
+            None => Err(PostgresError::Missing { place: address.shown.clone() }),
         }
     }
 
-    fn script(self, from: u32, schema: &str) -> String {
+    /// Returns `true` if nothing is left to be made; tables of a later program may have more.
+    fn has_all(self, found: TablesForm) -> bool {
+        let newest = self.newest();
+        found.version == newest.version && found.additions >= newest.additions
+    }
+
+    fn script(self, from: TablesForm, schema: &str) -> String {
         let schema = quoted(schema);
         let mut script = "BEGIN; SET LOCAL synchronous_commit TO on;".to_owned();
-        if from == 0 {
+        if from == TablesForm::default() {
             // An operator may have made the schema: then the login needs no permission for the database.
             script.push_str(&format!(
                 "DO $$ BEGIN IF to_regnamespace($name${schema}$name$) IS NULL THEN CREATE SCHEMA {schema}; END IF; END $$;
                  CREATE TABLE {schema}.version (version bigint NOT NULL); INSERT INTO {schema}.version VALUES (0);"
             ));
         }
-        for step in self.steps.iter().skip(from as usize) {
-            script.push_str(step);
+        // Waits for others that make them, and is made again after them if there was nothing left to make.
+        script.push_str(&format!(
+            "ALTER TABLE {schema}.version ADD COLUMN IF NOT EXISTS additions bigint NOT NULL DEFAULT 0;
+             DO $$ BEGIN IF (SELECT (version, additions) <> ({}, {}) FROM {schema}.version)
+             THEN RAISE EXCEPTION USING ERRCODE = 'serialization_failure'; END IF; END $$;",
+            from.version, from.additions
+        ));
+        for step in self.steps.iter().skip((from.version + from.additions) as usize) {
+            let (TableStep::Breaks(statements) | TableStep::Adds(statements)) = step;
+            script.push_str(statements);
         }
-        script.push_str(&format!("UPDATE {schema}.version SET version = {}; COMMIT;", self.newest()));
+        let TablesForm { version, additions } = self.newest();
+        script.push_str(&format!(
+            "UPDATE {schema}.version SET version = {version}, additions = {additions}; COMMIT;"
+        ));
         script
     }
 
-    /// Returns the version of the tables; `None` if there are none.
-    fn found(self, session: &Session, address: &Address) -> Result<Option<u32>, PostgresError> {
+    /// Returns the form of the tables; `None` if there are none.
+    fn found(self, session: &Session, address: &Address) -> Result<Option<TablesForm>, PostgresError> {
         let place = || address.shown.clone();
         let read = || {
             let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'version'),
@@ -95,22 +135,28 @@ impl Tables {
             if !is_ours {
                 return Ok((None, is_used));
             }
-            let sql = format!("SELECT version FROM {}.version", quoted(&address.schema));
-            let version = session.optional(&sql, &[])?.map(|row| row.try_get::<_, i64>(0)).transpose()?;
-            Ok((version, true))
+            // The first tables had no column for additions.
+            let sql = format!(
+                "SELECT version, COALESCE((to_jsonb(form)->>'additions')::bigint, 0) FROM {}.version AS form",
+                quoted(&address.schema)
+            );
+            let read = |row: tokio_postgres::Row| Ok::<_, EngineFault>((row.try_get(0)?, row.try_get(1)?));
+            let form: Option<(i64, i64)> = session.optional(&sql, &[])?.map(read).transpose()?;
+            Ok((form, true))
         };
-        let (version, is_used) = read().map_err(|fault: EngineFault| match fault {
+        let (form, is_used) = read().map_err(|fault: EngineFault| match fault {
             EngineFault::Engine(error) if is_of_another_form(&error) => {
                 PostgresError::Foreign { place: place(), schema: address.schema.clone() }
             }
             EngineFault::Engine(error) => PostgresError::of(&address.shown, error),
             EngineFault::Value(what) => PostgresError::Damaged { place: place(), what },
         })?;
-        match version.map(u32::try_from) {
-            Some(Ok(found)) if found > self.newest() => {
-                Err(PostgresError::Newer { place: place(), found, known: self.newest() })
+        let known = self.newest().version;
+        match form.map(|(version, additions)| (u32::try_from(version), u32::try_from(additions))) {
+            Some((Ok(found), _)) if found > known => {
+                Err(PostgresError::Newer { place: place(), found, known })
             }
-            Some(Ok(found)) => Ok(Some(found)),
+            Some((Ok(version), Ok(additions))) => Ok(Some(TablesForm { version, additions })),
             None if !is_used => Ok(None),
             _ => Err(PostgresError::Foreign { place: place(), schema: address.schema.clone() }),
         }

@@ -5,7 +5,7 @@ use std::{fmt::Display, time::Duration};
 use rand::Rng as _;
 use tokio::time::sleep;
 
-use super::{Fleet, TICK, lease::LeaseRecord, seconds};
+use super::{Fleet, TICK, own_record::LeaseRecord, seconds};
 use crate::{
     FleetError,
     record::{FleetRecord, FleetWorker},
@@ -56,6 +56,10 @@ impl Fleet {
             record.workers()
         });
         let workers = workers.await?;
+        // Before any request may begin: what the worker had before is another one's.
+        if let Some(desk) = lease.desk() {
+            desk.begin(id);
+        }
         lease.keeper(|keeper| *keeper = Some(Keeper::new(id, sent)));
         {
             let mut state = self.state();

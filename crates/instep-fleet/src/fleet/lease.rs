@@ -1,13 +1,14 @@
-//! The lease of this process: until when it may act, and the record that it is kept in.
+//! The lease of this process: until when it may act, the records that it and its seats are kept in.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use instep_net::RequestGate;
-use tokio::{task::spawn_blocking, time::Instant};
+use instep_net::{RequestGate, SharedSeats};
+use tokio::time::Instant;
 
+use super::{desk::SeatDesk, own_record::LeaseRecord};
 use crate::{FleetError, options::FleetOptions, record::FleetRecord, share::Keeper};
 
 /// Longer than any process lives: the time until which one that shares nothing may act.
@@ -19,6 +20,7 @@ pub(super) struct WorkerLease {
     gate: RequestGate,
     /// A record of its own, which no other work keeps waiting; `None` if nobody shares the fleet.
     record: Option<LeaseRecord>,
+    desk: Option<SeatDesk>,
     keeper: Mutex<Option<Keeper>>,
     url: Mutex<Option<String>>,
 }
@@ -26,12 +28,14 @@ pub(super) struct WorkerLease {
 impl WorkerLease {
     pub(super) fn new(options: &FleetOptions, is_shared: bool) -> Result<Self, FleetError> {
         let began = Instant::now();
-        let record = if is_shared { Some(FleetRecord::existing(&options.place())?) } else { None };
+        let record = || is_shared.then(|| FleetRecord::existing(&options.place()).map(LeaseRecord::new));
+        let (record, desk) = (record().transpose()?, record().transpose()?.map(SeatDesk::new));
         let until = if is_shared { began } else { began + FOR_EVER };
         Ok(Self {
             began,
             gate: RequestGate::open_until(until),
-            record: record.map(|record| LeaseRecord(Arc::new(Mutex::new(record)))),
+            record,
+            desk,
             keeper: Mutex::new(None),
             url: Mutex::new(None),
         })
@@ -40,6 +44,16 @@ impl WorkerLease {
     /// The gate of all requests.
     pub(super) fn gate(&self) -> &RequestGate {
         &self.gate
+    }
+
+    /// Returns the desk at which seats are asked for; `None` if nobody shares the fleet.
+    pub(super) fn desk(&self) -> Option<&SeatDesk> {
+        self.desk.as_ref()
+    }
+
+    /// Returns the seats of this worker; `None` if nobody shares the fleet.
+    pub(super) fn seats(&self) -> Option<&SharedSeats> {
+        self.desk().map(SeatDesk::seats)
     }
 
     pub(super) fn keeper<T>(&self, act: impl FnOnce(&mut Option<Keeper>) -> T) -> T {
@@ -77,20 +91,5 @@ impl WorkerLease {
 
     pub(super) fn set_url(&self, url: &str) {
         *self.url.lock().unwrap_or_else(PoisonError::into_inner) = Some(url.to_owned());
-    }
-}
-
-/// A record of the lease's own, which no other work keeps waiting.
-pub(super) struct LeaseRecord(Arc<Mutex<FleetRecord>>);
-
-impl LeaseRecord {
-    /// Reads or writes the record, beside the threads that run tasks.
-    pub(super) async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&FleetRecord) -> Result<T, FleetError> + Send + 'static,
-    ) -> Result<T, FleetError> {
-        let record = Arc::clone(&self.0);
-        let done = spawn_blocking(move || work(&record.lock().unwrap_or_else(PoisonError::into_inner)));
-        done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
     }
 }

@@ -23,13 +23,20 @@ impl Fleet {
     pub(super) async fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
         while !shutdown.is_requested() && self.0.lease.acts() {
             let Some(next) = self.state().next(seconds()) else { return Ok(()) };
-            let (me, name, epoch) = (self.state().me(), next.name.clone(), next.epoch);
-            match self.recorded(move |record| record.claim(me, (&name, epoch), seconds())).await {
+            let (me, most) = {
+                let state = self.state();
+                (state.me(), state.options().runs_per_host.max(1))
+            };
+            let (name, epoch, host) = (next.name.clone(), next.epoch, next.host.clone());
+            let claim =
+                self.recorded(move |record| record.claim(me, (&name, epoch), (&host, most), seconds()));
+            match claim.await {
                 Ok(Claim::Taken(source)) => {
                     let task = self.state().begin(next, *source, shutdown);
                     self.begin(task);
                 }
                 Ok(Claim::NotFree(found)) => self.state().put_back(&next.name, found.map(|found| *found)),
+                Ok(Claim::HostFull) => self.state().hold_back(&next),
                 Ok(Claim::Removed) => {
                     self.state().put_back(&next.name, None);
                     return Ok(());

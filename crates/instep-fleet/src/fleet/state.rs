@@ -11,7 +11,7 @@ use std::{
 };
 
 use instep_destination::{Client, SharedCallbacks, Shutdown, Traffic};
-use instep_net::RequestGate;
+use instep_net::{RequestGate, SharedSeats};
 
 use super::{figures::FleetFigures, look::LookTask, watching::SourceWatch};
 use crate::{
@@ -28,6 +28,7 @@ const LEAST_GRANT: u64 = 1 << 20;
 pub(super) struct NextSource {
     pub(super) name: SourceName,
     pub(super) epoch: i64,
+    pub(super) host: String,
     grant: Option<u64>,
 }
 
@@ -49,11 +50,16 @@ pub(super) struct FleetState {
     options: FleetOptions,
     client: Client,
     gate: RequestGate,
+    seats: Option<SharedSeats>,
     figures: FleetFigures,
 }
 
 impl FleetState {
-    pub(super) fn new(options: FleetOptions, gate: RequestGate) -> Result<Self, FleetError> {
+    pub(super) fn new(
+        options: FleetOptions,
+        gate: RequestGate,
+        seats: Option<SharedSeats>,
+    ) -> Result<Self, FleetError> {
         Ok(Self {
             me: 0,
             workers: Vec::new(),
@@ -63,8 +69,9 @@ impl FleetState {
             watches: BTreeMap::new(),
             callbacks: None,
             pushed: BTreeSet::new(),
-            client: client(&options, &gate)?,
+            client: client(&options, &gate, seats.as_ref())?,
             gate,
+            seats,
             options,
             figures: FleetFigures::default(),
         })
@@ -72,7 +79,7 @@ impl FleetState {
 
     /// Takes over other options; looks under way end with those that they have.
     pub(super) fn reload(&mut self, options: FleetOptions) -> Result<(), FleetError> {
-        self.client = client(&options, &self.gate)?;
+        self.client = client(&options, &self.gate, self.seats.as_ref())?;
         self.queue.limit(options.runs, options.runs_per_host);
         self.options = options;
         Ok(())
@@ -100,7 +107,10 @@ impl FleetState {
         }
         let name = self.queue.next(now)?;
         match self.sources.get(&name) {
-            Some(source) => Some(NextSource { epoch: source.hold.epoch, name, grant }),
+            Some(source) => {
+                let (epoch, host) = (source.hold.epoch, source.definition.host());
+                Some(NextSource { name, epoch, host, grant })
+            }
             None => {
                 self.queue.done(&name);
                 None
@@ -141,6 +151,12 @@ impl FleetState {
             self.take(found);
         }
         self.enqueue(name);
+    }
+
+    /// Puts a Source back whose host has as many looks of all workers as it may have, and leaves the host alone for a while.
+    pub(super) fn hold_back(&mut self, next: &NextSource) {
+        self.put_back(&next.name, None);
+        self.queue.hold_back(&next.host);
     }
 
     /// Returns the bytes that the next look may transfer, and the reason if none may begin.
@@ -205,7 +221,9 @@ impl FleetState {
         &mut self.sources
     }
 
-    pub(super) fn take_traffic(&self) -> Vec<(String, Traffic)> {
+    /// Tries the hosts again that were left alone. Returns the requests to each host since the last time.
+    pub(super) fn tick(&mut self) -> Vec<(String, Traffic)> {
+        self.queue.let_go();
         self.client.take_traffic()
     }
 
@@ -217,10 +235,14 @@ impl FleetState {
 }
 
 /// Returns a client whose connections and limits all looks share.
-fn client(options: &FleetOptions, gate: &RequestGate) -> Result<Client, FleetError> {
+fn client(
+    options: &FleetOptions,
+    gate: &RequestGate,
+    seats: Option<&SharedSeats>,
+) -> Result<Client, FleetError> {
     // Each look has a scope of its own; the shared one is that of nobody.
     let mut http = options.access.http_options("file:")?;
-    http.gate = Some(gate.clone());
+    (http.gate, http.seats) = (Some(gate.clone()), seats.cloned());
     // What a host may be asked for at a time holds for all looks, and for all workers.
     http.streams = http.per_host;
     Ok(Client::new(http)?)

@@ -5,20 +5,25 @@
 
 mod holding;
 mod keeping;
+#[cfg(feature = "postgres")]
+mod seating;
 mod support;
 
 use support::TestFleet;
 
-/// Makes a test for each engine of each function.
+/// Makes a test for each engine of each function. Those of `shared` are for records that several workers share.
 macro_rules! each_engine {
-    ($($room:ident::$test:ident)*) => {
+    ($($room:ident::$test:ident)*; shared $($shared_room:ident::$shared:ident)*) => {
         mod sqlite {
             $(#[test] fn $test() { super::$room::$test(&super::TestFleet::with_state(None)) })*
         }
 
         /// Each test by its name.
         #[cfg(feature = "postgres")]
-        const ALL: &[(&str, fn(&TestFleet))] = &[$((stringify!($test), $room::$test)),*];
+        const ALL: &[(&str, fn(&TestFleet))] = &[
+            $((stringify!($test), $room::$test),)*
+            $((stringify!($shared), $shared_room::$shared)),*
+        ];
     };
 }
 
@@ -49,4 +54,11 @@ each_engine! {
     holding::a_worker_that_beats_is_not_removed
     holding::an_alert_is_sent_by_one_worker
     holding::what_is_paused_or_changed_is_not_claimed
+    ; shared
+    seating::a_host_has_no_more_seats_than_its_limit_whoever_asks
+    seating::the_seats_of_a_dead_worker_are_free_with_its_sources_and_the_dead_get_none
+    seating::a_rest_is_heard_of_by_all_and_forgotten_once
+    seating::workers_at_the_same_time_get_no_seat_twice
+    seating::looks_at_a_host_are_counted_over_all_workers
+    seating::lanes_that_nobody_is_in_are_forgotten
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use instep_postgres::{Address, EngineFault, PostgresError, ServerLink, Session, Tables};
+use instep_postgres::{Address, EngineFault, PostgresError, ServerLink, Session, TableStep, Tables};
 use tokio_postgres::{
     Row,
     types::{ToSql, Type},
@@ -15,7 +15,7 @@ use super::engine::{Field, FieldRow, RecordEngine, RecordWork, Statements, Writt
 use crate::FleetError;
 
 /// The ending of the schema, beside that of the copies.
-const SCHEMA: &str = "_fleet";
+pub(super) const SCHEMA: &str = "_fleet";
 
 /// The longest that a process of a fleet waits for a server in one call. It tries again by itself, and must be able to end.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ const OVERLAP: Duration = Duration::from_secs(5);
 /// The time after which everything is read again, for transactions that took longer than that.
 const ALL_AGAIN: Duration = Duration::from_secs(60);
 
-const TABLES: Tables = Tables { steps: &[VERSION_1] };
+pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SEATS)] };
 
 /// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
 const VERSION_1: &str = r#"
@@ -60,6 +60,23 @@ CREATE TABLE alert (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at bigint NOT NULL, source text NOT NULL, url text NOT NULL,
     kind text NOT NULL, text text NOT NULL, worker bigint
 );
+"#;
+
+/// Seats of workers at hosts, and lanes: what serializes the claims at a host, and has its rest. A program from before does
+/// not know them and goes on: its transfers are not counted, its looks have no host, and the seats of a worker that it
+/// removes go with the worker.
+const SEATS: &str = r#"
+CREATE TABLE lane (
+    origin text COLLATE "C" PRIMARY KEY, claims bigint NOT NULL DEFAULT 0, rest bigint NOT NULL DEFAULT 0,
+    rest_number bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE TABLE seat (
+    origin text COLLATE "C" NOT NULL, worker bigint NOT NULL REFERENCES worker ON DELETE CASCADE, held bigint NOT NULL,
+    wanted bigint NOT NULL, turn bigint NOT NULL, PRIMARY KEY (origin, worker)
+) WITH (fillfactor = 50);
+CREATE INDEX seat_by_worker ON seat (worker);
+ALTER TABLE source ADD COLUMN host text COLLATE "C";
+CREATE INDEX source_by_host ON source (host) WHERE worker IS NOT NULL;
 "#;
 
 /// The record in a database.

@@ -1,5 +1,8 @@
 //! Files of each version of the record.
 
+#[cfg(feature = "postgres")]
+mod upgrade;
+
 use std::path::Path;
 
 use rusqlite::Connection;

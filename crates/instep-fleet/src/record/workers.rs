@@ -4,6 +4,7 @@ use super::{
     FleetRecord,
     engine::{FieldRow, Statements},
     rows,
+    seats::LOCK_LANE,
 };
 use crate::{
     Alert, FleetError, LookSample,
@@ -37,6 +38,8 @@ pub(crate) enum Claim {
     Taken(Box<FleetSource>),
     /// It is not to be had: the Source as it is now, `None` if it is gone.
     NotFree(Option<Box<FleetSource>>),
+    /// As many Sources of its host are looked at as may be, by all workers together.
+    HostFull,
     /// The worker was taken for dead, and has nothing any more.
     Removed,
 }
@@ -116,21 +119,27 @@ impl FleetRecord {
         &self,
         worker: WorkerId,
         (name, epoch): (&SourceName, i64),
+        (host, most): (&str, usize),
         now: i64,
     ) -> Result<Claim, FleetError> {
         let mut claim = Claim::Removed;
         self.engine.transaction(&mut |statements| {
-            // Locks the row: whoever takes this worker for dead waits, and then frees this Source too.
-            let sql = "UPDATE worker SET claims = claims + 1 WHERE id = $1";
-            if statements.execute(sql, &[worker.into()])? == 0 {
+            if !Self::lock_worker(statements, worker)? {
                 claim = Claim::Removed;
                 return Ok(());
             }
-            let sql =
-                "UPDATE source SET worker = $2, epoch = epoch + 1, began = $4, wanted = 0, changed = {next}
-                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0";
-            let fields = [name.as_str().into(), worker.into(), epoch.into(), now.into()];
-            let is_taken = statements.execute(sql, &fields)? > 0;
+            if self.is_shared() && self.looks_at(statements, host)? >= most as u64 {
+                claim = Claim::HostFull;
+                return Ok(());
+            }
+            let sql = format!(
+                "UPDATE source SET worker = $2, epoch = epoch + 1, began = $4, wanted = 0, changed = {{next}}{}
+                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0",
+                if self.is_shared() { ", host = $5" } else { "" }
+            );
+            let mut fields = vec![name.as_str().into(), worker.into(), epoch.into(), now.into()];
+            fields.extend(self.is_shared().then(|| host.into()));
+            let is_taken = statements.execute(&sql, &fields)? > 0;
             let source = self.one(statements, name)?.map(Box::new);
             claim = match source {
                 Some(source) if is_taken => Claim::Taken(source),
@@ -139,6 +148,16 @@ impl FleetRecord {
             Ok(())
         })?;
         Ok(claim)
+    }
+
+    /// Returns the number of Sources of a host that workers look at, and lets no other one begin until the end of the
+    /// transaction.
+    fn looks_at(&self, statements: &dyn Statements, host: &str) -> Result<u64, FleetError> {
+        statements.query(LOCK_LANE, &[host.into()])?;
+        let sql = "SELECT COUNT(*) FROM source WHERE host = $1 AND worker IS NOT NULL";
+        let counted = statements.query(sql, &[host.into()])?;
+        let number = counted.first().map(|row| row.count(0)).transpose();
+        Ok(number.map_err(|fault| self.engine.damaged(fault))?.unwrap_or_default())
     }
 
     /// Writes down how a look ended, and gives its Source back. Returns the Source as it is then; `None` if it is no longer

@@ -34,6 +34,8 @@ pub struct SourceQueue<K> {
     /// Those that are not due yet.
     waiting: BTreeSet<(i64, K)>,
     hosts: BTreeMap<Arc<str>, HostLine<K>>,
+    /// Hosts whose limit others have used up.
+    held_back: BTreeSet<Arc<str>>,
     /// The hosts with a Source that is due and with room for it, in the order of their turns; for each kind.
     turns: [BTreeSet<(u64, Arc<str>)>; 2],
     turn: u64,
@@ -74,6 +76,7 @@ impl<K: Ord + Clone> SourceQueue<K> {
             sources: BTreeMap::new(),
             waiting: BTreeSet::new(),
             hosts: BTreeMap::new(),
+            held_back: BTreeSet::new(),
             turns: [BTreeSet::new(), BTreeSet::new()],
             turn: 0,
             slots: slots.max(1),
@@ -159,7 +162,21 @@ impl<K: Ord + Clone> SourceQueue<K> {
         if let Some(line) = self.hosts.get_mut(&host) {
             line.running -= 1;
         }
+        self.held_back.remove(&host);
         self.refresh(&host);
+    }
+
+    /// Takes no Source of a host until one of its own is done, or until [`Self::let_go`]: other processes look at as many of
+    /// them as may be.
+    pub fn hold_back(&mut self, host: &str) {
+        let host = host.into();
+        self.held_back.insert(Arc::clone(&host));
+        self.refresh(&host);
+    }
+
+    /// Ends all that [`Self::hold_back`] began.
+    pub fn let_go(&mut self) {
+        std::mem::take(&mut self.held_back).iter().for_each(|host| self.refresh(host));
     }
 
     /// Returns the time at which the next Source is due that is not due yet.
@@ -210,9 +227,10 @@ impl<K: Ord + Clone> SourceQueue<K> {
 
     /// Puts a host among the turns if it has room and a Source that is due, and forgets it if it has nothing at all.
     fn refresh(&mut self, host: &Arc<str>) {
+        let is_held_back = self.held_back.contains(host);
         let Some(line) = self.hosts.get_mut(host) else { return };
         for kind in [0, 1] {
-            let has_turn = !line.ready[kind].is_empty() && line.running < self.per_host;
+            let has_turn = !line.ready[kind].is_empty() && line.running < self.per_host && !is_held_back;
             if has_turn && !line.has_turn[kind] {
                 self.turns[kind].insert((line.turn, Arc::clone(host)));
             } else if !has_turn && line.has_turn[kind] {

@@ -1,10 +1,13 @@
 //! The leases simulated: workers that are stopped, killed and born, answers that are lost, clocks that run apart, and a
-//! record that fails over. Whatever happens, a Source is worked on by one worker at a time, nothing takes effect twice, and
-//! nothing stays with a worker that is gone.
+//! record that fails over. Whatever happens, a Source is worked on by one worker at a time, nothing takes effect twice, a host
+//! has no more transfers than its limit, each worker gets its turn, and nothing stays with a worker that is gone.
+
+mod seats;
 
 use std::time::Duration;
 
 use super::*;
+use seats::{HOSTS, SimulatedHost};
 
 /// A source of numbers that a seed decides.
 struct Dice(u64);
@@ -31,6 +34,7 @@ impl Dice {
 struct Rows {
     beats: BTreeMap<WorkerId, i64>,
     sources: Vec<SourceRow>,
+    lanes: [Vec<LaneSeat>; HOSTS],
 }
 
 #[derive(Clone, Default)]
@@ -51,6 +55,7 @@ impl Rows {
             self.beats.remove(&worker);
             let held = self.sources.iter_mut().filter(|source| source.worker == Some(worker));
             held.for_each(|source| source.worker = None);
+            self.lanes.iter_mut().for_each(|lane| lane.retain(|seat| seat.worker != worker));
         }
     }
 
@@ -94,6 +99,8 @@ struct Worker {
     /// Its clock: an offset, and its rate in percent of the true one.
     clock: (u64, u64),
     looks: Vec<SimulatedLook>,
+    lanes: LaneKeeper<usize>,
+    hosts: [SimulatedHost; HOSTS],
     /// Stopped until this moment.
     stopped: u64,
     is_dead: bool,
@@ -134,7 +141,15 @@ impl Simulation {
     fn add_worker(&mut self) {
         let clock = (self.dice.below(1_000_000), 92 + self.dice.below(17));
         let stopped = self.at + self.dice.below(3_000);
-        self.workers.push(Worker { keeper: None, clock, looks: Vec::new(), stopped, is_dead: false });
+        self.workers.push(Worker {
+            keeper: None,
+            clock,
+            looks: Vec::new(),
+            lanes: LaneKeeper::new(0),
+            hosts: Default::default(),
+            stopped,
+            is_dead: false,
+        });
     }
 
     fn is_faulty(&self) -> bool {
@@ -153,6 +168,7 @@ impl Simulation {
     fn run(mut self) -> Self {
         while self.at < END {
             self.break_something();
+            self.end_transfers();
             for place in 0..self.workers.len() {
                 if !self.workers[place].is_dead && self.workers[place].stopped <= self.at {
                     self.act(place);
@@ -175,6 +191,7 @@ impl Simulation {
             1..=4 => self.workers[place].stopped = self.at + self.dice.below(60_000),
             5 => {
                 self.workers[place].is_dead = true;
+                self.workers[place].hosts = Default::default();
                 self.add_worker();
             }
             _ => {}
@@ -207,6 +224,8 @@ impl Simulation {
         }
         if now < keeper.acts_until() {
             self.work(place, keeper.me());
+            self.transfer(place);
+            self.seat(place, keeper.me(), now);
         }
         self.workers[place].keeper = Some(keeper);
     }
@@ -218,6 +237,8 @@ impl Simulation {
             rows.beats.insert(id, 0);
         }) {
             self.workers[place].keeper = Some(Keeper::new(id, now));
+            self.workers[place].lanes = LaneKeeper::new(id);
+            self.workers[place].hosts.iter_mut().for_each(|host| host.granted = 0);
         }
     }
 
@@ -271,7 +292,7 @@ impl Simulation {
 }
 
 #[test]
-fn a_source_has_one_worker_nothing_takes_effect_twice_and_nothing_is_orphaned() {
+fn a_source_has_one_worker_a_host_no_more_than_its_limit_nothing_is_done_twice_or_orphaned() {
     let seeds = if std::env::var_os("INSTEP_LONG").is_some() { 5_000 } else { 300 };
     for seed in 0..seeds {
         let ended = Simulation::new(seed).run();
@@ -289,6 +310,10 @@ fn a_source_has_one_worker_nothing_takes_effect_twice_and_nothing_is_orphaned() 
             let late = source.effects.last().copied().unwrap_or_default();
             assert!(late + 3 >= source.epoch && late > 0, "seed {seed}: {late} of {}", source.epoch);
         }
+        let orphans: Vec<_> = ended.rows.lanes.iter().flatten().collect();
+        assert!(orphans.is_empty(), "seed {seed}: seats that nobody wants: {orphans:?}");
+        let starved = ended.starved();
+        assert!(starved.is_empty(), "seed {seed}: no turn for {starved:?}");
     }
 }
 

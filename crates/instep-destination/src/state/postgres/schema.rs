@@ -1,10 +1,10 @@
 //! The tables of states in PostgreSQL, through all versions. All copies of a database share them; each statement names
 //! one copy.
 
-use instep_postgres::Tables;
+use instep_postgres::{TableStep, Tables};
 
 /// The tables.
-pub(super) const TABLES: Tables = Tables { steps: &[VERSION_1] };
+pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1)] };
 
 /// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
 const VERSION_1: &str = r#"

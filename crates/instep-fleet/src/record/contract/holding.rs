@@ -7,14 +7,14 @@ use crate::{
     standing::FleetSource,
 };
 
-fn claimed(record: &FleetRecord, worker: i64, of: &str, epoch: i64) -> Option<FleetSource> {
-    match record.claim(worker, (&name(of), epoch), 5).unwrap() {
+pub(super) fn claimed(record: &FleetRecord, worker: i64, of: &str, epoch: i64) -> Option<FleetSource> {
+    match record.claim(worker, (&name(of), epoch), ("https://host.example", 8), 5).unwrap() {
         Claim::Taken(source) => Some(*source),
-        Claim::NotFree(_) | Claim::Removed => None,
+        Claim::NotFree(_) | Claim::HostFull | Claim::Removed => None,
     }
 }
 
-fn ending(of: &FleetSource) -> LookEnding {
+pub(super) fn ending(of: &FleetSource) -> LookEnding {
     let mut standing = of.standing.clone();
     (standing.due, standing.ended, standing.held) = (1_000, Some(9), 3);
     LookEnding {
@@ -28,7 +28,7 @@ fn ending(of: &FleetSource) -> LookEnding {
 }
 
 /// Two workers, and a Source.
-fn two(at: &TestFleet) -> [FleetRecord; 2] {
+pub(super) fn two(at: &TestFleet) -> [FleetRecord; 2] {
     let [mut one, two] = [at.open(), at.open()];
     one.add(&[source("a")], 0).unwrap();
     one.register(&worker(1)).unwrap();
@@ -63,7 +63,7 @@ pub(super) fn what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing(at: &T
     assert!(two.remove_worker(1, Some(0)).unwrap());
     assert!(!two.remove_worker(1, Some(0)).unwrap());
     assert!(!one.beat(1, 1, None).unwrap());
-    assert!(matches!(one.claim(1, (&name("b"), 0), 5).unwrap(), Claim::Removed));
+    assert!(matches!(one.claim(1, (&name("b"), 0), ("https://host.example", 8), 5).unwrap(), Claim::Removed));
     assert!(one.finish(&ending(&held)).unwrap().is_none());
     let again = claimed(&two, 2, "a", 1).unwrap();
     assert!(one.finish(&ending(&held)).unwrap().is_none());

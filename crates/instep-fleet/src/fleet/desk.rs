@@ -1,0 +1,216 @@
+//! The desk at which a worker asks for its seats. `share` has the rules, the client counts.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use instep_net::{Origin, SeatDemand, SharedSeats};
+use rand::Rng as _;
+use tokio::time::timeout;
+
+use super::own_record::LeaseRecord;
+use crate::{
+    FleetError,
+    record::SeenLanes,
+    share::{LaneDemand, LaneKeeper, LaneRequest, LaneRest, LaneStep, WorkerId},
+};
+
+/// The lanes that one transaction asks for: others wait that long for each of them.
+const AT_ONCE: usize = 32;
+
+/// Returns a number of transfers as the record has it.
+pub(super) fn count(transfers: usize) -> u64 {
+    transfers as u64
+}
+
+/// The seats of a worker, and its lanes in the record.
+pub(super) struct SeatDesk {
+    /// Of its own, since it may wait for other workers.
+    record: LeaseRecord,
+    seats: SharedSeats,
+    lanes: Mutex<LaneKeeper<Origin>>,
+}
+
+impl SeatDesk {
+    pub(super) fn new(record: LeaseRecord) -> Self {
+        Self { record, seats: SharedSeats::new(), lanes: Mutex::new(LaneKeeper::new(0)) }
+    }
+
+    pub(super) fn seats(&self) -> &SharedSeats {
+        &self.seats
+    }
+
+    /// Begins to ask as a worker that has no seat.
+    pub(super) fn begin(&self, me: WorkerId) {
+        self.lanes(|lanes| {
+            *lanes = LaneKeeper::new(me);
+            self.seats.revoke();
+        });
+    }
+
+    fn lanes<T>(&self, act: impl FnOnce(&mut LaneKeeper<Origin>) -> T) -> T {
+        act(&mut self.lanes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the seats that a lane keeps: no transfer begins beyond those that are granted.
+    fn kept(&self, lanes: &LaneKeeper<Origin>, lane: &Origin) -> u64 {
+        count(self.seats.grant(lane, usize::try_from(lanes.granted(lane)).unwrap_or(usize::MAX)))
+    }
+
+    /// Takes what the transfers want now. Returns the rests that the others are to hear of.
+    fn note(&self, now: Duration, limit: u64) -> Vec<(Origin, LaneRest)> {
+        let demands = self.seats.demands();
+        let demand = |demand: &SeatDemand| {
+            let SeatDemand { origin, wanted, kept, .. } = demand;
+            (origin.clone(), LaneDemand { wanted: count(*wanted), kept: count(*kept) })
+        };
+        let wanted = demands.iter().map(demand).collect();
+        self.lanes(|lanes| {
+            lanes.note(now, limit, &wanted);
+            let asked = demands.into_iter().filter_map(|demand| Some((demand.origin, demand.asked?)));
+            let rests = asked.map(|(lane, pause)| (lane, LaneRest { number: rand::rng().random(), pause }));
+            rests.filter(|(lane, rest)| lanes.asked_to_rest(now, lane, *rest)).collect()
+        })
+    }
+
+    /// Looks at the lanes of this worker if it is time to: seats that are another one's are given up, rests are kept.
+    async fn look(&self, me: WorkerId, now: Duration) -> Result<(), FleetError> {
+        if !self.lanes(|lanes| !lanes.is_empty() && lanes.is_to_look(now)) {
+            return Ok(());
+        }
+        let SeenLanes { seats, rests } = self.record.work(move |record| record.lanes_of(me)).await?;
+        let lane = |name: String| Origin::parse(&name).ok();
+        let seats: BTreeMap<_, _> =
+            seats.into_iter().filter_map(|(name, rows)| Some((lane(name)?, rows))).collect();
+        let unknown = self.lanes(|lanes| {
+            if lanes.me() != me {
+                return Vec::new();
+            }
+            let (fewer, unknown) = lanes.seen(now, &seats);
+            for lane in &fewer {
+                self.kept(lanes, lane);
+            }
+            for (lane, rest) in rests.into_iter().filter_map(|(name, rest)| Some((lane(name)?, rest))) {
+                self.rest(lanes, now, &lane, rest);
+            }
+            unknown
+        });
+        self.leave(me, &unknown).await
+    }
+
+    fn rest(&self, lanes: &mut LaneKeeper<Origin>, now: Duration, lane: &Origin, rest: LaneRest) {
+        if let Some(pause) = lanes.rests(now, lane, rest) {
+            self.seats.rest(lane, pause);
+        }
+    }
+
+    /// Lets no transfer begin in a lane. Returns `false` if one has begun since the lane was looked at.
+    fn close(&self, me: WorkerId, lane: &Origin) -> bool {
+        self.lanes(|lanes| {
+            if lanes.me() != me {
+                return false;
+            }
+            lanes.close(lane);
+            let used = self.kept(lanes, lane);
+            if used > 0 {
+                lanes.stay(lane, used);
+            }
+            used == 0
+        })
+    }
+
+    async fn leave(&self, me: WorkerId, left: &[Origin]) -> Result<(), FleetError> {
+        if left.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<_> = left.iter().map(Origin::to_string).collect();
+        self.record.work(move |record| record.leave_lanes(me, &names)).await?;
+        self.lanes(|lanes| {
+            if lanes.me() == me {
+                left.iter().for_each(|lane| lanes.left(lane));
+            }
+        });
+        Ok(())
+    }
+
+    /// Asks for seats. What is kept is counted first, so that no transfer begins beyond it meanwhile.
+    async fn ask(
+        &self,
+        (me, limit): (WorkerId, u64),
+        now: Duration,
+        asked: &[(Origin, u64)],
+    ) -> Result<(), FleetError> {
+        let requests: BTreeMap<_, _> = self.lanes(|lanes| {
+            let request = |(lane, wanted): &(Origin, u64)| {
+                let request = LaneRequest { kept: self.kept(lanes, lane), wanted: *wanted };
+                (lane.to_string(), request)
+            };
+            if lanes.me() == me { asked.iter().map(request).collect() } else { BTreeMap::new() }
+        });
+        let names: Vec<_> = requests.keys().cloned().collect();
+        let answers = self.record.work(move |record| record.ask_lanes((me, limit), &requests)).await;
+        self.lanes(|lanes| {
+            // An answer to a worker that this process was before grants nothing any more.
+            if lanes.me() != me {
+                return Ok(());
+            }
+            match answers {
+                Ok(answers) => {
+                    for (name, (answer, rest)) in names.iter().zip(answers.into_iter().flatten()) {
+                        let Ok(lane) = Origin::parse(name) else { continue };
+                        lanes.answered(&lane, answer);
+                        self.kept(lanes, &lane);
+                        if let Some(rest) = rest {
+                            self.rest(lanes, now, &lane, rest);
+                        }
+                    }
+                    Ok(())
+                }
+                Err(error) => {
+                    asked.iter().for_each(|(lane, _)| lanes.lost(lane));
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    /// Does everything that is due.
+    pub(super) async fn work(&self, (me, limit): (WorkerId, u64), now: Duration) -> Result<(), FleetError> {
+        self.look(me, now).await?;
+        for (lane, rest) in self.note(now, limit) {
+            let name = lane.to_string();
+            self.record.work(move |record| record.begin_rest(&name, rest)).await?;
+        }
+        let (mut left, mut asked) = (Vec::new(), Vec::new());
+        for step in self.lanes(|lanes| lanes.steps(now)) {
+            match step {
+                LaneStep::Ask(lane, wanted) => asked.push((lane, wanted)),
+                LaneStep::Leave(lane) => left.push(lane),
+                LaneStep::EndRest(lane, number) => {
+                    let name = lane.to_string();
+                    self.record.work(move |record| record.end_rest(&name, number)).await?;
+                    self.lanes(|lanes| lanes.rested(&lane, number));
+                }
+            }
+        }
+        left.retain(|lane| self.close(me, lane));
+        self.leave(me, &left).await?;
+        for asked in asked.chunks(AT_ONCE) {
+            self.ask((me, limit), now, asked).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until something may be due: also without news, since others may want something.
+    pub(super) async fn wait(&self) {
+        let pause = self.lanes(|lanes| lanes.pause());
+        let _ = timeout(pause, self.seats.news()).await;
+    }
+
+    /// Forgets lanes that nobody is in.
+    pub(super) async fn sweep(&self) -> Result<(), FleetError> {
+        self.record.work(|record| record.forget_lanes()).await
+    }
+}

@@ -1,0 +1,39 @@
+//! The seats of this worker: asked for when transfers wait, given back when others need them.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::{Fleet, TICK, desk::count};
+
+/// The time between two sweeps of lanes that nobody is in.
+const SWEEP: Duration = Duration::from_secs(600);
+
+impl Fleet {
+    /// Asks for the seats that transfers wait for, and gives back what others need, for as long as it is polled.
+    pub(super) async fn keep_seats(&self) {
+        let Some(desk) = self.0.lease.desk() else { return };
+        let mut swept = self.0.lease.now();
+        loop {
+            desk.wait().await;
+            if !self.0.lease.acts() {
+                sleep(TICK).await;
+                continue;
+            }
+            let now = self.0.lease.now();
+            let (me, limit) = {
+                let state = self.state();
+                (state.me(), count(state.options().access.per_host.max(1)))
+            };
+            let mut done = desk.work((me, limit), now).await;
+            if done.is_ok() && now.saturating_sub(swept) >= SWEEP {
+                swept = now;
+                done = desk.sweep().await;
+            }
+            if let Err(error) = done {
+                tracing::warn!(%error, "no seats can be asked for");
+                sleep(TICK).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The lanes of a worker: when it asks for seats, gives some back, and looks at what others want. PURE.
+//!
+//! A lane is asked for once a transfer waits for a seat. After that the worker only looks: at the rows of all workers in its
+//! lanes, together and without keeping anybody waiting. It asks again when the rows say that it may have more, that it has
+//! to give seats back, or that an answer was lost; and it leaves a lane that nothing was wanted of for a while.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{
+    WorkerId,
+    lane::{LaneAnswer, LaneRequest, LaneSeat, answer},
+};
+
+/// The time between two looks at lanes.
+const LOOK_AT_LANES: Duration = Duration::from_secs(1);
+
+/// The same while a transfer waits in a lane in which this worker has no seat.
+const LOOK_WITHOUT_SEAT: Duration = Duration::from_millis(250);
+
+/// The time after which seats that nothing was wanted of are given back: longer than the pauses between the requests of a
+/// look, short beside what others wait for.
+const UNUSED: Duration = Duration::from_secs(2);
+
+/// The seats in a lane that the transfers of a worker have use for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LaneDemand {
+    /// The most that were under way or waited at a time since it was said last.
+    pub(crate) wanted: u64,
+    /// The seats that are granted, and those in use beyond them.
+    pub(crate) kept: u64,
+}
+
+/// A step that the rows need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LaneStep<K> {
+    /// Ask for this number of seats.
+    Ask(K, u64),
+    /// Leave the lane.
+    Leave(K),
+    /// Forget a rest of the host that is over.
+    EndRest(K, i64),
+}
+
+/// A rest that a host asked for, under a number that no other rest has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LaneRest {
+    pub(crate) number: i64,
+    pub(crate) pause: Duration,
+}
+
+/// The lanes in which a worker has a row, or is about to have one. Times are those of its own clock.
+#[derive(Debug)]
+pub(crate) struct LaneKeeper<K> {
+    me: WorkerId,
+    limit: u64,
+    lanes: BTreeMap<K, KeptLane>,
+    looked: Duration,
+}
+
+/// A lane of the worker.
+#[derive(Clone, Copy, Debug)]
+struct KeptLane {
+    /// Seats of its row, by the last answer; `None` if it has none, or an answer was lost.
+    held: Option<u64>,
+    /// The seats that the row says are wanted.
+    said: u64,
+    granted: u64,
+    kept: u64,
+    /// The most that was wanted in this stretch of time and in the one before.
+    wanted: [u64; 2],
+    stretch: Duration,
+    /// The rows say that another answer is to be had.
+    is_stale: bool,
+    /// The last rest that was heard of, and its end.
+    rest: Option<(i64, Duration)>,
+}
+
+impl KeptLane {
+    fn new(now: Duration) -> Self {
+        Self {
+            held: None,
+            said: 0,
+            granted: 0,
+            kept: 0,
+            wanted: [0; 2],
+            stretch: now,
+            is_stale: false,
+            rest: None,
+        }
+    }
+
+    fn wanted(&self) -> u64 {
+        self.wanted[0].max(self.wanted[1])
+    }
+
+    fn note(&mut self, now: Duration, demand: LaneDemand) {
+        if now.saturating_sub(self.stretch) >= UNUSED {
+            (self.stretch, self.wanted) = (now, [demand.wanted, self.wanted[0]]);
+        }
+        self.wanted[0] = self.wanted[0].max(demand.wanted);
+        self.kept = demand.kept;
+    }
+
+    fn is_to_ask(&self, limit: u64) -> bool {
+        let Some(held) = self.held else { return true };
+        let wants_more = self.wanted().min(limit) > self.said;
+        // Seats of another one that were in use until now.
+        self.is_stale || wants_more || held > self.granted.max(self.kept)
+    }
+}
+
+impl<K: Ord + Clone> LaneKeeper<K> {
+    /// Begins the lanes of a worker.
+    pub(crate) fn new(me: WorkerId) -> Self {
+        Self { me, limit: 1, lanes: BTreeMap::new(), looked: Duration::ZERO }
+    }
+
+    pub(crate) fn me(&self) -> WorkerId {
+        self.me
+    }
+
+    /// Takes what the transfers want now, at hosts that bear `limit` of them at a time.
+    pub(crate) fn note(&mut self, now: Duration, limit: u64, demands: &BTreeMap<K, LaneDemand>) {
+        if self.limit != limit {
+            self.lanes.values_mut().for_each(|lane| lane.is_stale = true);
+            self.limit = limit;
+        }
+        for (lane, demand) in demands.iter().filter(|(_, demand)| demand.wanted > 0) {
+            self.lanes.entry(lane.clone()).or_insert_with(|| KeptLane::new(now)).note(now, *demand);
+        }
+        for (lane, kept) in &mut self.lanes {
+            let demand = demands.get(lane).copied().unwrap_or_default();
+            if demand.wanted == 0 {
+                kept.note(now, demand);
+            }
+        }
+    }
+
+    /// Returns the next steps.
+    pub(crate) fn steps(&self, now: Duration) -> Vec<LaneStep<K>> {
+        let mut steps = Vec::new();
+        for (lane, kept) in &self.lanes {
+            if let Some((number, _)) = kept.rest.filter(|(_, until)| *until <= now) {
+                steps.push(LaneStep::EndRest(lane.clone(), number));
+            }
+            // The row stays while the host rests: it is what says when that is over.
+            if kept.wanted() == 0 && kept.rest.is_none() {
+                steps.push(LaneStep::Leave(lane.clone()));
+            } else if kept.is_to_ask(self.limit) {
+                steps.push(LaneStep::Ask(lane.clone(), kept.wanted().min(self.limit)));
+            }
+        }
+        steps
+    }
+
+    /// Returns the seats that may be used in a lane now.
+    pub(crate) fn granted(&self, lane: &K) -> u64 {
+        self.lanes.get(lane).map_or(0, |kept| kept.granted)
+    }
+
+    /// Takes an answer. Returns the seats that may be used.
+    pub(crate) fn answered(&mut self, lane: &K, answer: LaneAnswer) -> u64 {
+        let Some(kept) = self.lanes.get_mut(lane) else { return 0 };
+        (kept.held, kept.said, kept.is_stale) = (Some(answer.seat.held), answer.seat.wanted, false);
+        kept.granted = answer.granted;
+        kept.granted
+    }
+
+    /// Notes that a request for a lane may have been carried out, or not: it is asked for again.
+    pub(crate) fn lost(&mut self, lane: &K) {
+        if let Some(kept) = self.lanes.get_mut(lane) {
+            kept.held = None;
+        }
+    }
+
+    /// Lets no transfer begin in a lane that the worker is about to leave.
+    pub(crate) fn close(&mut self, lane: &K) {
+        if let Some(kept) = self.lanes.get_mut(lane) {
+            kept.granted = 0;
+        }
+    }
+
+    /// Stays in a lane that was closed, because seats are in use: a transfer began before that.
+    pub(crate) fn stay(&mut self, lane: &K, used: u64) {
+        if let Some(kept) = self.lanes.get_mut(lane) {
+            (kept.kept, kept.wanted[0], kept.is_stale) = (used, kept.wanted[0].max(used), true);
+        }
+    }
+
+    /// Notes that the worker has left a lane.
+    pub(crate) fn left(&mut self, lane: &K) {
+        self.lanes.remove(lane);
+    }
+
+    /// Returns `true` if a look at the rows is due.
+    pub(crate) fn is_to_look(&self, now: Duration) -> bool {
+        now.saturating_sub(self.looked) >= self.pause()
+    }
+
+    /// Returns the pause between two looks.
+    pub(crate) fn pause(&self) -> Duration {
+        let is_waiting = self.lanes.values().any(|kept| kept.held == Some(0) && kept.wanted[0] > 0);
+        if is_waiting { LOOK_WITHOUT_SEAT } else { LOOK_AT_LANES }
+    }
+
+    /// Returns `true` if the worker is in no lane.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+    }
+
+    /// Takes the rows of its lanes, as they are now. Returns the lanes in which it may use fewer seats than before, and those
+    /// in which it has a row and wants nothing: the answer to its request was lost.
+    pub(crate) fn seen(&mut self, now: Duration, rows: &BTreeMap<K, Vec<LaneSeat>>) -> (Vec<K>, Vec<K>) {
+        self.looked = now;
+        let unknown = rows.keys().filter(|lane| !self.lanes.contains_key(*lane)).cloned().collect();
+        let mut fewer = Vec::new();
+        for (lane, kept) in &mut self.lanes {
+            let rows = rows.get(lane).map_or(&[][..], Vec::as_slice);
+            let own = rows.iter().find(|row| row.worker == self.me);
+            if own.map(|row| row.held) != kept.held {
+                kept.held = None;
+            }
+            if rows.iter().all(|row| row.worker == self.me) {
+                continue;
+            }
+            let request = LaneRequest { kept: kept.granted.max(kept.kept), wanted: kept.wanted() };
+            let answer = answer(self.me, self.limit, request, rows);
+            if answer.granted < kept.granted {
+                kept.granted = answer.granted;
+                fewer.push(lane.clone());
+            }
+            // More is to be had, or less is wanted than the others believe.
+            kept.is_stale |= answer.granted > kept.granted || answer.seat.wanted != kept.said;
+        }
+        (fewer, unknown)
+    }
+
+    /// Takes a rest that a row tells of. Returns the pause if it is news.
+    pub(crate) fn rests(&mut self, now: Duration, lane: &K, rest: LaneRest) -> Option<Duration> {
+        let kept = self.lanes.get_mut(lane)?;
+        if kept.rest.is_some_and(|(number, _)| number == rest.number) {
+            return None;
+        }
+        kept.rest = Some((rest.number, now + rest.pause));
+        Some(rest.pause)
+    }
+
+    /// Takes a pause that a host asked this worker for. Returns `true` if the others are to hear of it: they know of none
+    /// that is as long.
+    pub(crate) fn asked_to_rest(&mut self, now: Duration, lane: &K, rest: LaneRest) -> bool {
+        let kept = self.lanes.entry(lane.clone()).or_insert_with(|| KeptLane::new(now));
+        let is_longer = kept.rest.is_none_or(|(_, until)| until < now + rest.pause);
+        if is_longer {
+            kept.rest = Some((rest.number, now + rest.pause));
+        }
+        is_longer
+    }
+
+    /// Notes that a rest is forgotten.
+    pub(crate) fn rested(&mut self, lane: &K, rest: i64) {
+        if let Some(kept) = self.lanes.get_mut(lane) {
+            kept.rest = kept.rest.filter(|(number, _)| *number != rest);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+UPDATE worker SET beat = beat + 1, running = 1, url = NULL WHERE id = 1;
+UPDATE source SET due = 1000, "interval" = 900, failures = 0, quarantined = 0, ended = 9, exit_code = 0, summary = '+1 ~0 -0', success = 9, held = 13, worker = NULL, changed = nextval('news') WHERE name = 'letters' AND worker = 1 AND epoch = 3;
+BEGIN;
+UPDATE worker SET claims = claims + 1 WHERE id = 1;
+UPDATE source SET worker = 1, epoch = epoch + 1, began = 10, wanted = 0, changed = nextval('news') WHERE name = 'letters' AND worker IS NULL AND epoch = 4 AND paused = 0;
+COMMIT;
+BEGIN;
+DELETE FROM worker WHERE id = 2 AND beat = COALESCE(0, beat);
+UPDATE source SET worker = NULL, changed = nextval('news') WHERE worker = 2;
+UPDATE alert SET worker = NULL WHERE worker = 2;
+COMMIT;

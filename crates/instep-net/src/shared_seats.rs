@@ -1,0 +1,315 @@
+//! Seats at hosts whose limit holds for several processes together, as far as they are this process's.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep_until},
+};
+
+use crate::origin::Origin;
+
+/// The transfers that a client may have under way to each host, where several processes share what a host bears. Clones are
+/// one and the same.
+///
+/// It decides nothing: transfers wait until its owner has given the host enough seats, and the owner is told what is
+/// waited for. A seat is one transfer.
+#[derive(Clone, Default)]
+pub struct SharedSeats(Arc<SharedSeatBook>);
+
+#[derive(Default)]
+struct SharedSeatBook {
+    hosts: Mutex<BTreeMap<Origin, HostSeats>>,
+    news: Notify,
+}
+
+/// The seats at one host.
+struct HostSeats {
+    /// As many as `granted` and `overdue` together, less those in use.
+    free: Arc<Semaphore>,
+    granted: usize,
+    /// Seats in use beyond those that are granted: each goes when its transfer ends.
+    overdue: usize,
+    waiting: usize,
+    /// The most that were in use or waited for at a time since the owner looked last.
+    most: usize,
+    /// No transfer begins before.
+    rests_until: Option<Instant>,
+    /// A pause that the host asked this process for, and of which the owner has yet to hear.
+    asked: Option<Duration>,
+}
+
+/// The state of one host, for the owner of the seats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SeatDemand {
+    /// The host.
+    pub origin: Origin,
+    /// The most seats that were in use or waited for at a time since the owner looked last.
+    pub wanted: usize,
+    /// The seats that are granted, and those in use beyond them.
+    pub kept: usize,
+    /// A pause that the host asked for since the last time.
+    pub asked: Option<Duration>,
+}
+
+/// A seat at a host, given back when it is dropped.
+pub(crate) struct SharedSeat {
+    seats: SharedSeats,
+    origin: Origin,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+/// A transfer that waits for a seat.
+struct WaitingTransfer<'a> {
+    seats: &'a SharedSeats,
+    origin: &'a Origin,
+    free: Arc<Semaphore>,
+}
+
+impl HostSeats {
+    fn new() -> Self {
+        let free = Arc::new(Semaphore::new(0));
+        Self { free, granted: 0, overdue: 0, waiting: 0, most: 0, rests_until: None, asked: None }
+    }
+
+    /// The seats in use or waited for.
+    fn wanted(&self) -> usize {
+        self.kept() - self.free.available_permits() + self.waiting
+    }
+
+    fn kept(&self) -> usize {
+        self.granted + self.overdue
+    }
+
+    fn rest(&mut self, until: Instant) {
+        self.rests_until = self.rests_until.max(Some(until));
+    }
+
+    fn is_in_use(&self) -> bool {
+        let is_resting = self.rests_until.is_some_and(|until| until > Instant::now());
+        self.kept() + self.waiting > 0 || is_resting || self.asked.is_some()
+    }
+}
+
+impl SharedSeats {
+    /// Returns seats at no host.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Waits until a transfer waits for a seat, one that is overdue has come back, or a host has asked for a pause.
+    pub async fn news(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// Returns the hosts that are in use, and forgets the others.
+    pub fn demands(&self) -> Vec<SeatDemand> {
+        let mut hosts = self.hosts();
+        hosts.retain(|_, host| host.is_in_use());
+        let demand = |(origin, host): (&Origin, &mut HostSeats)| {
+            let wanted = host.wanted();
+            let most = std::mem::replace(&mut host.most, wanted);
+            let (origin, kept, asked) = (origin.clone(), host.kept(), host.asked.take());
+            SeatDemand { origin, wanted: most.max(wanted), kept, asked }
+        };
+        hosts.iter_mut().map(demand).collect()
+    }
+
+    /// Grants a host this number of seats from now on. Returns the number that it keeps: more if as many are in use.
+    pub fn grant(&self, origin: &Origin, seats: usize) -> usize {
+        let mut hosts = self.hosts();
+        let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
+        let kept = host.kept();
+        if seats >= kept {
+            host.free.add_permits(seats - kept);
+            host.overdue = 0;
+        } else {
+            host.overdue = kept - seats - host.free.forget_permits(kept - seats);
+        }
+        host.granted = seats;
+        host.kept()
+    }
+
+    /// Grants no host any seat. Transfers that are under way go on.
+    pub fn revoke(&self) {
+        let origins: Vec<_> = self.hosts().keys().cloned().collect();
+        for origin in origins {
+            self.grant(&origin, 0);
+        }
+        self.0.news.notify_one();
+    }
+
+    /// Lets no transfer to a host begin for a while: it has asked another process for that.
+    pub fn rest(&self, origin: &Origin, pause: Duration) {
+        let mut hosts = self.hosts();
+        hosts.entry(origin.clone()).or_insert_with(HostSeats::new).rest(Instant::now() + pause);
+    }
+
+    /// Records that a host asked for a pause: the owner hears of it.
+    pub(crate) fn asked(&self, origin: &Origin, pause: Duration) {
+        let mut hosts = self.hosts();
+        let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
+        host.rest(Instant::now() + pause);
+        host.asked = host.asked.max(Some(pause));
+        drop(hosts);
+        self.0.news.notify_one();
+    }
+
+    /// Returns the time until which no transfer to a host begins; `None` if it does not rest.
+    pub(crate) fn rests_until(&self, origin: &Origin) -> Option<Instant> {
+        let until = self.hosts().get(origin).and_then(|host| host.rests_until);
+        until.filter(|until| *until > Instant::now())
+    }
+
+    /// Waits for a seat at a host.
+    pub(crate) async fn take(&self, origin: &Origin) -> SharedSeat {
+        let permit = match self.take_free(origin) {
+            Some(permit) => Some(permit),
+            None => {
+                let waiting = WaitingTransfer::at(self, origin);
+                // No semaphore is ever closed.
+                Arc::clone(&waiting.free).acquire_owned().await.ok()
+            }
+        };
+        let seat = SharedSeat { seats: self.clone(), origin: origin.clone(), permit };
+        // A rest may be prolonged while it is waited for.
+        while let Some(until) = self.rests_until(origin) {
+            sleep_until(until).await;
+        }
+        seat
+    }
+
+    fn take_free(&self, origin: &Origin) -> Option<OwnedSemaphorePermit> {
+        let mut hosts = self.hosts();
+        let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
+        host.most = host.most.max(host.wanted() + 1);
+        Arc::clone(&host.free).try_acquire_owned().ok()
+    }
+
+    fn hosts(&self) -> MutexGuard<'_, BTreeMap<Origin, HostSeats>> {
+        self.0.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> WaitingTransfer<'a> {
+    fn at(seats: &'a SharedSeats, origin: &'a Origin) -> Self {
+        let mut hosts = seats.hosts();
+        let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
+        // From now on the host is not forgotten.
+        host.waiting += 1;
+        let free = Arc::clone(&host.free);
+        drop(hosts);
+        seats.0.news.notify_one();
+        Self { seats, origin, free }
+    }
+}
+
+impl Drop for WaitingTransfer<'_> {
+    fn drop(&mut self) {
+        if let Some(host) = self.seats.hosts().get_mut(self.origin) {
+            host.waiting -= 1;
+        }
+    }
+}
+
+impl Drop for SharedSeat {
+    fn drop(&mut self) {
+        let mut hosts = self.seats.hosts();
+        // Under the lock: a seat that is overdue must not be taken by another transfer.
+        let Some(host) = hosts.get_mut(&self.origin).filter(|host| host.overdue > 0) else {
+            drop(self.permit.take());
+            return;
+        };
+        host.overdue -= 1;
+        if let Some(permit) = self.permit.take() {
+            permit.forget();
+        }
+        drop(hosts);
+        self.seats.0.news.notify_one();
+    }
+}
+
+impl fmt::Debug for SharedSeats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedSeats").field("hosts", &self.hosts().len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn host() -> Origin {
+        Origin::parse("http://host/").unwrap()
+    }
+
+    async fn waits(seats: &SharedSeats) -> bool {
+        timeout(SECOND, seats.take(&host())).await.is_err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn transfers_wait_for_a_grant_and_the_owner_hears_of_them() {
+        let seats = SharedSeats::new();
+        let waiting = tokio::spawn({
+            let seats = seats.clone();
+            async move { seats.take(&host()).await }
+        });
+        timeout(SECOND, seats.news()).await.unwrap();
+        let demand = SeatDemand { origin: host(), wanted: 1, kept: 0, asked: None };
+        assert_eq!(seats.demands(), std::slice::from_ref(&demand));
+        assert_eq!(seats.grant(&host(), 2), 2);
+        let first = waiting.await.unwrap();
+        let second = seats.take(&host()).await;
+        assert!(waits(&seats).await);
+        assert_eq!(seats.demands()[0].wanted, 3, "one waited");
+        drop((first, second));
+        assert_eq!(seats.demands(), [SeatDemand { wanted: 2, kept: 2, ..demand }], "two were in use");
+        assert_eq!(seats.grant(&host(), 0), 0);
+        assert_eq!(seats.demands(), [], "a host that nobody uses is forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn seats_in_use_are_kept_until_their_transfers_end_and_nobody_takes_them_then() {
+        let seats = SharedSeats::new();
+        seats.grant(&host(), 3);
+        let [first, second] = [seats.take(&host()).await, seats.take(&host()).await];
+        assert_eq!(seats.grant(&host(), 1), 2, "the free one goes at once");
+        drop(first);
+        timeout(SECOND, seats.news()).await.unwrap();
+        assert!(waits(&seats).await);
+        assert_eq!(seats.grant(&host(), 1), 1);
+        drop(second);
+        assert!(!waits(&seats).await);
+        seats.revoke();
+        assert!(waits(&seats).await);
+        assert_eq!(seats.grant(&host(), 1), 1);
+        assert!(!waits(&seats).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_that_any_process_was_asked_for_is_kept() {
+        let seats = SharedSeats::new();
+        seats.grant(&host(), 4);
+        seats.rest(&host(), 3 * SECOND);
+        let began = Instant::now();
+        drop(seats.take(&host()).await);
+        assert_eq!(began.elapsed().as_secs(), 3);
+        seats.asked(&host(), 5 * SECOND);
+        seats.rest(&host(), SECOND);
+        timeout(SECOND, seats.news()).await.unwrap();
+        assert_eq!(seats.demands()[0].asked, Some(5 * SECOND));
+        assert_eq!(seats.demands()[0].asked, None);
+        drop(seats.take(&host()).await);
+        assert_eq!(began.elapsed().as_secs(), 8);
+    }
+}
