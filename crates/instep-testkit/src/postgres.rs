@@ -153,6 +153,15 @@ impl PostgresServer {
         self.port
     }
 
+    /// The id of its first process, which starts all others.
+    ///
+    /// # Panics
+    /// If it does not run.
+    pub fn id(&self) -> u32 {
+        let id = fs::read_to_string(self.data().join("postmaster.pid")).expect("a server that runs");
+        id.lines().next().and_then(|id| id.trim().parse().ok()).expect("the id of a process")
+    }
+
     /// Stops the server as a crash does.
     ///
     /// # Panics

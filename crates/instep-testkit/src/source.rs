@@ -246,11 +246,16 @@ impl FakeSource {
         self.shared.script().connections
     }
 
+    /// The most requests that were under way at a time, each from its last line to the end of its answer.
+    pub fn most_at_once(&self) -> usize {
+        self.shared.script().most_under_way
+    }
+
     /// Forgets requests and connections counted so far.
     pub fn forget_requests(&self) {
         let mut script = self.shared.script();
         script.log.clear();
-        script.connections = 0;
+        (script.connections, script.most_under_way) = (0, script.under_way);
     }
 
     /// Returns what is published at a path now, without faults.

@@ -14,6 +14,8 @@ mod inventory;
 mod killed;
 #[path = "object_storage/names.rs"]
 mod names;
+#[path = "object_storage/seats.rs"]
+mod seats;
 #[path = "object_storage/workers.rs"]
 mod workers;
 

@@ -39,11 +39,12 @@ fn converse(stream: &TcpStream, shared: &FakeServer) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader)? {
-        shared.script().log.push(request.clone());
-        shared.bell.notify_all();
+        shared.begin(request.clone());
         let fault = shared.next_fault(&request.path);
         let page = shared.document(&request.path);
-        if !answer::write(stream, &request, page, fault, shared)? {
+        let written = answer::write(stream, &request, page, fault, shared);
+        shared.script().under_way -= 1;
+        if !written? {
             break;
         }
     }

@@ -47,6 +47,10 @@ pub(super) struct Script {
     pub(super) lasting: BTreeMap<String, Fault>,
     pub(super) log: Vec<ReceivedRequest>,
     pub(super) connections: usize,
+    /// Requests that are not answered yet.
+    pub(super) under_way: usize,
+    /// The most of them at a time.
+    pub(super) most_under_way: usize,
     pub(super) released: bool,
     pub(super) ended: bool,
     pub(super) open: BTreeMap<u64, TcpStream>,
@@ -94,6 +98,16 @@ impl FakeServer {
             }
             None => page,
         })
+    }
+
+    /// Notes a request that has come.
+    pub(super) fn begin(&self, request: ReceivedRequest) {
+        let mut script = self.script();
+        script.log.push(request);
+        script.under_way += 1;
+        script.most_under_way = script.most_under_way.max(script.under_way);
+        drop(script);
+        self.bell.notify_all();
     }
 
     pub(super) fn next_fault(&self, path: &str) -> Option<Fault> {

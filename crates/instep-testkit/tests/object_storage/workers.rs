@@ -24,7 +24,7 @@ fn text(source: &str, number: usize) -> String {
 }
 
 /// A fleet, and where it is kept.
-struct SharedFleet {
+pub(crate) struct SharedFleet {
     database: PostgresServer,
     bucket: S3Server,
     psql: PathBuf,
@@ -32,10 +32,10 @@ struct SharedFleet {
 }
 
 /// A process that is killed with this value.
-struct Worker(Child);
+pub(crate) struct Worker(Child);
 
 impl Worker {
-    fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.0.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
@@ -50,7 +50,7 @@ impl Drop for Worker {
 
 impl SharedFleet {
     /// `None` if a peer is missing.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let [psql] = peers::find(["psql"])?;
         let (database, bucket) = (PostgresServer::start()?, S3Server::moto()?);
         Some(Self { database, bucket, psql, room: tempfile::tempdir().unwrap() })
@@ -67,17 +67,20 @@ impl SharedFleet {
     fn add(&self, name: &str) -> FakeSource {
         let files = (0..FILES).map(|number| (format!("n/{number:05}.txt"), text(name, number)));
         let source = FakeSource::start().with_resources(files);
-        let url = source.capability_list_url();
-        let add = ["source", "add", &url, "--name", name, "--every", "1h", "--delete"];
-        drop(Run::of(&mut self.command(&add)).with_code(0));
+        self.add_url(name, &source.capability_list_url());
         source
     }
 
+    pub(crate) fn add_url(&self, name: &str, url: &str) {
+        let add = ["source", "add", url, "--name", name, "--every", "1h", "--delete"];
+        drop(Run::of(&mut self.command(&add)).with_code(0));
+    }
+
     /// Starts a worker that looks at one Source at a time, in a folder of its own.
-    fn work(&self, folder: &str) -> Worker {
+    pub(crate) fn work(&self, folder: &str, options: &[&str]) -> Worker {
         let store = format!("s3://{BUCKET}/fleet");
-        let mut command =
-            self.command(&["run", "--json", "--retries", "0", "--runs", "1", "--runs-per-host", "1"]);
+        let mut command = self.command(&["run", "--json", "--runs", "1"]);
+        command.args(options);
         command.args(["--listen", "127.0.0.1:0", "--fleet", folder, "--store", &store]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -89,14 +92,14 @@ impl SharedFleet {
     }
 
     /// Asks the database, without us.
-    fn sql(&self, sql: &str) -> String {
+    pub(crate) fn sql(&self, sql: &str) -> String {
         let url = self.database.url();
         let run = Run::of(Command::new(&self.psql).args(["-A", "-t", "-X", "-c", sql, &url]));
         run.stdout.trim().to_owned()
     }
 
     /// The place of the worker that has a Source, among all that were started.
-    fn worker_of(&self, source: &str, workers: &[Worker]) -> usize {
+    pub(crate) fn worker_of(&self, source: &str, workers: &[Worker]) -> usize {
         let sql = format!(
             "SELECT w.name FROM instep_fleet.source s JOIN instep_fleet.worker w ON w.id = s.worker WHERE s.name = '{source}'"
         );
@@ -107,7 +110,7 @@ impl SharedFleet {
         })
     }
 
-    fn states(&self) -> Vec<(String, Value)> {
+    pub(crate) fn states(&self) -> Vec<(String, Value)> {
         let listed = Run::of(&mut self.command(&["source", "list", "--json"]));
         let sources = listed.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let sources = sources.filter(|line| line["type"] == "source");
@@ -142,7 +145,8 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
     for held in &sources[..2] {
         held.fail(HELD, [Fault::Hold]);
     }
-    let workers = ["one", "two", "three"].map(|folder| fleet.work(folder));
+    let workers =
+        ["one", "two", "three"].map(|folder| fleet.work(folder, &["--retries", "0", "--runs-per-host", "1"]));
     for held in &sources[..2] {
         held.wait_for(HELD, 1);
     }

@@ -52,7 +52,7 @@ pub(crate) struct RunCommand {
     /// Sources to look at at the same time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = looks, help_heading = SCHEDULE)]
     runs: usize,
-    /// Sources of one host to look at at the same time
+    /// Sources of one host to look at at the same time, by all workers together
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
     runs_per_host: usize,
     /// Shortest time between two looks at a Source that has no time of its own
