@@ -143,7 +143,7 @@ impl Hub {
                 return;
             };
             let is_slow = self.ledger().is_slow(&key);
-            let delivery = self.deliver(&key, secret.as_deref(), body);
+            let delivery = || self.deliver(&key, secret.as_deref(), body);
             let (answer, was_slow) = self.lanes.run(is_slow, delivery).await;
             let outcome = DeliveryOutcome::of(answer);
             let goes_on = self.ledger().settle(&key, outcome, was_slow, now());

@@ -29,23 +29,24 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// Makes a delivery once there is a place for it. Returns its answer, and `true` if it was slow.
+    /// Makes a delivery once there is a place for it. Returns its answer, and `true` if it was slow. A request takes tens
+    /// of KiB, so that it is begun only then: thousands may wait.
     ///
     /// A delivery that turns out to be slow moves to the other lane. If that is full, it is broken off and has no
     /// answer: the next attempt waits in the slow lane from the beginning.
-    pub(super) async fn run<T>(
+    pub(super) async fn run<T, D: Future<Output = Option<T>>>(
         &self,
         is_slow: bool,
-        delivery: impl Future<Output = Option<T>>,
+        delivery: impl FnOnce() -> D,
     ) -> (Option<T>, bool) {
-        let mut delivery = std::pin::pin!(delivery);
         if is_slow {
             let Ok(_place) = self.slow.acquire().await else { return (None, true) };
             let began = Instant::now();
-            let answer = delivery.await;
+            let answer = Box::pin(delivery()).await;
             return (answer, began.elapsed() > QUICK);
         }
         let Ok(place) = self.quick.acquire().await else { return (None, false) };
+        let mut delivery = Box::pin(delivery());
         tokio::select! {
             answer = &mut delivery => return (answer, false),
             () = sleep(QUICK) => {}
@@ -71,32 +72,32 @@ mod tests {
         let lanes = Arc::new(Lanes::default());
         for _ in 0..400 {
             let lanes = Arc::clone(&lanes);
-            tokio::spawn(async move { lanes.run(false, future::pending::<Option<()>>()).await });
+            tokio::spawn(async move { lanes.run(false, future::pending::<Option<()>>).await });
         }
         tokio::task::yield_now().await;
         let began = Instant::now();
-        assert_eq!(lanes.run(false, async { Some("taken") }).await, (Some("taken"), false));
+        assert_eq!(lanes.run(false, || async { Some("taken") }).await, (Some("taken"), false));
         assert!(began.elapsed() <= Duration::from_secs(2), "{:?}", began.elapsed());
 
         // Those known to be slow do not block the others at all.
         for _ in 0..400 {
             let lanes = Arc::clone(&lanes);
-            tokio::spawn(async move { lanes.run(true, future::pending::<Option<()>>()).await });
+            tokio::spawn(async move { lanes.run(true, future::pending::<Option<()>>).await });
         }
         sleep(Duration::from_secs(5)).await;
         let began = Instant::now();
-        assert_eq!(lanes.run(false, async { Some("taken") }).await, (Some("taken"), false));
+        assert_eq!(lanes.run(false, || async { Some("taken") }).await, (Some("taken"), false));
         assert_eq!(began.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_delivery_is_carried_to_its_end_and_remembered() {
         let lanes = Lanes::default();
-        let slow = async {
+        let slow = || async {
             sleep(Duration::from_secs(5)).await;
             Some(())
         };
         assert_eq!(lanes.run(false, slow).await, (Some(()), true));
-        assert_eq!(lanes.run(true, async { Some(()) }).await, (Some(()), false));
+        assert_eq!(lanes.run(true, || async { Some(()) }).await, (Some(()), false));
     }
 }
