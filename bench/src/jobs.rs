@@ -2,6 +2,7 @@
 
 mod archive;
 mod batch;
+mod cluster;
 mod dump;
 mod far;
 mod growth;
@@ -64,6 +65,11 @@ pub const ALL: &[BenchJob] = &[
         name: "oai",
         about: "a repository of --records records that speaks OAI-PMH, harvested",
         run: harvest::harvest,
+    },
+    BenchJob {
+        name: "cluster",
+        about: "a fleet of 1 and of --workers workers over PostgreSQL and object storage, 20 ms away",
+        run: cluster::cluster,
     },
     BenchJob {
         name: "search",

@@ -6,6 +6,7 @@ mod fetch;
 mod files;
 mod read;
 mod repository;
+pub mod sources;
 mod write;
 
 use std::{fs, path::Path, time::Instant};
@@ -34,6 +35,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
             measured("1", || fetch::all(Path::new(urls), base, Path::new(folder)))
         }
         ["repository", port, records] => measured("1", || repository::serve(port, records)),
+        ["sources", port, resources, milliseconds] => {
+            measured("1", || sources::serve(port, resources, milliseconds))
+        }
         ["harvest", url, folder] => measured("1", || repository::harvest(url, Path::new(folder))),
         ["delay", port, upstream, milliseconds] => {
             measured("1", || delay::proxy(port, upstream, milliseconds))

@@ -11,7 +11,7 @@ mod results;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 
 use measure::BenchReport;
@@ -62,6 +62,21 @@ pub struct Options {
     /// Subscribers of `hub`
     #[arg(long, default_value_t = 10_000)]
     subscribers: usize,
+    /// Workers of `cluster`
+    #[arg(long, default_value_t = 4)]
+    workers: usize,
+    /// Sources and resources of each that `cluster` brings in step with one worker and with all of them
+    #[arg(long, default_value = "64x1000", value_parser = product, value_name = "SOURCESxRESOURCES")]
+    large_sources: (usize, usize),
+    /// Sources of few resources that `cluster` brings in step, leaves idle and shows, and the resources of each
+    #[arg(long, default_value = "10000x8", value_parser = product, value_name = "SOURCESxRESOURCES")]
+    small_sources: (usize, usize),
+    /// Seconds for which `cluster` watches idle workers
+    #[arg(long, default_value_t = 30)]
+    idle: u64,
+    /// Transfers that each worker of `cluster` has under way
+    #[arg(long, default_value_t = 16)]
+    transfers: usize,
     /// Runs of each contender
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -77,6 +92,12 @@ pub struct Options {
     /// Measure only this program and the bare loops, without peers
     #[arg(long)]
     without_peers: bool,
+}
+
+/// Reads two numbers, such as `64x1000`.
+fn product(text: &str) -> Result<(usize, usize)> {
+    let (sources, resources) = text.split_once('x').context("two numbers, such as 64x1000")?;
+    Ok((sources.parse()?, resources.parse()?))
 }
 
 fn main() -> Result<()> {

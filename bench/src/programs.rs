@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use instep_testkit::{Server, peers};
+use instep_testkit::{S3Server, Server, peers};
 
 use crate::data;
 
@@ -39,6 +39,15 @@ pub fn program(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.args(arguments);
     command
+}
+
+/// A server that speaks S3: the one that takes the least of the machine, unless it could not be built.
+pub fn object_storage() -> Result<S3Server> {
+    let server = match target().join("peers-of-cargo/bin/s3s-fs").is_file() {
+        true => S3Server::s3s(),
+        false => S3Server::moto(),
+    };
+    server.context("no server that speaks S3")
 }
 
 /// nginx with one worker over a folder.

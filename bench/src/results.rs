@@ -139,7 +139,7 @@ impl JobResults {
 }
 
 impl MeasuredMachine {
-    fn this() -> Self {
+    pub fn this() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (processors, memory, load) =
             (read("/proc/cpuinfo"), read("/proc/meminfo"), read("/proc/loadavg"));

@@ -19,6 +19,9 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     }
     peers::install(peers::FOR_BENCH);
     peers::install_python();
+    if arguments.is_empty() || arguments.contains(&"cluster") {
+        peers::install_from_crates();
+    }
     checked(&mut cargo(&["build", "--profile", "dist", "-p", "instep", "-p", "instep-bench"]))?;
     let mut bench = cargo(&["run", "--profile", "dist", "--quiet", "-p", "instep-bench", "--"]);
     checked(bench.args(arguments).env("INSTEP_TARGET", target()))

@@ -52,6 +52,7 @@ pub const FOR_BENCH: &[Peer] = &[
     ("aria2c", "aria2"),
     ("wrk", "wrk"),
     ("valgrind", "valgrind"),
+    ("pg_ctlcluster", "postgresql"),
 ];
 
 pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];

@@ -1,0 +1,108 @@
+//! Many Sources on one port, each at an address of its own: documents are made of numbers, and each answer takes a round trip.
+
+use std::{
+    fmt::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use anyhow::Result;
+use resourcesync::{Algorithm, Digest};
+
+const AT: &str = "2026-01-01T00:00:00Z";
+
+/// The time after which a connection without a request is closed: nobody asks most of the Sources twice.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Returns the address of a Source: any of 127.0.0.0/8 is this machine.
+pub fn address(number: usize) -> Ipv4Addr {
+    let [_, high, middle, low] = u32::try_from(number).unwrap_or_default().to_be_bytes();
+    Ipv4Addr::new(127, 16 + high, middle, low)
+}
+
+/// Serves Sources of so many resources, each answer that much later.
+pub fn serve(port: &str, resources: &str, milliseconds: &str) -> Result<u64> {
+    let port: u16 = port.parse()?;
+    let (resources, delay) = (resources.parse::<usize>()?, Duration::from_millis(milliseconds.parse()?));
+    let entries = (0..resources).map(entry).collect::<Result<Vec<_>>>()?;
+    let entries = Arc::new(entries);
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
+    for stream in listener.incoming().flatten() {
+        let entries = Arc::clone(&entries);
+        // A client that goes away is none of its business.
+        thread::spawn(move || drop(converse(&stream, port, &entries, delay)));
+    }
+    Ok(0)
+}
+
+fn text(number: usize) -> String {
+    format!("Resource {number} of a Source like many others, {}", "of some length. ".repeat(30 + number % 60))
+}
+
+/// The part of an entry that is the same for each Source.
+fn entry(number: usize) -> Result<String> {
+    let text = text(number);
+    let hash = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let digest = Digest::new(Algorithm::Sha256, hash.as_ref());
+    let digest = digest.map(|digest| digest.to_string()).unwrap_or_default();
+    Ok(format!(
+        "r/{number:06}.txt</loc><lastmod>{AT}</lastmod><rs:md hash=\"{digest}\" length=\"{}\" type=\"text/plain\"/></url>",
+        text.len()
+    ))
+}
+
+fn converse(stream: &TcpStream, port: u16, entries: &[String], delay: Duration) -> Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(IDLE))?;
+    let base = format!("http://{}:{port}/", stream.local_addr()?.ip());
+    let (mut lines, mut stream) = (BufReader::new(stream), stream);
+    loop {
+        let (mut target, mut line) = (String::new(), String::new());
+        loop {
+            line.clear();
+            if lines.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            if target.is_empty() {
+                line.split(' ').nth(1).unwrap_or_default().clone_into(&mut target);
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+        }
+        thread::sleep(delay);
+        let (status, kind, body) = answer(&target, &base, entries);
+        let length = body.len();
+        let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
+        stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
+    }
+}
+
+fn answer(target: &str, base: &str, entries: &[String]) -> (&'static str, &'static str, String) {
+    let document = |root: &str, capability: &str, rest: &str| {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"{capability}\"{rest}</{root}>"
+        )
+    };
+    let number = target.strip_prefix("/r/").and_then(|name| name.strip_suffix(".txt")?.parse::<usize>().ok());
+    match (target, number) {
+        ("/capabilitylist.xml", _) => {
+            let list =
+                format!("/><url><loc>{base}resourcelist.xml</loc><rs:md capability=\"resourcelist\"/></url>");
+            ("200 OK", "application/xml", document("urlset", "capabilitylist", &list))
+        }
+        ("/resourcelist.xml", _) => {
+            let mut list = format!(" at=\"{AT}\"/><rs:ln rel=\"up\" href=\"{base}capabilitylist.xml\"/>");
+            for entry in entries {
+                let _ = write!(list, "<url><loc>{base}{entry}");
+            }
+            ("200 OK", "application/xml", document("urlset", "resourcelist", &list))
+        }
+        (_, Some(number)) if number < entries.len() => ("200 OK", "text/plain", text(number)),
+        _ => ("404 Not Found", "text/plain", "nothing here\n".to_owned()),
+    }
+}
