@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
-use quick_xml::{Reader, XmlVersion, events::Event};
+use quick_xml::{
+    Reader, XmlVersion,
+    events::{BytesStart, Event},
+};
 
 use crate::FleetError;
 
@@ -46,6 +49,16 @@ impl FromStr for ImportFormat {
     }
 }
 
+/// The Sources of a list, and what of it cannot be used.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct ImportedList {
+    /// The Sources. A URL that is listed twice comes once.
+    pub sources: Vec<ImportedSource>,
+    /// A [`FleetError::Import`] for each line that is no Source.
+    pub faults: Vec<FleetError>,
+}
+
 /// A Source of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -73,112 +86,158 @@ const URL_COLUMNS: [&str; 9] = [
 ];
 const NAME_COLUMNS: [&str; 6] = ["name", "id", "identifier", "repositoryname", "repository_name", "title"];
 
-/// Reads a list of Sources. A URL that is listed twice comes once.
+/// Reads a list of Sources. A line that cannot be used costs itself.
 ///
 /// ```
 /// use instep_fleet::{ImportFormat, import};
 ///
-/// let sources = import("# ours\nhttps://a.example/\n\nhttps://b.example/\n", ImportFormat::List)?;
-/// assert_eq!((sources[1].line, sources[1].url.as_str()), (4, "https://b.example/"));
+/// let list = import("# ours\nhttps://a.example/\n\nhttps://b.example/\nnonsense\n", ImportFormat::List)?;
+/// assert_eq!((list.sources[1].line, list.sources[1].url.as_str()), (4, "https://b.example/"));
+/// assert!(list.faults[0].to_string().contains("line 5"));
 /// # Ok::<(), instep_fleet::FleetError>(())
 /// ```
 ///
 /// # Errors
-/// [`FleetError::Import`] with the first line that cannot be read.
-pub fn import(text: &str, format: ImportFormat) -> Result<Vec<ImportedSource>, FleetError> {
+/// [`FleetError::Import`] if the columns of a CSV file have no name for URLs.
+pub fn import(text: &str, format: ImportFormat) -> Result<ImportedList, FleetError> {
     let text = text.trim_start_matches('\u{feff}');
-    let mut found = match format {
-        ImportFormat::List => list(text)?,
-        ImportFormat::Opml => opml(text)?,
-        ImportFormat::Csv => csv_rows(text)?,
-    };
+    let mut list = ImportedList::default();
+    match format {
+        ImportFormat::List => list.take_lines(text),
+        ImportFormat::Opml => {
+            if let Err(fault) = list.take_outlines(text) {
+                list.faults.push(fault);
+            }
+        }
+        ImportFormat::Csv => list.take_rows(text)?,
+    }
     let mut seen = std::collections::BTreeSet::new();
-    found.retain(|source| seen.insert(source.url.clone()));
-    Ok(found)
+    list.sources.retain(|source| seen.insert(source.url.clone()));
+    Ok(list)
 }
 
 fn wrong(line: u64, what: impl ToString) -> FleetError {
     FleetError::Import { line, what: what.to_string() }
 }
 
-fn checked(line: u64, name: Option<String>, url: &str) -> Result<ImportedSource, FleetError> {
-    instep_destination::Origin::parse(url)
-        .map_err(|error| wrong(line, format!("{url:?} is not a URL of a Source: {error}")))?;
-    Ok(ImportedSource { line, name: name.filter(|name| !name.is_empty()), url: url.to_owned() })
-}
+impl ImportedList {
+    /// Takes a Source, or what is wrong with it.
+    fn take(&mut self, line: u64, name: Option<String>, url: &str) {
+        match instep_destination::Origin::parse(url) {
+            // What stands for bytes that are not UTF-8 is in no URL.
+            Ok(_) if url.contains('\u{fffd}') => {
+                self.faults.push(wrong(line, format!("{url:?} is not UTF-8")))
+            }
+            Ok(_) => {
+                let name = name.filter(|name| !name.is_empty());
+                self.sources.push(ImportedSource { line, name, url: url.to_owned() });
+            }
+            Err(error) => self.faults.push(wrong(line, format!("{url:?} is not a URL of a Source: {error}"))),
+        }
+    }
 
-fn list(text: &str) -> Result<Vec<ImportedSource>, FleetError> {
-    let lines = text.lines().enumerate().map(|(index, line)| (index as u64 + 1, line.trim()));
-    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|(number, line)| checked(number, None, line)).collect()
-}
-
-fn opml(text: &str) -> Result<Vec<ImportedSource>, FleetError> {
-    let mut reader = Reader::from_str(text);
-    let line_at = |position: u64| {
-        let end = usize::try_from(position).unwrap_or(usize::MAX).min(text.len());
-        text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
-    };
-    let mut found = Vec::new();
-    loop {
-        let before = reader.buffer_position();
-        let event = reader.read_event().map_err(|error| wrong(line_at(before), error))?;
-        let outline = match event {
-            Event::Eof => return Ok(found),
-            Event::Start(start) | Event::Empty(start) if start.name().as_ref() == "outline" => start,
-            _ => continue,
-        };
-        let line = line_at(reader.buffer_position());
-        let (mut urls, mut names): ([Option<String>; 3], [Option<String>; 2]) = Default::default();
-        for attribute in outline.attributes() {
-            let attribute = attribute.map_err(|error| wrong(line, error))?;
-            let value = attribute
-                .normalized_value(XmlVersion::Implicit1_0)
-                .map_err(|error| wrong(line, error))?
-                .trim()
-                .to_owned();
-            match attribute.key.as_ref() {
-                "xmlUrl" => urls[0] = Some(value),
-                "url" => urls[1] = Some(value),
-                "htmlUrl" => urls[2] = Some(value),
-                "text" => names[0] = Some(value),
-                "title" => names[1] = Some(value),
-                _ => {}
+    fn take_lines(&mut self, text: &str) {
+        for (line, url) in (1..).zip(text.lines().map(str::trim)) {
+            if !url.is_empty() && !url.starts_with('#') {
+                self.take(line, None, url);
             }
         }
-        // An outline without a URL is a heading.
-        if let Some(url) = urls.into_iter().flatten().find(|url| !url.is_empty()) {
-            found.push(checked(line, names.into_iter().flatten().next(), &url)?);
+    }
+
+    /// Takes the outlines up to the first place that is no XML.
+    fn take_outlines(&mut self, text: &str) -> Result<(), FleetError> {
+        let mut reader = Reader::from_str(text);
+        let line_at = |position: u64| {
+            let end = usize::try_from(position).unwrap_or(usize::MAX).min(text.len());
+            text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+        };
+        let mut open = 0_u32;
+        loop {
+            let before = reader.buffer_position();
+            let event = reader.read_event().map_err(|error| wrong(line_at(before), error))?;
+            let is_start = matches!(event, Event::Start(_));
+            let outline = match event {
+                Event::Eof if open > 0 => {
+                    return Err(wrong(line_at(before), "the document ends before its root element does"));
+                }
+                Event::Eof => return Ok(()),
+                Event::End(_) => {
+                    open = open.saturating_sub(1);
+                    continue;
+                }
+                Event::Start(start) | Event::Empty(start) => start,
+                _ => continue,
+            };
+            open += u32::from(is_start);
+            let line = line_at(reader.buffer_position());
+            if outline.name().as_ref() != "outline" {
+                continue;
+            }
+            match url_and_name(&outline) {
+                Ok((Some(url), name)) => self.take(line, name, &url),
+                // An outline without a URL is a heading.
+                Ok((None, _)) => {}
+                Err(what) => self.faults.push(wrong(line, what)),
+            }
         }
+    }
+
+    fn take_rows(&mut self, text: &str) -> Result<(), FleetError> {
+        let header = text.lines().next().unwrap_or_default();
+        // Registries export with any of these.
+        let delimiter =
+            [b'\t', b';', b','].into_iter().find(|delimiter| header.contains(char::from(*delimiter)));
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter.unwrap_or(b','))
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let headers = reader.headers().map_err(|error| wrong(1, error))?.clone();
+        let column = |names: &[&str]| {
+            let place =
+                |name: &&str| headers.iter().position(|header| header.trim().eq_ignore_ascii_case(name));
+            names.iter().find_map(place)
+        };
+        let url = column(&URL_COLUMNS)
+            .ok_or_else(|| wrong(1, format!("no column has a name for URLs: {}", URL_COLUMNS.join(", "))))?;
+        let name = column(&NAME_COLUMNS);
+        for row in reader.records() {
+            let row = match row {
+                Ok(row) => row,
+                Err(error) => {
+                    self.faults.push(wrong(error.position().map_or(1, csv::Position::line), &error));
+                    continue;
+                }
+            };
+            let line = row.position().map_or(1, csv::Position::line);
+            let field = |place: usize| row.get(place).unwrap_or_default().trim();
+            if !field(url).is_empty() {
+                self.take(line, name.map(|name| field(name).to_owned()), field(url));
+            }
+        }
+        Ok(())
     }
 }
 
-fn csv_rows(text: &str) -> Result<Vec<ImportedSource>, FleetError> {
-    let header = text.lines().next().unwrap_or_default();
-    // Registries export with any of these.
-    let delimiter = [b'\t', b';', b','].into_iter().find(|delimiter| header.contains(char::from(*delimiter)));
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter.unwrap_or(b','))
-        .flexible(true)
-        .from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| wrong(1, error))?.clone();
-    let column = |names: &[&str]| {
-        let place = |name: &&str| headers.iter().position(|header| header.trim().eq_ignore_ascii_case(name));
-        names.iter().find_map(place)
-    };
-    let url = column(&URL_COLUMNS)
-        .ok_or_else(|| wrong(1, format!("no column has a name for URLs: {}", URL_COLUMNS.join(", "))))?;
-    let name = column(&NAME_COLUMNS);
-    let mut found = Vec::new();
-    for row in reader.records() {
-        let row = row.map_err(|error| wrong(error.position().map_or(1, csv::Position::line), &error))?;
-        let line = row.position().map_or(1, csv::Position::line);
-        let field = |place: usize| row.get(place).unwrap_or_default().trim();
-        if !field(url).is_empty() {
-            found.push(checked(line, name.map(|name| field(name).to_owned()), field(url))?);
+/// Returns the URL and the name of an outline.
+///
+/// Errors: an attribute cannot be read.
+fn url_and_name(outline: &BytesStart<'_>) -> Result<(Option<String>, Option<String>), String> {
+    let (mut urls, mut names): ([Option<String>; 3], [Option<String>; 2]) = Default::default();
+    for attribute in outline.attributes() {
+        let attribute = attribute.map_err(|error| error.to_string())?;
+        let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| error.to_string())?;
+        let value = value.trim().to_owned();
+        match attribute.key.as_ref() {
+            "xmlUrl" => urls[0] = Some(value),
+            "url" => urls[1] = Some(value),
+            "htmlUrl" => urls[2] = Some(value),
+            "text" => names[0] = Some(value),
+            "title" => names[1] = Some(value),
+            _ => {}
         }
     }
-    Ok(found)
+    let url = urls.into_iter().flatten().find(|url| !url.is_empty());
+    Ok((url, names.into_iter().flatten().next()))
 }
 
 #[cfg(test)]
@@ -186,7 +245,9 @@ mod tests {
     use super::*;
 
     fn read(text: &str, format: ImportFormat) -> Vec<(Option<String>, String)> {
-        import(text, format).unwrap().into_iter().map(|source| (source.name, source.url)).collect()
+        let list = import(text, format).unwrap();
+        assert!(list.faults.is_empty(), "{:?}", list.faults);
+        list.sources.into_iter().map(|source| (source.name, source.url)).collect()
     }
 
     #[test]
@@ -207,18 +268,31 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_cannot_be_read_names_the_line() {
-        let wrong = [
-            ("https://a.example/\nnonsense\n", ImportFormat::List, 2),
-            ("<opml>\n<outline xmlUrl='ftp://a.example/'/></opml>", ImportFormat::Opml, 2),
-            ("<opml>\n<body></opml>", ImportFormat::Opml, 2),
-            ("name,country\na,b\n", ImportFormat::Csv, 1),
-            ("url\nhttps://a.example/\nmailto:x@a.example\n", ImportFormat::Csv, 3),
+    fn what_cannot_be_used_names_its_line_and_costs_itself() {
+        let lists = [
+            ("https://a.example/\nnonsense\nhttps://b.example/\n", ImportFormat::List, 2, 2),
+            ("https://a.example/\nhttps://b.example/\u{fffd}\n", ImportFormat::List, 2, 1),
+            (
+                "<opml>\n<outline xmlUrl='ftp://a.example/'/>\n<outline url='http://b.example/'/></opml>",
+                ImportFormat::Opml,
+                2,
+                1,
+            ),
+            ("<opml>\n<outline url='http://a.example/'/>\n<body></opml>", ImportFormat::Opml, 3, 1),
+            ("<opml><outline url='http://a.example/'/>\n<outline url='ht", ImportFormat::Opml, 2, 1),
+            ("<opml>\n<outline url='http://a.example/'/>\n", ImportFormat::Opml, 3, 1),
+            ("url\nhttps://a.example/\nmailto:x@a.example\nhttps://b.example/\n", ImportFormat::Csv, 3, 2),
         ];
-        for (text, format, at) in wrong {
-            let Err(FleetError::Import { line, .. }) = import(text, format) else { panic!("{text}") };
-            assert_eq!(line, at, "{text}");
+        for (text, format, at, good) in lists {
+            let list = import(text, format).unwrap();
+            let [FleetError::Import { line, .. }] = &list.faults[..] else {
+                panic!("{text}: {:?}", list.faults)
+            };
+            assert_eq!((*line, list.sources.len()), (at, good), "{text}");
         }
+        let Err(FleetError::Import { line: 1, .. }) = import("name,country\na,b\n", ImportFormat::Csv) else {
+            panic!("no column of URLs")
+        };
     }
 
     #[test]

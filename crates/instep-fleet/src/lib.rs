@@ -19,7 +19,7 @@ pub use alert::{Alert, AlertKind};
 pub use definition::SourceDefinition;
 pub use error::FleetError;
 pub use fleet::{Fleet, FleetFigures, FleetMonitor, SourceOperation};
-pub use import::{ImportFormat, ImportedSource, import};
+pub use import::{ImportFormat, ImportedList, ImportedSource, import};
 pub use index::{SourceColumn, SourcePage, SourceRequest};
 pub use name::SourceName;
 pub use options::FleetOptions;

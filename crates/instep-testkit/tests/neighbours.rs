@@ -5,6 +5,8 @@
 mod applications;
 #[path = "neighbours/bags.rs"]
 mod bags;
+#[path = "neighbours/damage.rs"]
+mod damage;
 #[path = "neighbours/iiif.rs"]
 mod iiif;
 #[path = "neighbours/sitemap.rs"]

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cdxj;
+mod damage;
 mod digest;
 mod error;
 mod head;
@@ -9,6 +10,7 @@ mod reader;
 mod writer;
 
 pub use cdxj::{CdxjLine, surt};
+pub use damage::find_record;
 pub use digest::{PayloadDigest, PayloadHasher};
 pub use error::WarcError;
 pub use head::{IDENTICAL_PAYLOAD, NOT_MODIFIED, WarcHead, WarcKind};

@@ -5,12 +5,12 @@ mod states;
 
 use std::{
     fs::{self, File},
-    io::{BufReader, BufWriter, Write as _},
+    io::{BufReader, BufWriter, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
-use instep_warc::{WarcError, WarcReader};
+use instep_warc::{WarcError, WarcReader, find_record};
 use serde_json::json;
 
 use states::States;
@@ -18,6 +18,10 @@ use states::States;
 /// The folder of the unpacked bodies, in that of the catalogue, and the manifest in it.
 const FOLDER: &str = "web-archive";
 const MANIFEST: &str = "resources.jsonl";
+
+/// Places behind damage that are tried before the rest of a file is given up: a file that was made for it would cost much
+/// time at each.
+const MOST_IN_VAIN: u32 = 1_000;
 
 /// An archive that was unpacked.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ fn is_warc(path: &Path) -> bool {
 }
 
 /// Unpacks the resources of an archive that lie below a base URL, below the folder of a catalogue. A record that cannot be
-/// read costs itself, and what comes after it in its file if nobody knows where that begins.
+/// read costs itself: those behind it are looked for.
 ///
 /// Errors: the archive cannot be read at all, or the folder cannot be written.
 pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Result<Unpacked> {
@@ -51,30 +55,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     let mut states = States::begin(base_url, &folder)?;
     let mut faults = Vec::new();
     for file in &files {
-        let opened = File::open(file).with_context(|| format!("Cannot read {}", file.display()))?;
-        let mut reader = WarcReader::new(BufReader::with_capacity(256 << 10, opened));
-        loop {
-            let mut fault = None;
-            let next = reader.next(&mut |record| {
-                let offset = record.offset;
-                if let Some(what) = states.take(record)? {
-                    fault = Some(format!("{}, the record at byte {offset}: {what}", file.display()));
-                }
-                Ok(())
-            });
-            faults.extend(fault);
-            match next {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(WarcError::Io { source, .. }) => {
-                    return Err(source).with_context(|| format!("Cannot unpack {}", file.display()));
-                }
-                Err(error) => {
-                    faults.push(format!("{}: {error}", file.display()));
-                    break;
-                }
-            }
-        }
+        unpack_file(file, &mut states, &mut faults)?;
     }
     let elsewhere = states.elsewhere();
     let manifest = folder.join(MANIFEST);
@@ -90,7 +71,12 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     out.flush()?;
     drop(out);
     if found == 0 {
-        bail!("{} has no resource below {base_url}", archive.display());
+        let archive = archive.display().to_string();
+        let why = faults.first().map(|fault| fault.strip_prefix(&format!("{archive}: ")).unwrap_or(fault));
+        bail!(
+            "{archive} has no resource below {base_url}{}",
+            why.map_or(String::new(), |why| format!(": {why}"))
+        );
     }
     list.persist(&manifest)?;
     // Bodies that nothing names any more.
@@ -102,6 +88,50 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
         }
     }
     Ok(Unpacked { manifest, faults, elsewhere })
+}
+
+/// Takes the records of one file.
+fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let unreadable = || format!("Cannot unpack {}", path.display());
+    let open = |from: u64| -> std::io::Result<_> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(BufReader::with_capacity(256 << 10, file))
+    };
+    let mut reader = WarcReader::new(open(0).with_context(unreadable)?);
+    // Places behind damage at which no record began. They belong to it until there is one again.
+    let mut in_vain = 0_u32;
+    loop {
+        let mut fault = None;
+        let next = reader.next(&mut |record| {
+            let offset = record.offset;
+            if let Some(what) = states.take(record)? {
+                fault = Some(format!("{}, the record at byte {offset}: {what}", path.display()));
+            }
+            Ok(())
+        });
+        faults.extend(fault);
+        match next {
+            Ok(true) => in_vain = 0,
+            Ok(false) => return Ok(()),
+            Err(WarcError::Io { source, .. }) => return Err(source).with_context(unreadable),
+            Err(error) => {
+                if in_vain == 0 {
+                    faults.push(format!("{}: {error}", path.display()));
+                }
+                in_vain += 1;
+                if in_vain > MOST_IN_VAIN {
+                    return Ok(());
+                }
+                // From the byte behind its begin on, because what was read of it may have swallowed others.
+                let from = error.offset() + 1;
+                let mut rest = open(from).with_context(unreadable)?;
+                let Some(passed) = find_record(&mut rest).with_context(unreadable)? else { return Ok(()) };
+                let at = from + passed;
+                reader = WarcReader::at(open(at).with_context(unreadable)?, at);
+            }
+        }
+    }
 }
 
 /// Returns the WARC files of a folder, in the order of their names.

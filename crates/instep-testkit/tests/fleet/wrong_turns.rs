@@ -39,9 +39,14 @@ fn a_source_is_named_once_over_file_and_commands() {
         fleet.ends(&words, 2);
     }
     fs::write(fleet.path("list"), "https://c.example/\nnonsense\n").unwrap();
-    let import = fleet.source(&["import", "list"]).with_code(2);
-    assert!(import.stderr.contains("line 2"), "{}", import.stderr);
-    assert_eq!(fleet.source(&["list"]).stdout.lines().count(), 1, "nothing of the list is added");
+    let import = fleet.source(&["import", "list"]).with_code(3);
+    assert!(import.stderr.contains("! list, line 2: "), "{}", import.stderr);
+    assert!(import.stdout.contains("1 Source added; 1 line left out"), "{}", import.stdout);
+    let named = fleet.source(&["list"]).stdout;
+    assert!(named.contains("https://c.example/"), "{named}");
+    fs::write(fleet.path("nothing"), "nonsense\n").unwrap();
+    let import = fleet.source(&["import", "nothing"]).with_code(2);
+    assert!(import.stderr.contains("nothing lists no Source: line 1: "), "{}", import.stderr);
 }
 
 #[test]

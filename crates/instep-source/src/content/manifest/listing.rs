@@ -71,14 +71,12 @@ impl<'a> Listing<'a> {
         let is_json =
             !is_csv && input.fill_buf().map_err(Error::read(path))?.trim_ascii_start().first() == Some(&b'{');
         if is_json {
-            for (number, line) in (1..).zip(input.lines()) {
+            // As bytes: a line that is not UTF-8 costs itself.
+            for (number, line) in (1..).zip(input.split(b'\n')) {
                 let line = line.map_err(Error::read(path))?;
-                if !line.trim().is_empty() {
-                    self.take(
-                        number,
-                        serde_json::from_str(&line).map_err(|error| error.to_string()),
-                        monitor,
-                    )?;
+                if !line.trim_ascii().is_empty() {
+                    let read = serde_json::from_slice(&line).map_err(|error| error.to_string());
+                    self.take(number, read, monitor)?;
                 }
             }
             return Ok(());

@@ -63,6 +63,20 @@ fn a_wrong_line_costs_itself_and_no_resource() {
 }
 
 #[test]
+fn a_line_that_is_not_utf_8_costs_itself() {
+    for (name, good, bad) in [
+        ("list.jsonl", "{\"uri\":\"http://x/a\"}\n", &b"{\"uri\":\"http://x/\xe9\"}\n"[..]),
+        ("list.csv", "uri,title\nhttp://x/a,\n", b"http://x/\xe9,\n"),
+    ] {
+        let folder = listed(name);
+        let last = if name.ends_with("csv") { "http://x/z,\n" } else { "{\"uri\":\"http://x/z\"}\n" };
+        fs::write(folder.path(name), [good.as_bytes(), bad, last.as_bytes()].concat()).unwrap();
+        assert_eq!(folder.scan().skipped, 1, "{name}");
+        assert_eq!(folder.uris(), ["a", "z"], "{name}");
+    }
+}
+
+#[test]
 fn a_file_without_digests_in_the_manifest_is_hashed_when_it_moves() {
     let folder = listed("list.jsonl");
     folder.write("list.jsonl", r#"{"uri":"urn:x:1","path":"data/1.txt"}"#);

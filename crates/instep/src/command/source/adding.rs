@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -10,7 +11,9 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use instep_destination::MaxDelete;
-use instep_fleet::{Cadence, FleetPlace, FleetRecord, ImportFormat, SourceDefinition, SourceName, import};
+use instep_fleet::{
+    Cadence, FleetPlace, FleetRecord, ImportFormat, ImportedList, SourceDefinition, SourceName, import,
+};
 use serde_json::json;
 
 use super::acting::{operator, seconds};
@@ -21,7 +24,7 @@ use crate::{
     },
     exit::Exit,
     fleet::times_of_day,
-    ui::{Output, format::counted},
+    ui::{LineLevel, Output, format::counted},
 };
 
 /// The rules for new Sources.
@@ -152,15 +155,28 @@ pub(super) struct ImportArgs {
 impl ImportArgs {
     pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
         let shown = self.file.display();
-        let text = match self.file.as_os_str() == "-" {
-            true => io::read_to_string(io::stdin()),
-            false => fs::read_to_string(&self.file),
+        let mut bytes = Vec::new();
+        let read = match self.file.as_os_str() == "-" {
+            true => io::stdin().read_to_end(&mut bytes),
+            false => File::open(&self.file).and_then(|mut file| file.read_to_end(&mut bytes)),
         };
-        let text = text.with_context(|| format!("Cannot read {shown}"))?;
+        read.with_context(|| format!("Cannot read {shown}"))?;
+        // A name that is not UTF-8 is no reason to lose a Source; a URL that is not costs itself.
+        let text = String::from_utf8_lossy(&bytes);
         let format = self.format.unwrap_or_else(|| ImportFormat::of(&self.file.to_string_lossy(), &text));
-        let listed = import(&text, format).with_context(|| format!("Cannot read {shown}"))?;
+        let ImportedList { sources: listed, faults, .. } =
+            import(&text, format).with_context(|| format!("Cannot read {shown}"))?;
         if listed.is_empty() {
-            bail!("{shown} lists no Source");
+            match faults.into_iter().next() {
+                Some(fault) => return Err(fault).with_context(|| format!("{shown} lists no Source")),
+                None => bail!("{shown} lists no Source"),
+            }
+        }
+        for fault in &faults {
+            output.log(LineLevel::Error, &format!("! {shown}, {fault}"));
+            let subject = shown.to_string();
+            output
+                .object("problem", json!({ "subject": subject, "what": fault.to_string(), "skipped": true }));
         }
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
@@ -182,8 +198,12 @@ impl ImportArgs {
         } else {
             String::new()
         };
-        output.closing(format!("{} added{also}", counted(added.len() as u64, "Source")));
+        let left_out = match faults.len() as u64 {
+            0 => String::new(),
+            number => format!("; {} left out", counted(number, "line")),
+        };
+        output.closing(format!("{} added{also}{left_out}", counted(added.len() as u64, "Source")));
         output.object("summary", json!({ "command": "source import", "added": added.len(), "known": there }));
-        Ok(Exit::Done)
+        Ok(if faults.is_empty() { Exit::Done } else { Exit::Problems })
     }
 }
