@@ -55,7 +55,9 @@ impl SyncRun<'_> {
         }
         self.reporter.enter(Phase::Fetching);
         self.fetch(&set, carrier, &mut unexplained).await?;
-        for _ in 0..ROUNDS {
+        // What changed after the moment that is wanted explains nothing of it, and must not be passed.
+        let rounds = if self.options.as_of.is_some() { 0 } else { ROUNDS };
+        for _ in 0..rounds {
             let Some(reached) = &checkpoint else { break };
             if unexplained.is_empty() || self.ending().is_some() {
                 break;

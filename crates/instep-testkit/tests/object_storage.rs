@@ -2,6 +2,8 @@
 //! signatures and one that does not.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
+#[path = "object_storage/as_of.rs"]
+mod as_of;
 #[path = "object_storage/content.rs"]
 mod content;
 #[path = "object_storage/copies.rs"]
