@@ -33,10 +33,40 @@ macro_rules! each_engine {
 #[test]
 fn postgres_keeps_the_contract() {
     let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    keep(&server, |_, _| {});
+}
+
+/// While workers are brought up to date one after the other, this program works with tables to which a later one has added:
+/// what a step may do that only adds (`TableStep::Adds`), to each table.
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres_keeps_the_contract_with_tables_to_which_a_later_version_has_added() {
+    const ADDED: &str = "
+        DO $$ DECLARE name text; BEGIN
+            FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+                EXECUTE format('ALTER TABLE %I ADD COLUMN of_later text NOT NULL DEFAULT ''x''', name);
+                EXECUTE format('CREATE INDEX %I ON %I (of_later)', name || '_of_later', name);
+            END LOOP;
+        END $$;
+        CREATE TABLE of_later (copy bigint NOT NULL);
+        ALTER TABLE version ADD COLUMN IF NOT EXISTS additions bigint NOT NULL DEFAULT 0;
+        UPDATE version SET additions = additions + 1";
+    let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    keep(&server, |place, url| {
+        drop(place.open());
+        let address = instep_postgres::Address::parse(url).unwrap();
+        instep_postgres::Session::open(&address).unwrap().batch(ADDED).unwrap();
+    });
+}
+
+/// Runs each test in a schema of its own, after the place was prepared.
+#[cfg(feature = "postgres")]
+fn keep(server: &instep_testkit::PostgresServer, prepare: impl Fn(&TestPlace, &str)) {
     let mut failed = Vec::new();
     for (number, (name, test)) in ALL.iter().enumerate() {
         let url = format!("{}?schema=test_{number}", server.url());
         let place = TestPlace::at(&url);
+        prepare(&place, &url);
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
             failed.push(*name);
         }
