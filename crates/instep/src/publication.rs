@@ -26,6 +26,17 @@ use crate::{
     },
 };
 
+/// The pause between two attempts of a server that stands by.
+const STANDBY_PAUSE: Duration = Duration::from_millis(200);
+
+/// The treatment of a Source that another run holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhenHeld {
+    Fail,
+    /// Waits until the other one ends, however long that is, and takes its place.
+    StandBy,
+}
+
 /// The longest time for which a publication goes on after its server was ended for a restart.
 const LOCKED_FOR: Duration = Duration::from_secs(60);
 
@@ -71,6 +82,7 @@ pub(crate) fn publish_once_and(
 /// Errors: the address cannot be listened on, or the first publication fails.
 pub(crate) fn serve_until_signal(
     options: ServeOptions,
+    when_held: WhenHeld,
     reload: Reload<'_, ServeOptions>,
     output: &Output,
 ) -> anyhow::Result<Exit> {
@@ -85,7 +97,7 @@ pub(crate) fn serve_until_signal(
         loop {
             let events = Arc::clone(&monitor) as Arc<dyn instep_source::PublishMonitor>;
             let ending = shutdown.child_token();
-            let mut serving = pin!(serve::serve(options.clone(), events, ending.cancelled()));
+            let mut serving = pin!(serve_when_free(options.clone(), when_held, events, &ending, output));
             tokio::select! {
                 served = &mut serving => match (served, restarted) {
                     // A publication of the round before may still have the lock.
@@ -118,6 +130,48 @@ pub(crate) fn serve_until_signal(
     monitor.finish();
     served?;
     Ok(signals.exit())
+}
+
+/// Serves; stands by first if another run holds the Source and that is wanted.
+async fn serve_when_free(
+    options: ServeOptions,
+    when_held: WhenHeld,
+    monitor: Arc<dyn instep_source::PublishMonitor>,
+    ending: &CancellationToken,
+    output: &Output,
+) -> Result<(), Error> {
+    let mut stands_by = false;
+    loop {
+        let served = serve::serve(options.clone(), Arc::clone(&monitor), ending.cancelled()).await;
+        let holder = match &served {
+            Err(error) if when_held == WhenHeld::StandBy => held_by(error),
+            _ => None,
+        };
+        let Some(holder) = holder else { return served };
+        if !std::mem::replace(&mut stands_by, true) {
+            let state = options.publish.state.display();
+            output.note(format!("Standing by for {holder}, which publishes {state}"));
+            output.object("standby", json!({ "holder": holder }));
+            // It does what it was started for.
+            service::ready();
+            service::status(&format!("standing by for {holder}"));
+        }
+        tokio::select! {
+            () = ending.cancelled() => return Ok(()),
+            () = tokio::time::sleep(STANDBY_PAUSE) => {}
+        }
+    }
+}
+
+/// Returns who holds the Source, or the address that it is served at; `None` for another error.
+fn held_by(error: &Error) -> Option<String> {
+    match error {
+        Error::Locked { holder, .. } => Some(holder.clone()),
+        Error::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
+            Some(format!("the server at {address}"))
+        }
+        _ => None,
+    }
 }
 
 fn show(output: &Output, options: &PublishOptions, report: &PublishReport, is_first: bool) {

@@ -303,3 +303,30 @@ fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
     let again = run(folder.path(), &["sync", &url, "copy", "-n"], 0);
     assert!(again.contains("Dry run: +0 ~0 -0"), "{again}");
 }
+
+#[test]
+fn a_server_that_stands_by_takes_the_place_of_one_that_is_killed() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", BASE];
+    let mut first = Running::start(folder.path(), &serve);
+    first.wait_for(|line| line["type"] == "ready");
+    let refused = run(folder.path(), &serve, 7);
+    assert!(refused.contains("in use by"), "{refused}");
+
+    let standby = [&serve[..], &["--standby"]].concat();
+    let stands_by = || {
+        let mut running = Running::start(folder.path(), &standby);
+        let held = running.wait_for(|line| line["type"] == "standby");
+        assert_eq!(held["holder"], format!("process {}", first.child.id()));
+        running
+    };
+    let (mut second, mut third) = (stands_by(), stands_by());
+    third.signal("TERM");
+    assert_eq!(third.child.wait().unwrap().code(), Some(143));
+    first.signal("KILL");
+    second.wait_for(|line| line["type"] == "ready");
+    // It goes on where the other one was, and publishes what comes.
+    fs::write(folder.path().join("data/b.txt"), "b").unwrap();
+    let change = second.wait_for(|line| line["change"] == "created");
+    assert_eq!(change["uri"], format!("{BASE}b.txt"));
+}

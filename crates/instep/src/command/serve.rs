@@ -9,7 +9,7 @@ use crate::{
     args::{serving::ServingArgs, values},
     config::Config,
     exit::Exit,
-    publication::serve_until_signal,
+    publication::{WhenHeld, serve_until_signal},
     runtime::Reload,
     ui::Output,
 };
@@ -24,6 +24,9 @@ pub(crate) struct ServeCommand {
     /// The folder whose files are the resources
     #[arg(value_parser = values::path)]
     dir: PathBuf,
+    /// If another server publishes this Source, wait until it ends and take its place
+    #[arg(long, hide_short_help = true)]
+    standby: bool,
     #[command(flatten)]
     serving: ServingArgs,
 }
@@ -45,7 +48,8 @@ impl ServeCommand {
         output: &Output,
     ) -> anyhow::Result<Exit> {
         let again = || reload()?.map(|(serve, config)| serve.options(&config)).transpose();
-        serve_until_signal(self.options(config)?, &again, output)
+        let when_held = if self.standby { WhenHeld::StandBy } else { WhenHeld::Fail };
+        serve_until_signal(self.options(config)?, when_held, &again, output)
     }
 
     fn options(self, config: &Config) -> anyhow::Result<ServeOptions> {
