@@ -16,7 +16,7 @@ use crate::{
 const ROUND_TRIPS: [(u32, f64); 2] = [(20, 1.0), (100, 0.5)];
 /// Transfers at a time. Over HTTP/2 a run begins with fewer, and finds how many are worth it.
 const TRANSFERS: &str = "256";
-const OVER_HTTP_2: &str = "16";
+const OVER_HTTP_2: &str = "64";
 /// Resources a second at the smallest round trip, by the way that they come.
 const BY_LIST: f64 = 4_000.0;
 const PACKED: f64 = 25_000.0;
