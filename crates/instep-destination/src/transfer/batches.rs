@@ -2,6 +2,7 @@
 
 use instep_net::Origin;
 use resourcesync::Uri;
+use tokio::task::JoinHandle;
 
 use super::{
     fit::ManifestFit,
@@ -13,7 +14,7 @@ use crate::{
     error::BesideUrl as _,
     run::{SetRun, SyncRun},
     state::ActionKind,
-    transfer::package::{PackageFetchError, Packages},
+    transfer::package::{Arriving, PackageFetchError, Packages},
 };
 
 /// The most resources of one batch, and their bytes as far as they are known: what instep's own Source packs at once.
@@ -31,7 +32,8 @@ pub(crate) struct BatchEndpoint {
 }
 
 impl Pipeline {
-    /// Asks for what the plan wants in batches; what they do not bring stays in the plan.
+    /// Asks for what the plan wants in batches; what they do not bring stays in the plan. The next batch is packed and on
+    /// its way while the one before is unpacked.
     pub(super) async fn fetch_batches(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -39,18 +41,24 @@ impl Pipeline {
         packages: &Packages,
         endpoint: &BatchEndpoint,
     ) -> Result<(), Error> {
-        let mut after = 0;
         let mut most = BATCH_RESOURCES;
-        while run.ending().is_none() {
-            let batch = set.with(|draft| UriBatch::next(draft, after, most))?;
-            let uris = batch.uris;
-            if uris.is_empty() {
+        let ask = |after, most| AskedBatch::next(set, packages, endpoint, after, most);
+        let mut next = ask(0, most)?;
+        while let Some(asked) = next.take() {
+            if run.ending().is_some() {
+                asked.give_up(packages).await;
                 break;
             }
-            match self.take_batch(run, set, packages, endpoint, &uris).await? {
+            let AskedBatch { uris, after, last, answer } = asked;
+            let answer = answer.await.unwrap_or(Err(PackageFetchError::Interrupted));
+            if answer.is_ok() {
+                next = ask(last, most)?;
+            }
+            match self.take_batch(run, set, packages, answer).await? {
                 Ok(()) => {}
                 Err(PackageFetchError::TooMuch) if uris.len() > 1 => {
                     most = uris.len() / 2;
+                    next = ask(after, most)?;
                     continue;
                 }
                 Err(PackageFetchError::Unknown { uris: unknown }) => {
@@ -58,17 +66,24 @@ impl Pipeline {
                     let known: Vec<Uri> = known.cloned().collect();
                     if !known.is_empty() {
                         // One more batch at most: the plan fetches the rest by requests.
-                        let _ = self.take_batch(run, set, packages, endpoint, &known).await?;
+                        let answer = packages.batch(&endpoint.uri, endpoint.speaker.as_ref(), &known).await;
+                        let _ = self.take_batch(run, set, packages, answer).await?;
                     }
                 }
-                Err(PackageFetchError::Interrupted) => break,
                 Err(error) => {
-                    let uri = endpoint.uri.as_str();
-                    run.reporter.warn(ProblemKind::Document, uri, &error.beside(uri));
+                    if !matches!(error, PackageFetchError::Interrupted) {
+                        let uri = endpoint.uri.as_str();
+                        run.reporter.warn(ProblemKind::Document, uri, &error.beside(uri));
+                    }
+                    if let Some(asked) = next {
+                        asked.give_up(packages).await;
+                    }
                     break;
                 }
             }
-            after = batch.last;
+            if next.is_none() {
+                next = ask(last, most)?;
+            }
         }
         Ok(())
     }
@@ -78,16 +93,54 @@ impl Pipeline {
         run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
-        endpoint: &BatchEndpoint,
-        uris: &[Uri],
+        answer: Result<Arriving, PackageFetchError>,
     ) -> Result<Result<(), PackageFetchError>, Error> {
-        let arriving = match packages.batch(&endpoint.uri, endpoint.speaker.as_ref(), uris).await {
+        let arriving = match answer {
             Ok(arriving) => arriving,
             Err(error) => return Ok(Err(error)),
         };
         match self.take_early(run, set, packages, arriving, ManifestFit::Inventory).await? {
             Ok(open) => self.unpack(run, set, open, ManifestFit::Inventory, None).await.map(Ok),
             Err(error) => Ok(Err(error)),
+        }
+    }
+}
+
+/// A batch that was asked for.
+struct AskedBatch {
+    uris: Vec<Uri>,
+    /// The sequences in the plan before the batch and at its end.
+    after: i64,
+    last: i64,
+    answer: JoinHandle<Result<Arriving, PackageFetchError>>,
+}
+
+impl AskedBatch {
+    /// Asks for the next resources of the plan; `None` if it wants no more.
+    fn next(
+        set: &SetRun,
+        packages: &Packages,
+        endpoint: &BatchEndpoint,
+        after: i64,
+        most: usize,
+    ) -> Result<Option<Self>, Error> {
+        let UriBatch { uris, last } = set.with(|draft| UriBatch::next(draft, after, most))?;
+        if uris.is_empty() {
+            return Ok(None);
+        }
+        let (packages, endpoint, wanted) = (packages.clone(), endpoint.clone(), uris.clone());
+        let answer =
+            tokio::spawn(
+                async move { packages.batch(&endpoint.uri, endpoint.speaker.as_ref(), &wanted).await },
+            );
+        Ok(Some(Self { uris, after, last, answer }))
+    }
+
+    /// Breaks it off, and leaves nothing of it.
+    async fn give_up(self, packages: &Packages) {
+        self.answer.abort();
+        if let Ok(Ok(arriving)) = self.answer.await {
+            arriving.give_up(packages).await;
         }
     }
 }

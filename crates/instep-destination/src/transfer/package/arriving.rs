@@ -170,6 +170,14 @@ impl Arriving {
     pub(crate) fn split(self) -> (PackageReader, Remainder) {
         (self.reader, Remainder { whole: self.whole, uri: self.uri })
     }
+
+    /// Breaks it off, and leaves nothing of it.
+    pub(crate) async fn give_up(self, packages: &Packages) {
+        self.whole.abort();
+        if let Ok(Ok(name)) = self.whole.await {
+            packages.fetcher.store().discard(&[name]);
+        }
+    }
 }
 
 /// The part of a package that has not arrived.
