@@ -51,6 +51,11 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
+    /// Returns `true` if a connection for the other one serves this one as well.
+    pub(crate) fn is_same_schema(&self, other: &Self) -> bool {
+        (&self.config, &self.trust, &self.schema) == (&other.config, &other.trust, &other.schema)
+    }
+
     /// Reads a URL.
     ///
     /// # Errors

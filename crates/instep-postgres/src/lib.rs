@@ -3,13 +3,16 @@
 mod address;
 mod error;
 mod hosts;
+mod idle;
 mod link;
+mod session;
 mod tables;
 mod tls;
 mod waiting;
 
 pub use address::Address;
 pub use error::{EngineFault, PostgresError};
-pub use link::{Patience, ServerLink, Session, Values};
+pub use link::{Patience, ServerLink};
+pub use session::{Session, Values};
 pub use tables::{TableStep, Tables};
 pub use waiting::{driver, wait};

@@ -5,7 +5,7 @@ use tokio_postgres::error::SqlState;
 use crate::{
     address::Address,
     error::{EngineFault, PostgresError},
-    link::{Session, quoted},
+    session::{Session, quoted},
 };
 
 /// Tables of one kind in a schema of their own, with a table `version` that says which version they have.
