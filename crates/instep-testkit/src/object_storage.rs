@@ -36,7 +36,10 @@ impl S3Server {
     pub fn moto() -> Option<Self> {
         let [moto, curl] = peers::find(["moto_server", "curl"])?;
         let port = free_port().expect("a free port");
-        let server = Server::start(Command::new(moto).args(["-p", &port.to_string()]), port).expect("moto");
+        let mut command = Command::new(moto);
+        // Small pages, so that listings have several.
+        command.args(["-p", &port.to_string()]).env("MOTO_S3_DEFAULT_MAX_KEYS", "20");
+        let server = Server::start(&mut command, port).expect("moto");
         let server = Self { server, readers: None, folder: None, curl };
         let bucket = format!("{}{}", server.server.url(), Self::BUCKET);
         let _ = server.curl(&["-X", "PUT", &bucket]);
@@ -160,7 +163,7 @@ impl S3Server {
 
     fn fetched(&self, room: &Path, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         let bucket = format!("{}{}", self.server.url(), Self::BUCKET);
-        let listing = self.curl(&[&format!("{bucket}?list-type=2&prefix={prefix}")]).stdout;
+        let listing = self.curl(&[&format!("{bucket}?list-type=2&max-keys=1000&prefix={prefix}")]).stdout;
         let keys = listing.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next());
         let object = |key: &str| {
             let file = room.join("fetched");

@@ -42,7 +42,7 @@ fn write_inventory(
         listed.push(json!({"key": key, "size": bytes.len(), "MD5checksum": hex(&Md5::digest(&bytes))}));
         upload(&name, &bytes);
     }
-    let created = resourcesync_millis(created);
+    let created = millis_of(created);
     let manifest = json!({
         "sourceBucket": S3Server::BUCKET, "destinationBucket": "arn:aws:s3:::library", "version": "2016-11-30",
         "creationTimestamp": created.to_string(), "fileFormat": "CSV", "fileSchema": SCHEMA, "files": listed,
@@ -50,7 +50,7 @@ fn write_inventory(
     upload("manifest.json", manifest.to_string().as_bytes());
 }
 
-fn resourcesync_millis(time: &str) -> i64 {
+fn millis_of(time: &str) -> i64 {
     resourcesync::DateTime::parse(time).unwrap().unix_micros() / 1_000
 }
 
@@ -136,6 +136,9 @@ fn an_inventory_that_cannot_be_used_is_named_and_takes_nothing_away() {
     refused("manifest.json");
     let (created, updated, deleted, _) = source.publish(&[]);
     assert_eq!((created, updated, deleted), (0, 0, 0));
+    let mut folder = instep(["publish", "--base-url", "http://h/", "--inventory", &place]);
+    let run = Run::of(folder.arg(source.room.path())).with_code(2);
+    assert!(run.stderr.contains("stands for the listing of a bucket"), "{}", run.stderr);
 }
 
 #[test]

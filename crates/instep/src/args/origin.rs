@@ -56,6 +56,11 @@ pub(crate) struct OriginPlace<'a> {
 }
 
 impl OriginArgs {
+    /// Returns `true` if an inventory of a bucket is named.
+    pub(crate) fn names_inventory(&self) -> bool {
+        self.inventory.is_some()
+    }
+
     /// Returns content that is named instead of a folder: a manifest, a copy that is published again, a repository, or objects.
     ///
     /// Errors: a copy that cannot be opened, a manifest that is not there, or a URL that is none of a repository.

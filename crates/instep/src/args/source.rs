@@ -215,8 +215,11 @@ impl SourceArgs {
         let mut options = PublishOptions::new(folder, base_url);
         let mut origins = self.origins;
         origins.hash.clone_from(&self.hash);
+        let has_objects = self.from.as_deref().and_then(Path::to_str).is_some_and(ObjectPlace::is_meant);
         if let Some(sets) = sets(config, folder, &origins)? {
             options.sets = sets;
+        } else if origins.names_inventory() && !has_objects {
+            bail!("--inventory stands for the listing of a bucket; publish s3://BUCKET/PREFIX with it");
         } else if let Some(path) = self.from {
             let place =
                 OriginPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
