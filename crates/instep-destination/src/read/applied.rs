@@ -1,6 +1,8 @@
 //! The inventory that was applied last: is one that is read now the same?
 
-use resourcesync::{DateTime, value::Precision};
+use std::io::ErrorKind;
+
+use resourcesync::{DateTime, ReadError, value::Precision};
 use ring::digest::{SHA256, digest};
 
 use crate::{
@@ -25,7 +27,17 @@ pub(super) fn is_applied(digest: Option<[u8; 32]>, applied: Option<&DocumentReco
 pub(super) async fn digest_of(document: &Document) -> Result<[u8; 32], Error> {
     let (document, uri) = (document.clone(), document.uri.clone());
     let digest = tokio::task::spawn_blocking(move || document.digest()).await?;
-    digest.map_err(|source| DocumentError::Spool { uri: uri.into_string(), source }.into())
+    digest.map_err(|source| {
+        let uri = uri.into_string();
+        let error = match source.kind() {
+            // Of gzip that is damaged or ends too early, which is the Source's fault and not the disk's.
+            ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {
+                DocumentError::Read { uri, source: ReadError::Io(source) }
+            }
+            _ => DocumentError::Spool { uri, source },
+        };
+        error.into()
+    })
 }
 
 /// Returns the digest of two digests in this order.

@@ -234,10 +234,14 @@ impl Inventory {
                     let at = at.or(stated);
                     is_undated |= at.is_none();
                     self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-                    if !tells_changes {
-                        *digest = joined(*digest, digest_of(&document).await?);
+                    let own = if tells_changes { Ok(None) } else { digest_of(&document).await.map(Some) };
+                    match own {
+                        Ok(own) => {
+                            *digest = own.map_or(*digest, |own| joined(*digest, own));
+                            set.read_list(&document, stated, self.was_applied).await
+                        }
+                        Err(error) => Err(error),
                     }
-                    set.read_list(&document, stated, self.was_applied).await
                 }
                 Ok(_) => Err(Error::InvalidDocument {
                     url: uri.as_str().to_owned(),

@@ -1,5 +1,8 @@
 //! Documents that cannot be had or read: each costs what it lists, and nothing for good.
 
+use std::io::Write as _;
+
+use flate2::{Compression, write::GzEncoder};
 use instep_destination::SyncOptions;
 use instep_testkit::{FakeSource, Fault, Layout};
 
@@ -153,6 +156,34 @@ fn o16_a_broken_list_of_an_index_without_times_costs_what_it_lists() {
     copy.source.heal();
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn b11_a_part_of_a_sitemap_whose_gzip_is_cut_off_costs_what_it_lists() {
+    let copy = Copy::of_three();
+    let part = |path: &str| {
+        let list = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>{}</loc></url></urlset>",
+            copy.source.url(path)
+        );
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(list.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    let torn = part("b.txt");
+    copy.source.serve("one.xml.gz", part("a.txt"));
+    copy.source.serve("two.xml.gz", &torn[..torn.len() - 20]);
+    let members = ["one", "two"]
+        .map(|name| format!("<sitemap><loc>{}</loc></sitemap>", copy.source.url(&format!("{name}.xml.gz"))));
+    let index = members.concat();
+    let index =
+        format!("<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{index}</sitemapindex>");
+    copy.source.serve("parts.xml", index);
+    let run = copy.sync_with(|options| options.url = copy.source.url("parts.xml"));
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!((copy.read("a.txt").as_deref(), copy.read("b.txt")), (Some("one"), None));
+    let heard = format!("{:?}", run.heard);
+    assert!(heard.contains("two.xml.gz") && heard.contains("deflate"), "{heard}");
 }
 
 #[test]
