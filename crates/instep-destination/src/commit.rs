@@ -32,7 +32,7 @@ use crate::{
 };
 
 pub(crate) use record::{
-    Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook,
+    Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
 };
 
 use group::Group;
@@ -87,13 +87,23 @@ impl Committer {
         state: Box<dyn CopyState>,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
-        let store = store.into();
+        let mut committer = Self::beside(store, state, options);
         // Before recovery, which would take an unmounted disk for files that were lost.
-        if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
-            store.expect_bytes()?;
+        if !options.accepts_emptied && !committer.state.held_after(None, 1)?.is_empty() {
+            committer.store.expect_bytes()?;
         }
-        let mut committer = Self {
-            store,
+        let recovered = committer.recover()?;
+        Ok((committer, recovered))
+    }
+
+    /// Commits beside the run that has the copy, which sees to what crashes leave.
+    pub(crate) fn beside(
+        store: impl Into<CopyStore>,
+        state: Box<dyn CopyState>,
+        options: CommitOptions,
+    ) -> Self {
+        Self {
+            store: store.into(),
             state,
             options,
             group: Group::default(),
@@ -102,9 +112,7 @@ impl Committer {
             quiet_until: None,
             base: None,
             archive: None,
-        };
-        let recovered = committer.recover()?;
-        Ok((committer, recovered))
+        }
     }
 
     /// Calls a hook before each step.
@@ -151,7 +159,13 @@ impl Committer {
     /// If store or state fail.
     pub(crate) fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
         self.group.begin(commit.weight());
+        let commit = match commit {
+            // In one group with the outcome: neither is committed without the other.
+            Commit::OfSlice(outcome) => outcome.note_in(&mut self.group.ledger.slices),
+            commit => commit,
+        };
         match commit {
+            Commit::OfSlice(_) => {}
             Commit::File(file) => self.add_file(file)?,
             Commit::Adopted { uri, path, metadata, set } => self.add_adopted(uri, path, metadata, set),
             Commit::Deletion { uri, set, datetime } => {
@@ -237,9 +251,9 @@ impl Committer {
         if work.is_empty() {
             return Ok(Flushed::default());
         }
-        if let Some(base) = self.base.take_if(|_| work.names_files()) {
+        if work.names_files() {
             // Before the intent, which makes it durable: what a crash leaves in place lies where this base puts it.
-            self.state.set_setting(BASE, &base)?;
+            self.keep_base()?;
         }
         let mut intent = None;
         if !work.operations.is_empty() {
@@ -263,6 +277,17 @@ impl Committer {
         let mut flushed = work.conclude();
         flushed.untold = self.tell_changes()?;
         Ok(flushed)
+    }
+
+    /// Records the base of the paths, if that is to be done.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(crate) fn keep_base(&mut self) -> Result<(), StateError> {
+        match self.base.take() {
+            Some(base) => self.state.set_setting(BASE, &base),
+            None => Ok(()),
+        }
     }
 
     /// Hands over what is committed. A sink that fails is left alone for a while, so that a receiver that is down does not

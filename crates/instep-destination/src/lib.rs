@@ -10,6 +10,8 @@ pub mod documents;
 mod draft;
 mod error;
 mod follow;
+#[cfg(feature = "postgres")]
+mod help;
 mod history;
 mod list;
 mod listen;
@@ -24,6 +26,7 @@ mod repair;
 mod report;
 mod run;
 mod shutdown;
+mod slices;
 mod state;
 mod state_file;
 mod status;
@@ -39,6 +42,8 @@ pub use changes::{ChangeSink, CopyChange};
 pub use clock::now;
 pub use contents::{Contents, ResourceAt};
 pub use error::{Error, ErrorKind, Guard};
+#[cfg(feature = "postgres")]
+pub use help::{SharedPlans, help};
 pub use history::{past_runs, pending_retries, reached_since};
 pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
 pub use list::{StreamOptions, changes, resources};

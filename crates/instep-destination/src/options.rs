@@ -36,6 +36,9 @@ pub struct SyncOptions {
     /// `true` if whoever wrote the state in PostgreSQL before is known to be over: the run does not wait until its beat shows
     /// that. One that lives all the same commits nothing more.
     pub succeeds: bool,
+    /// `true` if other workers of a fleet may take slices of a large plan, by `help`. The state is in PostgreSQL
+    /// then, and the bytes in packs.
+    pub shares: bool,
     /// Deletes resources that the Source no longer has (DST-4).
     pub delete: bool,
     /// The largest number of deletions in one run.
@@ -104,6 +107,7 @@ impl SyncOptions {
             store: None,
             state: None,
             succeeds: false,
+            shares: false,
             delete: false,
             max_delete: MaxDelete::default(),
             allow_empty: false,

@@ -12,6 +12,7 @@ pub(crate) mod operations;
 mod package;
 mod policy;
 mod recent_deletions;
+pub(crate) mod slice;
 pub(crate) mod state_line;
 mod versioned;
 pub(crate) mod way;

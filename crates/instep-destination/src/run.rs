@@ -27,6 +27,8 @@ use crate::{
     web_archive::WebArchive,
 };
 
+#[cfg(feature = "postgres")]
+pub(crate) use copy::joining::HelpedCopy;
 pub use copy::storage::check_place;
 pub(crate) use copy::{LocalCopy, storage};
 pub(crate) use limits::{RunLimits, RunStop};
@@ -56,6 +58,8 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) login_page: LoginPage,
     /// The results of the plan so far.
     pub(crate) tally: TransferTally,
+    /// `true` if the Source asks for a pause between requests.
+    pub(crate) is_paced: bool,
 }
 
 impl<'a> SyncRun<'a> {
@@ -109,6 +113,7 @@ impl<'a> SyncRun<'a> {
             versions: None,
             login_page: LoginPage::default(),
             tally: TransferTally::default(),
+            is_paced: false,
         })
     }
 
@@ -126,6 +131,7 @@ impl<'a> SyncRun<'a> {
         network.latency = began.elapsed() / requests;
         if let (Some(pause), Ok(origin)) = (found.crawl_delay, Origin::parse(url.as_str())) {
             network.client.keep_pause(&origin, pause);
+            self.is_paced = true;
         }
         for (capability, uri) in found.sets.iter().flat_map(CapabilitySet::unread) {
             let what = format!("the Capability List names another {capability} before it: it is not read");

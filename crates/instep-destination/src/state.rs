@@ -21,6 +21,8 @@ mod reached;
 mod record;
 mod remembered;
 mod runs;
+mod shared_actions;
+mod slices;
 mod sqlite;
 
 pub use crate::plan::ResourceMetadata;
@@ -41,7 +43,7 @@ use meeting::Meeting;
 pub(crate) use place::StatePlace;
 pub(crate) use portable::{EachRecord, ExportState, ImportFeed, ImportState, StateRecord};
 #[cfg(feature = "postgres")]
-pub(crate) use postgres::PostgresError;
+pub(crate) use postgres::{PostgresError, WaitingPlans};
 pub use reached::ReachedPoint;
 use reached::{KEPT_POINTS, MINUTE};
 pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, SourceId};
@@ -49,6 +51,14 @@ pub use record::{HeldAt, HeldResource};
 pub(crate) use record::{HeldFile, PackTotals, Repacked, Waits};
 use runs::KEPT_RUNS;
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};
+#[cfg(feature = "postgres")]
+pub(crate) use slices::JoinedPlan;
+#[cfg(any(feature = "postgres", test))]
+pub(crate) use slices::{ClaimedSlice, DoneActions, PlanShare};
+pub(crate) use slices::{
+    NewSlice, SLICE, ShareCounts, SharePlan, SharerId, SliceBoard, SliceFailure, SliceId, SliceLedger,
+    SliceProgress,
+};
 pub(crate) use sqlite::by_origin;
 
 pub(crate) use crate::records::operations::Operation;

@@ -5,6 +5,7 @@ mod adopt;
 mod batches;
 mod carrier;
 mod early;
+mod feed;
 pub(crate) mod fetch;
 mod fit;
 mod linked_versions;
@@ -13,15 +14,16 @@ mod patches;
 mod pipeline;
 mod requests;
 mod settle;
+mod sharing;
+mod slice_feed;
+mod unexplained;
 mod unpack;
 mod versions;
-
-use std::collections::BTreeMap;
 
 use resourcesync::Uri;
 
 use crate::{
-    Error, Outcome, Phase, ProblemKind,
+    Error, Outcome, Phase,
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
@@ -29,11 +31,10 @@ use crate::{
 };
 pub(crate) use batches::BatchEndpoint;
 pub(crate) use carrier::Carrier;
+use feed::PlanFeed;
 use pipeline::{PAGE, Pipeline};
-
-/// Resources that failed and may be explained by a change that was published meanwhile, with the problem that is
-/// reported otherwise.
-pub(crate) type Unexplained = BTreeMap<String, (ProblemKind, String)>;
+use slice_feed::SliceFeed;
+pub(crate) use unexplained::Unexplained;
 
 /// The number of times that changes are read again to explain resources that do not match their entries.
 const ROUNDS: usize = 3;
@@ -107,9 +108,32 @@ impl SyncRun<'_> {
         if result.is_ok() {
             result = pipeline.bring(self, set, carrier).await;
         }
-        if result.is_ok() {
-            result = pipeline.fetch(self, set, unexplained).await;
+        if result.is_ok() && self.may_share(set) {
+            pipeline.close(self).await?;
+            let board = self.share(set)?;
+            pipeline = Pipeline::open(self)?;
+            if let Some(board) = board {
+                let mut feed = SliceFeed::of_all(self, board, unexplained)?;
+                result = pipeline.fetch(self, set.id, &mut feed).await;
+            }
         }
+        if result.is_ok() {
+            let mut feed = PlanFeed::new(self, set, unexplained)?;
+            result = pipeline.fetch(self, set.id, &mut feed).await;
+        }
+        pipeline.close(self).await.and(result)
+    }
+
+    /// Fetches what slices of a plan ask for that another run has sealed.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn fetch_slices(
+        &mut self,
+        set: crate::state::SetId,
+        board: Box<dyn crate::state::SliceBoard>,
+    ) -> Result<(), Error> {
+        let mut feed = SliceFeed::of_share(self, board)?;
+        let mut pipeline = Pipeline::open(self)?;
+        let result = pipeline.fetch(self, set, &mut feed).await;
         pipeline.close(self).await.and(result)
     }
 

@@ -7,9 +7,15 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     map::CopyPath,
-    state::{Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId},
+    state::{
+        Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId, ShareCounts, SliceFailure, SliceLedger,
+        SliceProgress,
+    },
     store::{Durability, Staged, StoreError},
 };
+
+/// The longest that a resource waits for others in its pack.
+const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 
 /// The limits of a group, and the durability of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,19 @@ impl CommitOptions {
             replaces_unknown: false,
             accepts_emptied: false,
         }
+    }
+
+    /// Returns those of a copy in packs, which waits for 30 s: a request costs money, and a small pack is one for each reader too. What a
+    /// run or a round of following brings is committed when that ends, however little it is.
+    pub(crate) fn for_packs() -> Self {
+        Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
+    }
+
+    /// Returns those of a worker that helps another run, with groups of half the size: what a worker that is killed had not
+    /// committed is fetched again, and a pack still has a thousand resources.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn for_share() -> Self {
+        Self { most_resources: 1_024, ..Self::for_packs() }
     }
 }
 
@@ -112,6 +131,32 @@ pub(crate) enum Commit {
     Checkpoint(SetId, Checkpoint),
     /// A document was read to its end.
     Document(DocumentRecord),
+    /// The outcome of an action of a slice.
+    OfSlice(Box<SliceOutcome>),
+}
+
+/// The outcome of an action of a slice, and what is said of it in the transaction that commits it.
+#[derive(Clone, Debug)]
+pub(crate) struct SliceOutcome {
+    pub(crate) commit: Commit,
+    /// The progress of the slice with it.
+    pub(crate) progress: SliceProgress,
+    /// The counts beside files, which are counted when they are committed.
+    pub(crate) counts: ShareCounts,
+    /// The reason if the resource could not be had, for the run that has the copy.
+    pub(crate) failure: Option<SliceFailure>,
+}
+
+impl SliceOutcome {
+    /// Notes what is said of the outcome, and returns what is committed of it.
+    pub(super) fn note_in(self, slices: &mut SliceLedger) -> Commit {
+        let Self { commit, progress, counts, failure } = self;
+        // It says of all outcomes before it too.
+        slices.progress.insert(progress.slice, progress);
+        slices.counts.add(counts);
+        slices.failures.extend(failure);
+        commit
+    }
 }
 
 impl Commit {
@@ -123,6 +168,7 @@ impl Commit {
             | Self::Current { metadata, .. }
             | Self::Noted { metadata, .. } => metadata.weight(),
             Self::Owed(_, owed) => owed.desired.weight(),
+            Self::OfSlice(outcome) => outcome.commit.weight(),
             Self::Deletion { .. }
             | Self::Kept { .. }
             | Self::Settled(..)

@@ -4,13 +4,13 @@ use std::{fs, path::Path};
 
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
-use super::{PlanRules, RecentDeletions, coverage, kept, operations, way};
+use super::{PlanRules, RecentDeletions, coverage, kept, operations, slice, way};
 use crate::{
     MaxDelete, SelectionOptions,
     discover::Way,
     map::CopyPath,
-    plan::Coverage,
-    state::{HeldAt, Operation, ResourceMetadata, StateError, StatePlace},
+    plan::{Coverage, Desired},
+    state::{Action, ActionKind, HeldAt, Operation, ResourceMetadata, StateError, StatePlace},
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -51,6 +51,37 @@ fn each_operation() -> Vec<Operation> {
         Operation::Remove { uri: uri("http://h/b"), path: path("b"), staged: 8 },
         Operation::Move { uri: uri("http://h/c"), from: path("c"), to: path("c/%40body"), staged: 9 },
     ]
+}
+
+/// One action of each kind that a slice may have, with everything that it may have.
+fn each_fetch() -> Vec<Action> {
+    let mut full = Desired::new(uri("http://h/a"));
+    if let Some(Operation::Place { metadata, .. }) = each_operation().into_iter().next() {
+        full.metadata = metadata;
+    }
+    (full.attempts, full.inherits_time) = (3, true);
+    let retrieval = r#"{"mirrors":["http://m/a"],"mementos":["http://h/a/1"],"lies_at":"http://h/b"}"#;
+    full.set_retrieval_text(Some(retrieval)).unwrap();
+    vec![
+        Action::new(ActionKind::Create, full),
+        Action::new(ActionKind::Update, Desired::new(uri("http://h/b"))),
+        Action::new(ActionKind::Check, Desired::new(uri("http://h/c"))),
+    ]
+}
+
+#[test]
+fn a_slice_of_this_version_is_read_by_every_worker_that_knows_it() {
+    let bytes = golden("slice.1.postcard");
+    assert_eq!(slice::from_bytes(&bytes).unwrap(), each_fetch());
+    assert_eq!(slice::to_bytes(&each_fetch()).unwrap(), bytes);
+    for end in 0..bytes.len() {
+        assert!(slice::from_bytes(&bytes[..end]).is_err(), "{end}");
+    }
+    let deletion = Action::new(ActionKind::Delete, Desired::new(uri("http://h/d")));
+    assert!(
+        slice::from_bytes(&slice::to_bytes(&[deletion]).unwrap()).is_err(),
+        "nothing but fetches is shared"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The copy of a run: its folder, its state, and who commits to it.
 
+#[cfg(feature = "postgres")]
+pub(crate) mod joining;
 mod opening;
 pub(crate) mod storage;
 
@@ -114,6 +116,11 @@ impl LocalCopy {
 
     pub(crate) fn take_back(&mut self, committer: Committer) {
         self.committer = Some(committer);
+    }
+
+    /// Records the base of the paths before others need it.
+    pub(crate) fn keep_base(&mut self) -> Result<(), Error> {
+        Ok(self.committer.as_mut().map_or(Ok(()), Committer::keep_base)?)
     }
 
     /// The state, to write what belongs to no group.

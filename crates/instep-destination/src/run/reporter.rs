@@ -15,7 +15,7 @@ use crate::{
     commit::Flushed,
     error::{BesideUrl as _, error_chain},
     plan::VersionKey,
-    state::LoggedProblem,
+    state::{LoggedProblem, ShareCounts},
 };
 
 /// The interval at which requests to hosts are reported while resources arrive.
@@ -128,6 +128,18 @@ impl<'a> Reporter<'a> {
         self.traffic_reported = Instant::now();
         for (host, traffic) in self.client.take_traffic() {
             self.monitor.event(Event::Traffic { host: &host, traffic: &traffic });
+        }
+    }
+
+    /// Reports what other workers have done of the plan.
+    pub(crate) fn done_by_others(&mut self, more: &ShareCounts) {
+        self.report.created += more.created;
+        self.report.updated += more.updated;
+        self.report.unchanged += more.unchanged;
+        self.report.unverified += more.unverified;
+        self.report.bytes += more.bytes;
+        if more.bytes > 0 {
+            self.monitor.event(Event::Progress { bytes: more.bytes });
         }
     }
 

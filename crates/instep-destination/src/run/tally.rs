@@ -32,6 +32,7 @@ pub(crate) fn is_outcome(commit: &Commit) -> bool {
         | Commit::Current { uri, .. }
         | Commit::Noted { uri, .. } => uri,
         Commit::Owed(_, owed) => &owed.desired.uri,
+        Commit::OfSlice(outcome) => return is_outcome(&outcome.commit),
         Commit::Settled(..) | Commit::Checkpoint(..) | Commit::Document(_) => return false,
     };
     VersionKey::parse(uri).is_none()

@@ -197,7 +197,7 @@ impl Actions {
         self.totals.get()[kind as usize]
     }
 
-    fn recount(&self, kind: usize, change: impl FnOnce((u64, u64)) -> (u64, u64)) {
+    pub(super) fn recount(&self, kind: usize, change: impl FnOnce((u64, u64)) -> (u64, u64)) {
         let mut totals = self.totals.get();
         if let Some(total) = totals.get_mut(kind) {
             *total = change(*total);
@@ -205,7 +205,7 @@ impl Actions {
         self.totals.set(totals);
     }
 
-    fn index_uris(&self) -> Result<(), StateError> {
+    pub(super) fn index_uris(&self) -> Result<(), StateError> {
         // Made when a URI is looked up for the first time: an index that grows with each row makes the whole draft
         // slower, and many plans never need it.
         if !self.found_by_uri.get() {
@@ -217,7 +217,11 @@ impl Actions {
         Ok(())
     }
 
-    fn page(&self, condition: &str, parameters: impl rusqlite::Params) -> Result<Vec<Action>, StateError> {
+    pub(super) fn page(
+        &self,
+        condition: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Vec<Action>, StateError> {
         let page = || {
             self.connection
                 .prepare_cached(&format!(

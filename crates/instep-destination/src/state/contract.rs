@@ -11,8 +11,12 @@ mod log;
 mod meeting;
 mod packs;
 mod pending;
+#[cfg(feature = "postgres")]
+mod slices;
 mod support;
 
+#[cfg(feature = "postgres")]
+use support::NamedTest;
 use support::TestPlace;
 
 /// Makes a test for each engine of each function.
@@ -24,7 +28,7 @@ macro_rules! each_engine {
 
         /// Each test by its name.
         #[cfg(feature = "postgres")]
-        const ALL: &[(&str, fn(&TestPlace))] = &[$((stringify!($test), $room::$test)),*];
+        const ALL: &[NamedTest] = &[$((stringify!($test), $room::$test)),*];
     };
 }
 
@@ -63,7 +67,7 @@ fn postgres_keeps_the_contract_with_tables_to_which_a_later_version_has_added() 
 #[cfg(feature = "postgres")]
 fn keep(server: &instep_testkit::PostgresServer, prepare: impl Fn(&TestPlace, &str)) {
     let mut failed = Vec::new();
-    for (number, (name, test)) in ALL.iter().enumerate() {
+    for (number, (name, test)) in ALL.iter().chain(slices::ALL).enumerate() {
         let url = format!("{}?schema=test_{number}", server.url());
         let place = TestPlace::at(&url);
         prepare(&place, &url);

@@ -12,8 +12,8 @@ use resourcesync::{DateTime, Uri};
 
 use super::{
     Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, ImportState, IntentId, Ledger,
-    LoggedProblem, LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, RunId, SetId, SourceId,
-    StateError, Waits,
+    LoggedProblem, LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, RunId, SetId, SharePlan,
+    SourceId, StateError, Waits,
 };
 use crate::{
     changes::CopyChange,
@@ -306,7 +306,12 @@ pub(crate) trait WriteRecords {
 }
 
 /// The state of a copy, to write: what only the [`Committer`](crate::commit::Committer) has.
-pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords + ImportState {}
+pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords + ImportState {
+    /// Returns what shares a plan with other workers; `None` if the engine has no others.
+    fn sharing(&mut self) -> Option<&mut dyn SharePlan> {
+        None
+    }
+}
 
 /// The setting that keeps the URL below which paths are those of the URIs.
 pub(crate) const BASE: &str = "base";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use resourcesync::{DateTime, Link, Uri};
 
-use super::{Checkpoint, DocumentRecord, Owed, Repacked, ResourceMetadata, SetId};
+use super::{Checkpoint, DocumentRecord, Owed, Repacked, ResourceMetadata, SetId, SliceLedger};
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(crate) struct Ledger {
     /// Objects that are put, each with its bytes.
     pub(crate) packs: Vec<(Box<str>, u64)>,
     pub(crate) repacked: Vec<Repacked>,
+    /// The slices that outcomes of the group belong to.
+    pub(crate) slices: SliceLedger,
 }
 
 impl Ledger {
@@ -73,5 +75,6 @@ impl Ledger {
             && self.documents.is_empty()
             && self.packs.is_empty()
             && self.repacked.is_empty()
+            && self.slices.progress.is_empty()
     }
 }

@@ -5,9 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-#[cfg(feature = "postgres")]
-use super::postgres::{DatabaseCopy, PostgresState};
 use super::{CopyState, ReadState, StateError, remembered::RemoteState, sqlite::SqliteState};
+#[cfg(feature = "postgres")]
+use super::{
+    JoinedPlan,
+    postgres::{DatabaseCopy, PostgresState},
+};
 
 /// The name of the file in the copy's own folder.
 const FILE: &str = "state.sqlite";
@@ -104,6 +107,18 @@ impl StatePlace {
                 }
                 Ok(Box::new(state))
             }
+        }
+    }
+
+    /// Takes a share of the plan that another run has sealed; `None` if there is none, or no slice of it is free.
+    ///
+    /// # Errors
+    /// If the tables are of another version, or the server refuses or fails.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn join(&self) -> Result<Option<JoinedPlan>, StateError> {
+        match self {
+            Self::File(_) => Ok(None),
+            Self::Postgres(copy, _) => PostgresState::join(copy),
         }
     }
 

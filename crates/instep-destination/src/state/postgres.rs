@@ -18,6 +18,9 @@ mod portable;
 mod records;
 mod row;
 mod schema;
+mod shares;
+mod slice_board;
+mod slices;
 mod writer;
 
 use std::{ops::ControlFlow, sync::Arc};
@@ -25,10 +28,12 @@ use std::{ops::ControlFlow, sync::Arc};
 pub(crate) use instep_postgres::PostgresError;
 use instep_postgres::{Address, EngineFault, ServerLink, Session, Values};
 
-use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, StateError};
+use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
 use lease::{Claimant, WriteLease};
 use schema::TABLES;
+use shares::ShareKey;
+pub(crate) use slice_board::WaitingPlans;
 use writer::CopyWriter;
 
 /// The most bytes of a URI: an index takes a third of a page, which is 2,704 bytes with the other columns.
@@ -81,6 +86,8 @@ pub(crate) struct PostgresState {
     /// `None` for one that is only read.
     writer: Option<CopyWriter>,
     records_changes: bool,
+    /// The share of this worker in the plan of the copy; `None` if it is not shared.
+    share: Option<ShareKey>,
 }
 
 impl PostgresState {
@@ -100,7 +107,8 @@ impl PostgresState {
         let id = id().map_err(|fault| link.error(fault))?;
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
         let lease = WriteLease::take(&writing, id, &copy.claimant)?;
-        Ok(Self { link, copy: id, writer: Some(CopyWriter::new(writing, id, lease)), records_changes: false })
+        let writer = Some(CopyWriter::new(writing, id, lease));
+        Ok(Self { link, copy: id, writer, records_changes: false, share: None })
     }
 
     /// Checks that the server answers, and that its tables can be used; nothing is made.
@@ -123,7 +131,7 @@ impl PostgresState {
         let found = found.and_then(|row| Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?));
         let missing = || PostgresError::Missing { place: copy.address.shown.clone() };
         let id = found.map_err(|fault| link.error(fault))?.ok_or_else(missing)?;
-        Ok(Self { link, copy: id, writer: None, records_changes: false })
+        Ok(Self { link, copy: id, writer: None, records_changes: false, share: None })
     }
 
     /// Forgets a copy of which there is nothing, as far as that can be.
@@ -186,7 +194,7 @@ impl ReadState for PostgresState {
 
     fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
         let link = Arc::clone(&self.link);
-        Ok(Box::new(Self { link, copy: self.copy, writer: None, records_changes: false }))
+        Ok(Box::new(Self { link, copy: self.copy, writer: None, records_changes: false, share: None }))
     }
 
     fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {
@@ -206,7 +214,11 @@ impl ReadState for PostgresState {
     }
 }
 
-impl CopyState for PostgresState {}
+impl CopyState for PostgresState {
+    fn sharing(&mut self) -> Option<&mut dyn SharePlan> {
+        Some(self)
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use instep_net::HttpError;
 use resourcesync::{MediaType, Uri};
 
-use super::Unexplained;
+use super::unexplained::Unexplained;
 use crate::{
     Error, ProblemKind,
     commit::{Commit, NewFile},
@@ -13,6 +13,7 @@ use crate::{
     map::{CopyPath, MapError, Mapper},
     plan::{Desired, VersionKey, may_hide_changes},
     run::SyncRun,
+    slices::SlicePlace,
     state::{Action, ActionKind, Owed, ResourceMetadata, SetId},
     store::CopyStore,
     transfer::fetch::{Arrival, FetchError, FetchOutcome, Task},
@@ -25,25 +26,56 @@ pub(super) struct Pending {
     pub(super) action: Action,
     /// The held metadata, if the plan could not decide that it is current.
     pub(super) held: Option<ResourceMetadata>,
+    /// Its place in a slice, if the plan is shared with other workers.
+    pub(super) place: Option<SlicePlace>,
 }
 
 /// The reason why a resource was not had.
 pub(super) struct TransferFailure {
-    kind: ProblemKind,
-    what: String,
+    pub(super) kind: ProblemKind,
+    pub(super) what: String,
     /// `true` if a change published meanwhile may explain it (D39).
-    explicable: bool,
+    pub(super) explicable: bool,
 }
 
-/// Returns the commit for it. A failure becomes owed; one that a later change may explain is reported only after those
-/// were read.
+impl TransferFailure {
+    /// Reports the failure of a resource; one that a later change may explain is reported only after those were read.
+    pub(super) fn report(self, run: &mut SyncRun<'_>, uri: &str, unexplained: &mut Unexplained) {
+        if self.explicable && unexplained.len() < MOST_UNEXPLAINED {
+            unexplained.insert(uri.to_owned(), (self.kind, self.what));
+        } else {
+            run.reporter.failed(self.kind, uri, &self.what);
+        }
+    }
+}
+
+/// The consequence of the result for one resource.
+pub(super) struct Settlement {
+    pub(super) commit: Commit,
+    /// The reason if the resource was not had; it is pending then.
+    pub(super) failure: Option<TransferFailure>,
+    /// `true` if nothing proves that the bytes that came are whole.
+    pub(super) is_unverified: bool,
+}
+
+impl Settlement {
+    fn of(commit: Commit) -> Self {
+        Self { commit, failure: None, is_unverified: false }
+    }
+
+    /// Returns `true` if the bytes that are held are current.
+    pub(super) fn is_unchanged(&self) -> bool {
+        matches!(self.commit, Commit::Current { .. })
+    }
+}
+
+/// Returns what follows from the result for a resource. A failure becomes owed.
 pub(super) fn settle(
     run: &mut SyncRun<'_>,
     set: SetId,
     task: Task<Pending>,
     outcome: FetchOutcome,
-    unexplained: &mut Unexplained,
-) -> Result<Option<Commit>, Error> {
+) -> Result<Settlement, Error> {
     let failure = match outcome {
         FetchOutcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
             run.copy.store.staging().discard(&[arrival.staged.name]);
@@ -53,30 +85,27 @@ pub(super) fn settle(
         }
         FetchOutcome::Staged(arrival) => {
             run.login_page.right();
-            let Pending { action, held } = &task.context;
-            let is_proven = arrival.verified || action.desired.metadata.length.is_some();
-            run.reporter.report.unverified += u64::from(!is_proven);
+            let Pending { action, held, .. } = &task.context;
+            let is_unverified = !arrival.verified && action.desired.metadata.length.is_none();
             match Placer::new(run, set).place(&action.desired, held.as_ref(), arrival) {
                 Ok(mut commit) => {
                     if let Commit::File(file) = &mut commit {
                         file.is_new = action.kind == ActionKind::Create;
                     }
-                    run.reporter.report.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
-                    return Ok(Some(commit));
+                    return Ok(Settlement { is_unverified, ..Settlement::of(commit) });
                 }
                 Err(failure) => failure,
             }
         }
         FetchOutcome::NotModified { sent } => {
-            run.reporter.report.unchanged += 1;
-            let Pending { action, held } = task.context;
+            let Pending { action, held, .. } = task.context;
             let metadata = match held {
                 Some(held) => action.desired.metadata_beside(&held.digests),
                 None => action.desired.metadata,
             };
             let uri = action.desired.uri;
             let is_racy = may_hide_changes(metadata.lastmod.as_ref(), Some(sent));
-            return Ok(Some(Commit::Current { uri, metadata, set, is_racy }));
+            return Ok(Settlement::of(Commit::Current { uri, metadata, set, is_racy }));
         }
         FetchOutcome::Gone { status } => TransferFailure {
             kind: ProblemKind::Missing,
@@ -92,14 +121,8 @@ pub(super) fn settle(
         }
     };
     let desired = task.context.action.desired;
-    let uri = desired.uri.as_str().to_owned();
-    if failure.explicable && unexplained.len() < MOST_UNEXPLAINED {
-        unexplained.insert(uri, (failure.kind, failure.what.clone()));
-    } else {
-        run.reporter.failed(failure.kind, &uri, &failure.what);
-    }
     let owed = Owed::new(desired, format!("{}: {}", failure.kind.as_str(), failure.what));
-    Ok(Some(Commit::Owed(set, owed)))
+    Ok(Settlement { failure: Some(failure), ..Settlement::of(Commit::Owed(set, owed)) })
 }
 
 /// Failures that are kept until changes explain them; further ones are reported at once.

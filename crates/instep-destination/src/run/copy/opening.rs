@@ -1,6 +1,6 @@
 //! The ways into a copy: to work in it, and to look at it without leaving a trace.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use resourcesync::Uri;
 use tempfile::TempDir;
@@ -14,9 +14,6 @@ use crate::{
     state::{Actions, BASE, ReadState, StateError, StatePlace},
     store::{FolderOptions, FolderStore},
 };
-
-/// The longest that a resource waits for others in its pack.
-const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 
 impl LocalCopy {
     /// Takes the copy for a run.
@@ -57,7 +54,7 @@ impl LocalCopy {
         if !options.repair && !reader.held_after(None, 1)?.is_empty() {
             store.expect_bytes()?;
         }
-        let (mapper, _) = mapper(&*reader, options)?;
+        let (mapper, _) = mapper_of(&*reader, options)?;
         let source = reader.source(&options.url)?;
         Ok(Self {
             own: scratch.path().to_owned(),
@@ -91,17 +88,13 @@ impl LocalCopy {
         if options.changes.is_some() {
             state.record_changes();
         }
-        let mut commits = CommitOptions::new();
+        let mut commits =
+            if store.packs().is_some() { CommitOptions::for_packs() } else { CommitOptions::new() };
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
         commits.replaces_unknown = options.adopt;
-        if store.packs().is_some() {
-            // A request costs money, and a small pack is one for each reader too. What a run or a round of following
-            // brings is committed when that ends, however little it is.
-            commits.longest_wait = LONGEST_WAIT_FOR_A_PACK;
-        }
         let (committer, _) = Committer::open(store.clone(), state, commits)?;
-        let (mapper, base) = mapper(committer.state(), options)?;
+        let (mapper, base) = mapper_of(committer.state(), options)?;
         let mapper = Arc::new(mapper);
         let committer = committer.with_sink(options.changes.clone()).with_base(base);
         let reader = committer.state().reader()?;
@@ -147,8 +140,7 @@ fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
 /// Returns what gives resources their paths, and the base if it is yet to be recorded. The first commit decides it and
 /// later runs keep to it, so that a path depends on nothing but the URI. While nothing is held nothing is decided,
 /// whatever an earlier version recorded.
-fn mapper(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
-    let usage = |what: String| Error::Usage { what };
+fn mapper_of(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
     let holds_nothing = state.held_after(None, 1)?.is_empty();
     let recorded = state.setting(BASE)?.filter(|_| !holds_nothing);
     // An audit without the network names no URL. If nothing is held either, no place is asked for, and any base does
@@ -156,9 +148,15 @@ fn mapper(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Optio
     let url = Some(options.url.as_str()).filter(|url| !url.is_empty());
     let undecided = if recorded.is_none() { url.map(str::to_owned) } else { None };
     let base = recorded.unwrap_or_else(|| url.unwrap_or("http://source.invalid/").to_owned());
-    let base = Uri::parse(&base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
+    Ok((mapper(&base, options)?, undecided))
+}
+
+/// Returns what gives resources their paths over a base.
+pub(super) fn mapper(base: &str, options: &SyncOptions) -> Result<Mapper, Error> {
+    let usage = |what: String| Error::Usage { what };
+    let base = Uri::parse(base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
     let base = MapBase::of(&base).map_err(|error| usage(error.to_string()))?;
     let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));
     let maps = maps.collect::<Result<_, _>>().map_err(|error| usage(error.to_string()))?;
-    Ok((Mapper::new(base, maps), undecided))
+    Ok(Mapper::new(base, maps))
 }

@@ -7,6 +7,10 @@ use crate::{
     state::{CopyState, HeldAt, Ledger, Operation, ResourceMetadata, SetId, StatePlace},
 };
 
+/// A test by its name.
+#[cfg(feature = "postgres")]
+pub(super) type NamedTest = (&'static str, fn(&TestPlace));
+
 /// A place for the state of one copy.
 pub(super) struct TestPlace {
     pub(super) at: StatePlace,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
-use super::{LONGEST_URI, PostgresState, changes, followed, held, packs, pending, row};
+use super::{LONGEST_URI, PostgresState, changes, followed, held, packs, pending, row, slices};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, SetId, StateError, Waits, WriteGroups},
@@ -26,10 +26,12 @@ impl WriteGroups for PostgresState {
         done: &[&[Operation]],
         ledger: &Ledger,
     ) -> Result<(), StateError> {
-        let records_changes = self.records_changes;
+        let (records_changes, share) = (self.records_changes, self.share);
         self.write(|session, copy| {
             take_operations(session, copy, done, records_changes)?;
             take_ledger(session, copy, ledger)?;
+            slices::take(session, share, done, ledger)?;
+            slices::refuse_to_pass(session, copy, &ledger.checkpoints)?;
             // In the same transaction: there is either the intent or what it came to.
             if let Some(IntentId(id)) = intent {
                 session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;

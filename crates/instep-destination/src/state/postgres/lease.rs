@@ -11,6 +11,7 @@ use instep_postgres::{Address, EngineFault, PostgresError, ServerLink, Session, 
 use rand::Rng as _;
 use tokio::{runtime::Handle, task::AbortHandle};
 
+use super::shares::{self, ShareKey};
 use crate::state::StateError;
 
 /// The time between two beats.
@@ -91,7 +92,13 @@ impl WriteLease {
             place: place.clone(),
             source: Box::new(source),
         })?;
-        let beating = begin_to_beat(&driver, link.address.clone(), copy, token.clone());
+        // Before anything is read: workers with a share of a former plan may commit until then.
+        shares::sweep(link, copy)?;
+        let counts = token.clone();
+        let beating = begin_to_beat(&driver, link.address.clone(), move |session| {
+            let sql = "UPDATE beat SET beat = beat + 1 WHERE copy = $1 AND token = $2";
+            session.execute(sql, &[&copy, &counts])
+        });
         Ok(Self { token, copy, link: Arc::clone(link), beating })
     }
 }
@@ -101,7 +108,10 @@ impl Drop for WriteLease {
         self.beating.abort();
         // Where the server is gone, the next run finds the beat at rest, or has the lock of the folder.
         if let Ok(session) = self.link.session() {
-            let sql = "UPDATE copy SET token = NULL WHERE id = $1 AND token = $2";
+            // Workers that have slices of the plan go on until another run takes the copy over: that takes no account of a
+            // token of the same fleet.
+            let sql = "UPDATE copy SET token = NULL WHERE id = $1 AND token = $2
+                       AND NOT EXISTS (SELECT 1 FROM slice WHERE copy = $1)";
             let _ = session.execute(sql, &[&self.copy, &self.token]);
         }
     }
@@ -136,20 +146,59 @@ fn claim(
     Ok(true)
 }
 
+/// The share of a worker in a plan, while this value lives.
+#[derive(Debug)]
+pub(super) struct ShareLease {
+    pub(super) key: ShareKey,
+    link: Arc<ServerLink>,
+    beating: AbortHandle,
+}
+
+impl ShareLease {
+    /// Begins to beat for a share that was taken.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub(super) fn begin(link: &Arc<ServerLink>, key: ShareKey) -> Result<Self, StateError> {
+        let unreachable = |source: std::io::Error| PostgresError::Unreachable {
+            place: link.address.shown.clone(),
+            source: source.into(),
+        };
+        let driver = driver().map_err(unreachable)?;
+        let beating = begin_to_beat(&driver, link.address.clone(), move |session| {
+            let sql = "UPDATE share SET beat = beat + 1 WHERE copy = $1 AND sharer = $2 AND NOT ended";
+            session.execute(sql, &[&key.copy, &key.sharer])
+        });
+        Ok(Self { key, link: Arc::clone(link), beating })
+    }
+}
+
+impl Drop for ShareLease {
+    fn drop(&mut self) {
+        self.beating.abort();
+        // Where the server is gone, the run that has the copy finds the beat at rest.
+        if self.link.session().is_ok() {
+            let _ = shares::end(&self.link, self.key, None);
+        }
+    }
+}
+
 /// Counts up from time to time, over a connection of its own that a short run never opens.
-fn begin_to_beat(driver: &Handle, address: Address, copy: i64, token: String) -> AbortHandle {
+fn begin_to_beat(
+    driver: &Handle,
+    address: Address,
+    beat: impl Fn(&Session) -> Result<u64, EngineFault> + Send + Sync + 'static,
+) -> AbortHandle {
+    let beat = Arc::new(beat);
     let task = driver.spawn(async move {
         let link = Arc::new(ServerLink::new(address));
         loop {
             tokio::time::sleep(BEAT).await;
-            let (link, token) = (Arc::clone(&link), token.clone());
-            let beat = move || {
-                let sql = "UPDATE beat SET beat = beat + 1 WHERE copy = $1 AND token = $2";
-                match link.session() {
-                    // A beat that fails is counted by the next one, over a new connection.
-                    Ok(session) if session.execute(sql, &[&copy, &token]).is_ok() => {}
-                    _ => link.give_up(),
-                }
+            let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
+            let beat = move || match link.session() {
+                // A beat that fails is counted by the next one, over a new connection.
+                Ok(session) if beat(&session).is_ok() => {}
+                _ => link.give_up(),
             };
             // Waiting for a server would hold up the thread that moves the connections on.
             if tokio::task::spawn_blocking(beat).await.is_err() {

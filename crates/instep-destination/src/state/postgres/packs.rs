@@ -19,7 +19,9 @@ impl ReadPacks for PostgresState {
     }
 
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
-        self.pack_keys("dead * 2 > bytes AND dead < bytes")
+        // Workers that have slices of a plan may replace meanwhile what would be copied: then none counts as such.
+        let nobody_else = "NOT EXISTS (SELECT 1 FROM slice s WHERE s.copy = pack.copy)";
+        self.pack_keys(&format!("dead * 2 > bytes AND dead < bytes AND {nobody_else}"))
     }
 
     fn unknown_packs(&self, keys: &[String]) -> Result<Vec<Box<str>>, StateError> {

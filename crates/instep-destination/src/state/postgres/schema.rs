@@ -4,7 +4,7 @@
 use instep_postgres::{TableStep, Tables};
 
 /// The tables.
-pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1)] };
+pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SLICES)] };
 
 /// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
 const VERSION_1: &str = r#"
@@ -69,5 +69,29 @@ CREATE TABLE problem (
 );
 CREATE TABLE reached (
     copy bigint NOT NULL, minute bigint NOT NULL, at bigint NOT NULL, datetime bigint NOT NULL, PRIMARY KEY (copy, minute)
+);
+"#;
+
+/// Large plans in slices: at most one of a copy at a time. The actions of a slice are read once and are short already.
+const SLICES: &str = r#"
+CREATE TABLE plan (
+    copy bigint PRIMARY KEY, number bigint NOT NULL, set_id bigint NOT NULL, version bigint NOT NULL,
+    token text NOT NULL, sealed boolean NOT NULL DEFAULT false
+);
+CREATE TABLE slice (
+    copy bigint NOT NULL, id bigint NOT NULL, turn bigint NOT NULL, total bigint NOT NULL, sharer bigint, claim bigint,
+    done bytea, actions bytea NOT NULL, PRIMARY KEY (copy, id)
+);
+ALTER TABLE slice ALTER COLUMN actions SET STORAGE EXTERNAL;
+CREATE INDEX slice_by_turn ON slice (copy, turn, id) WHERE sharer IS NULL;
+CREATE TABLE share (
+    copy bigint NOT NULL, plan bigint NOT NULL, sharer bigint NOT NULL, name text NOT NULL, beat bigint NOT NULL DEFAULT 0,
+    grp bigint NOT NULL DEFAULT 0, ended boolean NOT NULL DEFAULT false, done bigint NOT NULL DEFAULT 0,
+    created bigint NOT NULL DEFAULT 0, updated bigint NOT NULL DEFAULT 0, unchanged bigint NOT NULL DEFAULT 0,
+    unverified bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0, PRIMARY KEY (copy, sharer)
+) WITH (fillfactor = 50);
+CREATE TABLE failure (
+    copy bigint NOT NULL, uri text COLLATE "C" NOT NULL, kind text NOT NULL, what text NOT NULL, explicable boolean NOT NULL,
+    PRIMARY KEY (copy, uri)
 );
 "#;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
 
-use super::lease::WriteLease;
+use super::{
+    lease::{ShareLease, WriteLease},
+    shares,
+};
 use crate::state::StateError;
 
 /// The writer of a copy.
@@ -15,7 +18,16 @@ pub(super) struct CopyWriter {
     copy: i64,
     /// The number of the last transaction.
     last: i64,
-    lease: WriteLease,
+    right: WriteRight,
+}
+
+/// The right that a transaction begins with.
+#[derive(Debug)]
+enum WriteRight {
+    /// That of the run that has the copy.
+    Copy(WriteLease),
+    /// That of a worker with a share of its plan.
+    Share(ShareLease),
 }
 
 /// An attempt at a transaction.
@@ -32,7 +44,11 @@ enum CommitAttempt<T> {
 
 impl CopyWriter {
     pub(super) fn new(link: Arc<ServerLink>, copy: i64, lease: WriteLease) -> Self {
-        Self { link, copy, last: 0, lease }
+        Self { link, copy, last: 0, right: WriteRight::Copy(lease) }
+    }
+
+    pub(super) fn of_share(link: Arc<ServerLink>, copy: i64, lease: ShareLease) -> Self {
+        Self { link, copy, last: 0, right: WriteRight::Share(lease) }
     }
 
     /// Carries work out in one transaction, again if the server failed or another transaction was in its way. What the
@@ -158,20 +174,35 @@ impl CopyWriter {
 
     /// Gives the transaction its number; `None` if it has it already, or the right to write is gone.
     fn begin(&self, session: &Session, number: i64) -> Result<Option<()>, EngineFault> {
+        let lease = match &self.right {
+            WriteRight::Copy(lease) => lease,
+            WriteRight::Share(lease) => return shares::begin(session, lease.key, number),
+        };
         let sql = "UPDATE copy SET grp = $3::bigint WHERE id = $1 AND token = $2 AND grp = $3::bigint - 1";
-        let counted = session.execute(sql, &[&self.copy, &self.lease.token, &number])?;
+        let counted = session.execute(sql, &[&self.copy, &lease.token, &number])?;
         Ok((counted == 1).then_some(()))
     }
 
     /// Returns `Ok` if the transaction of a number was committed.
     fn why_not(&self, session: &Session, number: i64) -> Result<(), PostgresError> {
+        let place = self.link.address.shown.clone();
+        let lease = match &self.right {
+            WriteRight::Copy(lease) => lease,
+            WriteRight::Share(lease) => {
+                let last = shares::last_of(session, lease.key).map_err(|fault| self.link.error(fault))?;
+                return match last {
+                    Some(last) if last == number => Ok(()),
+                    Some(_) => Err(PostgresError::WentBack { place }),
+                    None => Err(shares::has_ended(&place)),
+                };
+            }
+        };
         let sql = "SELECT COALESCE(token = $2, false), grp, COALESCE(holder, '') FROM copy WHERE id = $1";
         let look = || {
-            let row = session.one(sql, &[&self.copy, &self.lease.token])?;
+            let row = session.one(sql, &[&self.copy, &lease.token])?;
             Ok((row.try_get::<_, bool>(0)?, row.try_get::<_, i64>(1)?, row.try_get::<_, String>(2)?))
         };
         let (is_ours, last, holder) = look().map_err(|fault| self.link.error(fault))?;
-        let place = self.link.address.shown.clone();
         match is_ours {
             true if last == number => Ok(()),
             true => Err(PostgresError::WentBack { place }),

@@ -1,0 +1,43 @@
+//! Help for another run: slices of a large plan that a worker of the same fleet has sealed. `slices.rs` has the protocol.
+
+use crate::{
+    Error, Monitor, SyncOptions, SyncReport,
+    run::{HelpedCopy, LocalCopy, RunLimits, SyncRun},
+    state::{StateError, WaitingPlans},
+};
+
+/// Takes slices of the plan that another run over the same copy shares, until none is free, and commits what they bring.
+/// The options are those of that run, but for the folder, which only receives what is on its way. Returns what was done;
+/// `None` if nothing is shared. The run that shares the plan reports it too.
+///
+/// # Errors
+/// If the state, the storage or the network cannot be used, or this worker's share has ended.
+pub async fn help(options: &SyncOptions, monitor: &dyn Monitor) -> Result<Option<SyncReport>, Error> {
+    let Some(HelpedCopy { copy, set, board }) = LocalCopy::take_share(options)? else { return Ok(None) };
+    let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), |_| Ok(copy))?;
+    let lookout = run.lookout();
+    let result = lookout.during(Box::pin(run.fetch_slices(set, board))).await;
+    run.end(result).map(Some)
+}
+
+/// The plans of all copies in a database that are shared by their runs.
+#[derive(Debug)]
+pub struct SharedPlans(WaitingPlans);
+
+impl SharedPlans {
+    /// Returns those at the URL of a state.
+    ///
+    /// # Errors
+    /// If it is no URL of PostgreSQL.
+    pub fn at(url: &str) -> Result<Self, Error> {
+        Ok(Self(WaitingPlans::at(url).map_err(StateError::from)?))
+    }
+
+    /// Returns the names of the copies whose plans have slices that nobody has claimed.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or fails.
+    pub fn waiting(&mut self) -> Result<Vec<String>, Error> {
+        Ok(self.0.names().map_err(StateError::from)?)
+    }
+}

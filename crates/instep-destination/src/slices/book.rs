@@ -1,0 +1,67 @@
+//! The slices that a worker has claimed, and what of them is done.
+
+use std::collections::BTreeMap;
+
+use crate::state::{SliceId, SliceProgress};
+
+/// The least number of actions that a worker has in hand after a claim: enough to keep its transfers busy while a claim
+/// waits for the group of another worker, and few enough that the others have something to do.
+const LEAST_AHEAD: usize = 512;
+
+/// The place of an action within a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlicePlace {
+    pub(crate) slice: SliceId,
+    pub(crate) place: u16,
+}
+
+/// The slices that a worker has claimed.
+#[derive(Debug)]
+pub(crate) struct SliceBook {
+    slices: BTreeMap<SliceId, SliceProgress>,
+    in_hand: usize,
+    /// Actions in hand after a claim.
+    ahead: usize,
+}
+
+impl SliceBook {
+    /// Returns the book of a worker that has so many transfers at a time.
+    pub(crate) fn new(transfers: usize) -> Self {
+        Self { slices: BTreeMap::new(), in_hand: 0, ahead: LEAST_AHEAD.max(4 * transfers) }
+    }
+
+    /// Returns how many actions to claim now; zero if there is enough to do.
+    pub(crate) fn wanted(&self) -> usize {
+        // Not before half of them are done: a claim is a transaction.
+        if self.in_hand > self.ahead / 2 { 0 } else { self.ahead - self.in_hand }
+    }
+
+    /// Returns `true` if actions are in hand that came to no outcome yet.
+    pub(crate) fn has_any(&self) -> bool {
+        self.in_hand > 0
+    }
+
+    /// Takes a slice that was claimed. Returns the places of the actions that are to be done: a worker that had it before
+    /// may have done the others.
+    pub(crate) fn take(&mut self, progress: SliceProgress) -> Vec<SlicePlace> {
+        let slice = progress.slice;
+        self.slices.insert(slice, progress);
+        let open = (0..progress.total).filter(|place| !progress.done.has(*place));
+        let open: Vec<_> = open.map(|place| SlicePlace { slice, place }).collect();
+        self.in_hand += open.len();
+        open
+    }
+
+    /// Notes that an action came to an outcome. Returns how far its slice is done once all outcomes so far are committed;
+    /// `None` if it was noted before.
+    pub(crate) fn settle(&mut self, at: SlicePlace) -> Option<SliceProgress> {
+        let progress = self.slices.get_mut(&at.slice).filter(|slice| !slice.done.has(at.place))?;
+        progress.done.insert(at.place);
+        self.in_hand -= 1;
+        let progress = *progress;
+        if progress.is_finished() {
+            self.slices.remove(&at.slice);
+        }
+        Some(progress)
+    }
+}

@@ -1,0 +1,43 @@
+//! The beats of others: which of them rest for so long that their workers are dead.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use crate::state::SharerId;
+
+/// The time without a beat after which a worker counts as dead.
+const DEAD_AFTER: Duration = Duration::from_secs(20);
+
+/// The most that one pause between two answers counts as time in which the database answered: whoever was stopped, or found
+/// no database, has not seen that others did not beat.
+const MOST_BETWEEN: Duration = Duration::from_secs(4);
+
+/// The beats of other workers, as one of them has seen them. Times are those of its own clock, from any beginning.
+#[derive(Debug, Default)]
+pub(crate) struct BeatWatch {
+    looked: Option<Duration>,
+    /// The beat of each, and the time for which it has been the same.
+    seen: BTreeMap<SharerId, (i64, Duration)>,
+}
+
+impl BeatWatch {
+    /// Takes the beats that there are, and returns those of workers that are dead.
+    pub(crate) fn look(&mut self, now: Duration, beats: &[(SharerId, i64)]) -> Vec<(SharerId, i64)> {
+        let passed = self.looked.map_or(Duration::ZERO, |looked| now.saturating_sub(looked));
+        let passed = passed.min(MOST_BETWEEN);
+        self.looked = Some(now);
+        let there: BTreeSet<_> = beats.iter().map(|(sharer, _)| *sharer).collect();
+        self.seen.retain(|sharer, _| there.contains(sharer));
+        let mut dead = Vec::new();
+        for (sharer, beat) in beats {
+            let (last, rests) = self.seen.entry(*sharer).or_insert((*beat, Duration::ZERO));
+            (*last, *rests) = if last == beat { (*beat, *rests + passed) } else { (*beat, Duration::ZERO) };
+            if *rests >= DEAD_AFTER {
+                dead.push((*sharer, *beat));
+            }
+        }
+        dead
+    }
+}

@@ -1,0 +1,208 @@
+//! A large plan in slices, which several workers carry out: what an engine keeps of it.
+//!
+//! The run that has the copy writes the plan down in slices of at most [`SLICE`] actions, and seals it. From then on each
+//! worker with a share of it claims slices. A group says how far its slices are done in the transaction that commits what
+//! it brought, so a slice that is freed goes on where the last group ended. A checkpoint of the set is refused for as long
+//! as a slice is left.
+
+use std::{collections::BTreeMap, fmt};
+
+use super::{SetId, StateError};
+
+/// The most actions of a slice.
+pub(crate) const SLICE: usize = 256;
+
+const WORDS: usize = SLICE / 64;
+
+/// The number of a slice within its plan.
+pub(crate) type SliceId = i64;
+
+/// The number of a worker within a plan: no two ever have the same.
+pub(crate) type SharerId = i64;
+
+/// The actions of a slice that came to an outcome, by their places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DoneActions([u64; WORDS]);
+
+impl DoneActions {
+    /// Notes that an action came to an outcome.
+    pub(crate) fn insert(&mut self, place: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(place) / 64) {
+            *word |= 1 << (place % 64);
+        }
+    }
+
+    /// Returns `true` if an action came to an outcome.
+    pub(crate) fn has(&self, place: u16) -> bool {
+        self.0.get(usize::from(place) / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    /// Returns how many actions came to an outcome.
+    pub(crate) fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Returns them as an engine keeps them.
+    #[cfg(feature = "postgres")]
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Returns what an engine has kept; `None` if that is something else.
+    #[cfg(feature = "postgres")]
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut words = [0; WORDS];
+        if bytes.len() != size_of_val(&words) {
+            return None;
+        }
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().ok()?);
+        }
+        Some(Self(words))
+    }
+}
+
+/// The progress of a slice, with everything that came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SliceProgress {
+    pub(crate) slice: SliceId,
+    pub(crate) done: DoneActions,
+    /// Its actions.
+    pub(crate) total: u16,
+}
+
+impl SliceProgress {
+    /// Returns `true` if each of its actions came to an outcome.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.done.count() == u32::from(self.total)
+    }
+}
+
+/// A slice as it is written down.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "no other engine shares plans"))]
+pub(crate) struct NewSlice {
+    pub(crate) id: SliceId,
+    /// Its place among the slices of its origin: origins take turns.
+    pub(crate) turn: i64,
+    pub(crate) total: u16,
+    /// The actions, as `records::slice` has them.
+    pub(crate) actions: Vec<u8>,
+}
+
+/// A slice that is a worker's until it is done or the worker's share ends.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimedSlice {
+    pub(crate) progress: SliceProgress,
+    /// The actions, as `records::slice` has them.
+    pub(crate) actions: Vec<u8>,
+}
+
+/// Counts of what a worker's groups have done of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ShareCounts {
+    /// Actions that came to an outcome.
+    pub(crate) done: u64,
+    pub(crate) created: u64,
+    pub(crate) updated: u64,
+    pub(crate) unchanged: u64,
+    /// Resources that arrived without anything to verify them by.
+    pub(crate) unverified: u64,
+    /// Bytes that were transferred.
+    pub(crate) bytes: u64,
+}
+
+impl ShareCounts {
+    /// The values, in the order of the columns of an engine.
+    fn each(&mut self) -> [&mut u64; 6] {
+        let Self { done, created, updated, unchanged, unverified, bytes } = self;
+        [done, created, updated, unchanged, unverified, bytes]
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, mut others: Self) {
+        self.each().into_iter().zip(others.each()).for_each(|(sum, more)| *sum += *more);
+    }
+
+    /// Returns what came since others.
+    pub(crate) fn since(mut self, mut before: Self) -> Self {
+        self.each().into_iter().zip(before.each()).for_each(|(sum, less)| *sum = sum.saturating_sub(*less));
+        self
+    }
+}
+
+/// A worker's share of a plan, as the others see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlanShare {
+    pub(crate) sharer: SharerId,
+    pub(crate) beat: i64,
+    /// `true` if it has given back what it had, or others did that.
+    pub(crate) has_ended: bool,
+    pub(crate) counts: ShareCounts,
+}
+
+/// A resource that a worker could not have, for the run that has the copy to look at again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SliceFailure {
+    pub(crate) uri: String,
+    /// The kind of the problem, by its name.
+    pub(crate) kind: String,
+    pub(crate) what: String,
+    /// `true` if a change published meanwhile may explain it (D39).
+    pub(crate) explicable: bool,
+}
+
+/// The part of a ledger about slices that outcomes of the group belong to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SliceLedger {
+    pub(crate) progress: BTreeMap<SliceId, SliceProgress>,
+    pub(crate) counts: ShareCounts,
+    pub(crate) failures: Vec<SliceFailure>,
+}
+
+/// Writes a plan down in slices; what the run that has the copy does.
+pub(crate) trait SharePlan {
+    /// Begins the plan of a set, in place of any former one. Nobody sees its slices yet.
+    fn begin_plan(&mut self, set: SetId) -> Result<(), StateError>;
+
+    /// Adds slices to the plan.
+    fn add_slices(&mut self, slices: &[NewSlice]) -> Result<(), StateError>;
+
+    /// Lets every worker claim slices from now on, and returns this run's share.
+    fn seal_plan(&mut self) -> Result<Box<dyn SliceBoard>, StateError>;
+}
+
+/// The slices of a sealed plan, as one worker with a share of it sees them.
+pub(crate) trait SliceBoard: fmt::Debug + Send {
+    /// Returns the number of this worker.
+    fn me(&self) -> SharerId;
+
+    /// Claims free slices with about as many actions, one at least; none if none is free. A call whose answer was lost
+    /// claims nothing twice.
+    ///
+    /// Errors: also if this share has ended, or another run has the copy.
+    fn claim(&mut self, actions: usize) -> Result<Vec<ClaimedSlice>, StateError>;
+
+    /// Returns all shares of the plan.
+    fn shares(&self) -> Result<Vec<PlanShare>, StateError>;
+
+    /// Ends a worker's share and frees its slices, unless it has beaten since. Returns `true` if it was there.
+    fn end_share(&self, sharer: SharerId, beat: i64) -> Result<bool, StateError>;
+
+    /// Returns `true` if no slice is left but those of this worker.
+    fn have_others_done(&self) -> Result<bool, StateError>;
+
+    /// Returns what other workers could not have, behind a URI.
+    fn failures_after(&self, after: &str, most: usize) -> Result<Vec<SliceFailure>, StateError>;
+}
+
+/// A share of a plan that another run has sealed.
+#[cfg(feature = "postgres")]
+#[derive(Debug)]
+pub(crate) struct JoinedPlan {
+    /// The set that the plan is of.
+    pub(crate) set: SetId,
+    /// Writes groups for as long as the share lasts.
+    pub(crate) state: Box<dyn super::CopyState>,
+    pub(crate) board: Box<dyn SliceBoard>,
+}

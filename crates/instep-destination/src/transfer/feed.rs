@@ -1,0 +1,161 @@
+//! The source of what a transfer fetches: the plan of the run, or slices of a plan that several workers carry out
+//! (`slice_feed.rs`).
+
+use std::time::{Duration, SystemTime};
+
+use instep_net::{Origin, Validators};
+use resourcesync::{DateTime, Uri};
+use tokio::sync::mpsc;
+
+use super::{
+    pipeline::PAGE,
+    settle::{Pending, Settlement},
+    unexplained::Unexplained,
+};
+use crate::{
+    Error,
+    commit::Commit,
+    run::{SetRun, SyncRun},
+    slices::SlicePlace,
+    state::{Action, ActionKind, ReadState, ResourceMetadata},
+    transfer::fetch::Task,
+};
+
+/// The state of a feed after it was asked for tasks.
+pub(super) enum FeedState {
+    /// There may be more once tasks came to an outcome.
+    More,
+    /// As [`Self::More`], and it is to be asked again after a pause, whatever happens until then.
+    Again(Duration),
+    /// There is nothing more.
+    Done,
+}
+
+/// The source of what is fetched.
+pub(super) trait TaskFeed: Send {
+    /// Queues as many tasks as there is room for.
+    fn fill(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        tasks: &mpsc::Sender<Task<Pending>>,
+    ) -> Result<FeedState, Error>;
+
+    /// Returns the commit of what came of a task, once failures are reported.
+    fn settle(&mut self, run: &mut SyncRun<'_>, place: Option<SlicePlace>, settled: Settlement) -> Commit;
+}
+
+/// The plan of a run as tasks, a page at a time.
+pub(super) struct PlanFeed<'s> {
+    set: &'s SetRun,
+    tasks: TaskMaker,
+    page: std::vec::IntoIter<Action>,
+    after: i64,
+    unexplained: &'s mut Unexplained,
+}
+
+impl<'s> PlanFeed<'s> {
+    pub(super) fn new(
+        run: &SyncRun<'_>,
+        set: &'s SetRun,
+        unexplained: &'s mut Unexplained,
+    ) -> Result<Self, Error> {
+        let page = Vec::new().into_iter();
+        Ok(Self { set, tasks: TaskMaker::new(run)?, page, after: 0, unexplained })
+    }
+
+    fn next(&mut self) -> Result<Option<Task<Pending>>, Error> {
+        loop {
+            for action in self.page.by_ref() {
+                self.after = action.sequence;
+                if action.kind.asks() {
+                    return self.tasks.make(action, None).map(Some);
+                }
+            }
+            let page = self.set.with(|draft| draft.actions().after(self.after, PAGE))?;
+            if page.is_empty() {
+                return Ok(None);
+            }
+            self.page = page.into_iter();
+        }
+    }
+}
+
+impl TaskFeed for PlanFeed<'_> {
+    fn fill(&mut self, _: &mut SyncRun<'_>, tasks: &mpsc::Sender<Task<Pending>>) -> Result<FeedState, Error> {
+        // The receiver is gone only if the run has ended.
+        while let Ok(room) = tasks.try_reserve() {
+            let Some(task) = self.next()? else { return Ok(FeedState::Done) };
+            room.send(task);
+        }
+        Ok(FeedState::More)
+    }
+
+    fn settle(&mut self, run: &mut SyncRun<'_>, _: Option<SlicePlace>, settled: Settlement) -> Commit {
+        let Settlement { commit, failure, .. } = settled;
+        if let (Some(failure), Commit::Owed(_, owed)) = (failure, &commit) {
+            failure.report(run, owed.desired.uri.as_str(), self.unexplained);
+        }
+        commit
+    }
+}
+
+/// Makes tasks of actions.
+pub(super) struct TaskMaker {
+    reader: Box<dyn ReadState>,
+    /// The moment whose versions are wanted though they may have been replaced, as HTTP writes it.
+    as_of: Option<Box<str>>,
+}
+
+impl TaskMaker {
+    pub(super) fn new(run: &SyncRun<'_>) -> Result<Self, Error> {
+        let as_of = run.options.as_of.as_ref().and_then(http_date);
+        Ok(Self { reader: run.state().reader()?, as_of })
+    }
+
+    pub(super) fn make(&self, action: Action, place: Option<SlicePlace>) -> Result<Task<Pending>, Error> {
+        let held = match action.kind {
+            ActionKind::Check => self.reader.held(action.desired.uri.as_str())?.map(|held| held.metadata),
+            _ => None,
+        };
+        let (desired, retrieval) = (&action.desired, action.desired.retrieval());
+        let at = retrieval.lies_at.as_deref().and_then(|href| Uri::parse(href).ok());
+        let mut task = Task::new(at.unwrap_or_else(|| desired.uri.clone()), ());
+        task.expected.length = desired.metadata.length;
+        task.expected.digests = desired.metadata.digests.clone();
+        task.expected.encoding = retrieval.encoding.as_deref().map(Into::into);
+        // Another location is requested on behalf of the resource: its scope is that of the resource.
+        task.speaker = retrieval.lies_at.as_ref().and_then(|_| Origin::parse(desired.uri.as_str()).ok());
+        let uris = |texts: &[String]| texts.iter().filter_map(|uri| Uri::parse(uri).ok()).collect::<Vec<_>>();
+        match &self.as_of {
+            Some(moment) => {
+                task.mirrors = uris(&retrieval.mementos);
+                task.mirrors.extend(retrieval.timegate.as_deref().and_then(|gate| Uri::parse(gate).ok()));
+                task.moment = Some(moment.clone());
+            }
+            // `loc` moves on, a memento stays: it is asked last, and believed by its digest only.
+            None => task.fallbacks = uris(&retrieval.mementos),
+        }
+        task.mirrors.extend(uris(&retrieval.mirrors));
+        task.held = held.as_ref().map(validators);
+        task.weight = desired.weight();
+        Ok(task.with_context(Pending { action, held, place }))
+    }
+}
+
+/// Returns a moment as `Accept-Datetime` has it.
+fn http_date(moment: &DateTime) -> Option<Box<str>> {
+    let seconds = u64::try_from(moment.instant().0).ok()?;
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    Some(httpdate::fmt_http_date(time).into())
+}
+
+/// Returns what the server is asked with. If it gave no ETag, its `Last-Modified` is kept instead: the two are told
+/// apart by the quotes.
+fn validators(held: &ResourceMetadata) -> Validators {
+    match held.etag.as_deref() {
+        Some(etag) if etag.starts_with(['"', 'W']) && etag.ends_with('"') => {
+            Validators::new(Some(etag), None)
+        }
+        time => Validators::new(None, time),
+    }
+}

@@ -1,0 +1,134 @@
+//! Large plans are shared: the run that has the copy writes its plan down in slices. `slices.rs` has the protocol.
+
+use std::sync::Arc;
+
+use instep_net::Origin;
+
+use super::pipeline::PAGE;
+use crate::{
+    Error,
+    map::Mapper,
+    records::slice,
+    run::{SetRun, SyncRun},
+    slices::{CutSlice, SliceCutter},
+    state::{Action, ActionKind, NewSlice, SharePlan, SliceBoard},
+};
+
+/// The least number of fetches of a plan that is shared. For fewer, one worker is done before others could help much.
+const LEAST_SHARED: u64 = 4_096;
+
+/// Slices that are written down together.
+const AT_A_TIME: usize = 32;
+
+impl SyncRun<'_> {
+    /// Returns `true` if other workers could help with the fetches of a plan, and these are many.
+    pub(super) fn may_share(&self, set: &SetRun) -> bool {
+        let options = self.options;
+        // Others know neither moments nor versions, write no archive, and hand no changes over. A Source that asks for a
+        // pause between requests is not asked by several.
+        let is_plain = options.as_of.is_none()
+            && self.versions.is_none()
+            && options.archive.is_none()
+            && options.changes.is_none()
+            && !self.is_paced;
+        let kinds = [ActionKind::Create, ActionKind::Update, ActionKind::Check];
+        options.shares
+            && is_plain
+            && self.copy.store.packs().is_some()
+            && set.with(|draft| kinds.iter().map(|kind| draft.actions().totals(*kind).0).sum::<u64>())
+                >= LEAST_SHARED
+    }
+
+    /// Shares the fetches of a plan with other workers; `None` if the state has none. What stays in the plan is for this run
+    /// alone.
+    pub(super) fn share(&mut self, set: &SetRun) -> Result<Option<Box<dyn SliceBoard>>, Error> {
+        self.copy.keep_base()?;
+        let mapper = Arc::clone(&self.copy.mapper);
+        let Some(sharing) = self.copy.state_mut()?.sharing() else { return Ok(None) };
+        note_folders(set, &mapper)?;
+        sharing.begin_plan(set.id)?;
+        let mut sealing = Sealing { sharing, set, slices: Vec::new() };
+        let (mut cutter, mut before) = (SliceCutter::default(), String::new());
+        let mut after = (String::new(), 0);
+        while let Some(page) = next_page(set, &mut after)? {
+            if self.options.shutdown.is_requested() {
+                // What is written down already nobody sees; the next run removes it.
+                return Ok(None);
+            }
+            for action in page {
+                let uri = action.desired.uri.as_str();
+                let is_named_twice = before == uri;
+                uri.clone_into(&mut before);
+                if is_named_twice || stays(set, &mapper, &action)? {
+                    continue;
+                }
+                let origin = Origin::parse(uri).map(|origin| origin.to_string()).unwrap_or_default();
+                if let Some(cut) = cutter.push(action, &origin) {
+                    sealing.add(&cut)?;
+                }
+            }
+        }
+        if let Some(cut) = cutter.finish() {
+            sealing.add(&cut)?;
+        }
+        sealing.flush()?;
+        let board = sealing.sharing.seal_plan()?;
+        self.reporter.note("The plan is large: other workers of the fleet take slices of it");
+        Ok(Some(board))
+    }
+}
+
+/// Returns the next fetches in the order of their URIs; `None` at the end.
+fn next_page(set: &SetRun, after: &mut (String, i64)) -> Result<Option<Vec<Action>>, Error> {
+    let page = set.with(|draft| draft.actions().fetches_after((&after.0, after.1), PAGE))?;
+    let Some(last) = page.last() else { return Ok(None) };
+    *after = (last.desired.uri.as_str().to_owned(), last.sequence);
+    Ok(Some(page))
+}
+
+/// Notes the folders that the paths of fetches need.
+fn note_folders(set: &SetRun, mapper: &Mapper) -> Result<(), Error> {
+    set.with(|draft| draft.actions().begin_folders())?;
+    let (mut after, mut last) = ((String::new(), 0), String::new());
+    while let Some(page) = next_page(set, &mut after)? {
+        for path in page.iter().filter_map(|action| mapper.map(&action.desired.uri).ok()) {
+            if path.folder() != last {
+                path.folder().clone_into(&mut last);
+                set.with(|draft| path.folders().try_for_each(|folder| draft.actions().add_folder(folder)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` if a fetch is for the run alone: its path is that of a folder which others need. Of two workers that
+/// commit such names at the same time neither would see that the name is taken. One without a path is refused by the run.
+fn stays(set: &SetRun, mapper: &Mapper, action: &Action) -> Result<bool, Error> {
+    match mapper.map(&action.desired.uri) {
+        Ok(path) => Ok(set.with(|draft| draft.actions().is_folder(path.as_str()))?),
+        Err(_) => Ok(true),
+    }
+}
+
+/// A plan while it is written down in slices.
+struct Sealing<'s> {
+    sharing: &'s mut dyn SharePlan,
+    set: &'s SetRun,
+    slices: Vec<NewSlice>,
+}
+
+impl Sealing<'_> {
+    fn add(&mut self, cut: &CutSlice) -> Result<(), Error> {
+        let unwritable = |error: std::io::Error| Error::Task { source: error.into() };
+        self.slices.push(cut.written(slice::to_bytes(&cut.actions).map_err(unwritable)?));
+        // From here on they are nobody's but those who claim the slice.
+        self.set.with(|draft| draft.actions().give_away(&cut.actions))?;
+        if self.slices.len() == AT_A_TIME { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.sharing.add_slices(&self.slices)?;
+        self.slices.clear();
+        Ok(())
+    }
+}
