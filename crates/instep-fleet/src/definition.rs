@@ -148,6 +148,8 @@ impl SourceDefinition {
         let mut options = SyncOptions::new(&self.url, copy.dir);
         // The record has given the Source to this worker: whoever had it before is over, or commits nothing more.
         options.succeeds = copy.state.is_some();
+        // Workers that have nothing to do find large plans in the database that all share.
+        options.shares = copy.state.is_some();
         options.state = copy.state;
         if let Some(store) = &fleet.store {
             let mut store = store.clone();

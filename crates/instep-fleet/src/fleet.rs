@@ -6,6 +6,8 @@
 mod alerting;
 mod desk;
 mod figures;
+#[cfg(feature = "postgres")]
+mod helping;
 mod keeping;
 mod lease;
 mod look;
@@ -120,9 +122,10 @@ impl Fleet {
         }
         self.register().await?;
         let fleet = self.clone();
-        let keeping = tokio::spawn(async move { tokio::join!(fleet.keep_lease(), fleet.keep_seats()) });
-        let fleet = self.clone();
-        let alerting = tokio::spawn(async move { fleet.send_alerts().await });
+        let beside = async move { tokio::join!(fleet.keep_lease(), fleet.keep_seats(), fleet.send_alerts()) };
+        let beside = tokio::spawn(beside);
+        #[cfg(feature = "postgres")]
+        let help = self.begin_to_help(&shutdown);
         let result = self.look_until(&shutdown).await;
         // Each look has the shutdown as its parent: after an error nobody else would ask them to end.
         self.state().end_all();
@@ -132,15 +135,12 @@ impl Fleet {
                 () = sleep(TICK) => {}
             }
         }
-        // Each takes a few seconds at most, and all end at the same time.
-        let watches = self.state().end_watches();
-        for watch in watches {
-            let _ = watch.await;
-        }
+        #[cfg(feature = "postgres")]
+        help.end().await;
+        self.end_watches().await;
         self.state().deliver_at(None);
         // An alert that was not sent is sent by the next process.
-        alerting.abort();
-        keeping.abort();
+        beside.abort();
         self.leave().await;
         result
     }

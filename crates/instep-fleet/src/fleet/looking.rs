@@ -95,6 +95,14 @@ impl Fleet {
         }
     }
 
+    /// Ends all watches. Each takes a few seconds at most, and all end at the same time.
+    pub(super) async fn end_watches(&self) {
+        let watches = self.state().end_watches();
+        for watch in watches {
+            let _ = watch.await;
+        }
+    }
+
     /// Listens to the channels of a Source that is followed, once it was in step.
     fn watch(&self, source: &FleetSource) {
         let mut state = self.state();

@@ -2,6 +2,8 @@
 //! written into the record by who asks it.
 
 mod following;
+#[cfg(feature = "postgres")]
+mod helping;
 mod loading;
 mod outcome;
 
