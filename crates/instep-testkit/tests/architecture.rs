@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, process::Command};
 use sources::{root, sources};
 
 /// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
-const PURE: [&str; 21] = [
+const PURE: [&str; 22] = [
     "resourcesync/src",
     "instep-source/src/render",
     "instep-destination/src/plan",
@@ -37,6 +37,7 @@ const PURE: [&str; 21] = [
     "instep-destination/src/listen/lease",
     "instep-destination/src/listen/offered",
     "instep-destination/src/listen/signature",
+    "instep-destination/src/slices",
     "instep-fleet/src/alert",
     "instep-fleet/src/import",
     "instep-fleet/src/schedule",

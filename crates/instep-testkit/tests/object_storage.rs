@@ -18,6 +18,8 @@ mod killed;
 mod names;
 #[path = "object_storage/seats.rs"]
 mod seats;
+#[path = "object_storage/slices.rs"]
+mod slices;
 #[path = "object_storage/workers.rs"]
 mod workers;
 

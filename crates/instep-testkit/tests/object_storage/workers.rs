@@ -19,7 +19,7 @@ const FILES: usize = 120;
 /// A file in the midst of a Source, whose first request is kept waiting.
 const HELD: &str = "n/00060.txt";
 
-fn text(source: &str, number: usize) -> String {
+pub(super) fn text(source: &str, number: usize) -> String {
     format!("resource {number} of {source}")
 }
 
@@ -56,7 +56,7 @@ impl SharedFleet {
         Some(Self { database, bucket, psql, room: tempfile::tempdir().unwrap() })
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = instep(words);
         command.args(["--state", &self.database.url()]).current_dir(self.room.path());
         self.bucket.configure(&mut command);
@@ -118,7 +118,7 @@ impl SharedFleet {
     }
 
     /// The resources of a copy as they are in the bucket, in the order of their URIs.
-    fn resources(&self, copy: &str) -> Vec<String> {
+    pub(super) fn resources(&self, copy: &str) -> Vec<String> {
         let rows = self.sql(&format!(
             "SELECT p.key, h.\"offset\", h.packed FROM instep.held h JOIN instep.copy c ON c.id = h.copy
              JOIN instep.pack p ON p.copy = h.copy AND p.id = h.pack WHERE c.name = '{copy}' ORDER BY h.uri"
