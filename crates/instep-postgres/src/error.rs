@@ -103,6 +103,17 @@ impl PostgresError {
         }
     }
 
+    /// Returns the reason without the place, for an error that names the place itself.
+    pub fn into_reason(self) -> Box<dyn std::error::Error + Send + Sync> {
+        match self {
+            Self::Unreachable { source, .. } => source,
+            Self::Failed { source, .. } => source.into(),
+            Self::WentBack { .. } => "the server lost changes that it had confirmed: run again".into(),
+            Self::Damaged { what, .. } => what.into(),
+            other => other.into(),
+        }
+    }
+
     /// Returns the error for a failure of the server.
     pub fn of(place: &str, source: tokio_postgres::Error) -> Self {
         let place = place.to_owned();

@@ -112,7 +112,7 @@ impl From<PostgresError> for Error {
                 Self::NewerState { path: PathBuf::from(place), found: found.into(), known: known.into() }
             }
             PostgresError::Taken { place, holder } => Self::Locked { dir: PathBuf::from(place), holder },
-            error => Self::State { path: PathBuf::from(error.place()), source: Box::new(error) },
+            error => Self::State { path: PathBuf::from(error.place()), source: error.into_reason() },
         }
     }
 }

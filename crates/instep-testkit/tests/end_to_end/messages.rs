@@ -220,6 +220,19 @@ fn tls(folder: &Path, name: &str, request: &[&str], days: &str) -> (Server, Path
 }
 
 #[test]
+fn finding_d15_a_database_that_cannot_be_reached_is_named_once() {
+    let scene = Scene::new();
+    let place = format!("postgres://instep@127.0.0.1:{}/copies", free_port().unwrap());
+    let mut sync = instep(["sync", "--state", &place]);
+    let run = Run::of(sync.arg(scene.source.url("")).arg(scene.path("copy"))).with_code(8);
+    assert_eq!(run.stderr.matches(&place).count(), 1, "{}", run.stderr);
+    for part in ["Cannot use the state in ", "Connection refused", "Check that the server of the state runs"]
+    {
+        assert!(run.stderr.contains(part), "{part:?} is missing in\n{}", run.stderr);
+    }
+}
+
+#[test]
 fn finding_d15_errors_of_tls_say_what_is_wrong_with_the_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let name = ["-addext", "subjectAltName=IP:127.0.0.1"];
