@@ -98,14 +98,14 @@ impl Draft {
             }
             self.add_entry(&mut part, speaker.as_ref(), entry, InventoryTime { at, latest })?;
             if part.weight >= Self::PART {
-                self.merge_part(std::mem::take(&mut part), at)?;
+                self.merge_part(std::mem::take(&mut part), at, was_applied)?;
             }
             Ok::<_, Error>(())
         })?;
         if let Some(fault) = fault {
             return Err(document.unreadable(fault).into());
         }
-        self.merge_part(part, at)?;
+        self.merge_part(part, at, was_applied)?;
         let unusable = entries.entries_read() - usable;
         self.inventory.unusable += unusable;
         self.report_unusable(document, entries.take_findings(), unusable);
@@ -173,7 +173,7 @@ impl Draft {
 
     /// Decides about a part: what is listed itself counts before the target of a link, and that before what is not
     /// selected.
-    fn merge_part(&mut self, part: Part, at: Option<DateTime>) -> Result<(), Error> {
+    fn merge_part(&mut self, part: Part, at: Option<DateTime>, was_applied: bool) -> Result<(), Error> {
         let before = part.len();
         let Part { selected: mut desired, mut linked, mut excluded, weight: _ } = part;
         self.drop_repeated(&mut desired);
@@ -187,7 +187,7 @@ impl Draft {
             }
         }
         self.account.superseded += (before - desired.len()) as u64;
-        self.merge(desired, LinksNamed::Some, PartSource::Inventory { at }, None)
+        self.merge(desired, LinksNamed::Some, PartSource::Inventory { at, was_applied }, None)
     }
 
     /// Leaves one entry for each resource: equal ones are one (D17); of unlike ones the last is tried, which is

@@ -17,8 +17,8 @@ use crate::{
 pub(super) enum PartSource {
     /// A list of changes.
     Changes,
-    /// An inventory of a time, if it says one.
-    Inventory { at: Option<DateTime> },
+    /// An inventory of a time, if it says one; perhaps the one that was applied last.
+    Inventory { at: Option<DateTime>, was_applied: bool },
 }
 
 impl Draft {
@@ -34,11 +34,14 @@ impl Draft {
         if let Some(most) = self.state.longest_uri() {
             self.leave_out_longer(&mut part, most);
         }
-        let (inventory, is_undated) = match source {
-            PartSource::Changes => (None, false),
-            PartSource::Inventory { at } => (at, at.is_none() && self.applied_changes),
+        let (inventory, is_undated, was_applied) = match source {
+            PartSource::Changes => (None, false, false),
+            PartSource::Inventory { at, was_applied } => {
+                (at, at.is_none() && self.applied_changes, was_applied)
+            }
         };
-        let rules = DecisionRules { set: self.set, delete: self.policy.delete, links, inventory, is_undated };
+        let (set, delete) = (self.set, self.policy.delete);
+        let rules = DecisionRules { set, delete, links, inventory, is_undated, was_applied };
         let mut merging = Merging {
             rules,
             pushing: self.actions.pushing()?,
@@ -132,7 +135,14 @@ impl Merging<'_> {
             None => None,
         };
         let changed = plausible(held.map_or(gone, |held| held.metadata.datetime), self.latest);
-        let mut known = Known { held, earlier: earlier.as_ref(), changed, deleted: None, is_damaged };
+        let mut known = Known {
+            held,
+            earlier: earlier.as_ref(),
+            changed,
+            deleted: None,
+            is_damaged,
+            is_awaited: was_awaited,
+        };
         let decision = self.decide(desired, &mut known)?;
         let deleted = known.deleted;
         let decision = match decision {
@@ -171,9 +181,14 @@ impl Merging<'_> {
                 }
             }
             // What an entry that may be older says of the bytes is not expected of the answer.
-            Decision::Act(ActionKind::Check) if self.rules.may_precede(desired, held.and(changed)) => {
+            Decision::Act(ActionKind::Check)
+                if self.rules.may_precede(desired, held.and(changed).max(deleted)) =>
+            {
                 self.account.planned += 1;
-                self.pushing.push(ActionKind::Check, &Desired::new(desired.uri.clone()))?;
+                // What came back did so after its deletion, nobody knows when.
+                let mut asked = Desired::new(desired.uri.clone());
+                asked.metadata.datetime = deleted;
+                self.pushing.push(ActionKind::Check, &asked)?;
             }
             Decision::Act(ActionKind::Note) => {
                 self.account.planned += 1;

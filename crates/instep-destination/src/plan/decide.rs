@@ -20,6 +20,8 @@ pub(crate) struct DecisionRules {
     /// `true` if the entries come from an inventory without a time, over changes that were applied: each is as old as
     /// it says.
     pub is_undated: bool,
+    /// `true` if the entries come from the inventory that was applied last: all that is known of it is later.
+    pub was_applied: bool,
 }
 
 impl DecisionRules {
@@ -32,6 +34,22 @@ impl DecisionRules {
     pub(crate) fn may_precede(&self, desired: &Desired, change: Option<DateTime>) -> bool {
         let time = self.time_of(desired);
         is_later(change, time) || self.is_undated && time.is_none() && change.is_some()
+    }
+
+    /// Returns `true` if an inventory that is new lists other bytes than those that were deleted and are kept, and does
+    /// not say since when: it did not only miss the deletion, so the Source is asked (O36).
+    fn brings_back(&self, desired: &Desired, held: &HeldResource) -> bool {
+        let is_unknown = self.is_undated && !self.was_applied && desired.metadata.datetime.is_none();
+        is_unknown
+            && desired.presence == DesiredPresence::Present
+            && currency_of(held, desired) == Currency::Stale
+    }
+
+    /// Returns `true` if what differs from the inventory that was applied came by another set since (O37). What could not
+    /// be had when it was applied is pending.
+    fn is_of_another_set(&self, held: &HeldResource, known: &Known<'_>) -> bool {
+        let is_shared = held.is_in(self.set) && !held.is_only_in(self.set);
+        self.was_applied && is_shared && known.earlier.is_none() && !known.is_awaited
     }
 }
 
@@ -58,6 +76,8 @@ pub(crate) struct Known<'a> {
     pub deleted: Option<DateTime>,
     /// `true` if the held file is missing or not what the state says.
     pub is_damaged: bool,
+    /// `true` if it could not be had in this run, and what explains that is looked for.
+    pub is_awaited: bool,
 }
 
 /// The decision about one resource.
@@ -100,14 +120,15 @@ pub enum Rest {
 /// | | absent | something, and deleting is on | **delete** |
 /// | | absent since a time that is later than its last change | something, and deleting is off | **keep**: the deletion is written down |
 /// | | absent | something, and deleting is off | rest, kept |
-/// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either | **keep** |
+/// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either and the inventory was applied before or does not list other bytes | **keep** |
 /// | | present or unclear, by an inventory | nothing, since a deletion after the time of the inventory, or of the entry if that has none, or if the entry has none either | rest, held is later |
 /// | | [`Unclear`](DesiredPresence::Unclear) | nothing | **create** |
 /// | | unclear | something | **check**: ask whether it is current |
 /// | | [`Present`](DesiredPresence::Present) | nothing | **create** |
 /// | | present | something damaged | **update** |
 /// | | present, by an inventory | something changed after the time of the inventory, or of the entry if that has none | rest, held is later |
-/// | | present, by an inventory and an entry without a time | stale bytes of a change | **check**, whatever the entry says |
+/// | | present, by the inventory that was applied | stale bytes that another set holds too, and nothing of it is pending | rest, held is later |
+/// | | present, by an inventory and an entry without a time | stale bytes of a change, or that were deleted | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
 /// | | present, by a change | current bytes that were deleted before it | **check** |
@@ -137,7 +158,11 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         // Counted as kept, so that the report says what the copy has beyond the Source.
         (DesiredPresence::Absent, Some(_)) => Nothing(Rest::Kept),
         // An old inventory may still name it (O30).
-        (_, Some(_)) if known.deleted.is_some() && rules.may_precede(desired, known.deleted) => {
+        (_, Some(held))
+            if known.deleted.is_some()
+                && rules.may_precede(desired, known.deleted)
+                && !rules.brings_back(desired, held) =>
+        {
             Act(ActionKind::Keep)
         }
         (DesiredPresence::Unclear | DesiredPresence::Present, None)
@@ -153,8 +178,11 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
             Nothing(Rest::HeldIsLater)
         }
         (DesiredPresence::Present, Some(held)) => {
-            match currency(Fixity::of_metadata(&held.metadata), Fixity::of_metadata(&desired.metadata)) {
-                Currency::Stale if rules.may_precede(desired, known.changed) => Act(ActionKind::Check),
+            match currency_of(held, desired) {
+                Currency::Stale if rules.is_of_another_set(held, &known) => Nothing(Rest::HeldIsLater),
+                Currency::Stale if rules.may_precede(desired, known.changed.max(known.deleted)) => {
+                    Act(ActionKind::Check)
+                }
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
                 Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {
@@ -167,6 +195,10 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
             }
         }
     }
+}
+
+fn currency_of(held: &HeldResource, desired: &Desired) -> Currency {
+    currency(Fixity::of_metadata(&held.metadata), Fixity::of_metadata(&desired.metadata))
 }
 
 /// Returns `true` if an entry is a change of an earlier time than what is known: that may have come by a later list,

@@ -144,6 +144,33 @@ fn o30_what_was_deleted_and_is_kept_is_not_asked_for_because_an_inventory_names_
 }
 
 #[test]
+fn o36_what_came_back_is_asked_for_because_a_new_inventory_lists_other_bytes() {
+    for is_served in [true, false] {
+        let copy = Copy::laid_out(|layout| layout.lastmod = false);
+        copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+        assert_eq!(copy.sync().exit_code(), 0);
+        copy.source.delete("a.txt");
+        let run = copy.sync();
+        assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
+        // Nothing but the inventory says that it is there again.
+        copy.source.put("a.txt", "came back with other bytes");
+        copy.source.gap();
+        copy.source.snapshot();
+        if is_served {
+            in_step(&copy, &copy.sync());
+            copy.source.put("a.txt", "changed after it came back");
+            copy.source.gap();
+            copy.source.snapshot();
+            in_step(&copy, &copy.sync());
+        } else {
+            copy.source.fail_always("a.txt", Fault::Status(404));
+            let run = copy.sync();
+            assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+        }
+    }
+}
+
+#[test]
 fn o34_each_inventory_of_a_source_without_changes_is_its_newest_word() {
     let copy = Copy::laid_out(|layout| layout.change_list = false);
     assert_eq!(copy.sync().exit_code(), 0);

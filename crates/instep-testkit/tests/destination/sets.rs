@@ -61,6 +61,56 @@ fn a_shared_resource_stays_until_no_set_holds_it() {
     in_step(2, [&["own-1.txt"], &["own-2.txt"]], &["own-1.txt", "own-2.txt"]);
 }
 
+/// Serves the Resource List of one of the sets, with its only resource as it was modified on a day.
+fn list_shared(source: &FakeSource, name: &str, at: &str, day: u32, length: usize) {
+    let entry = format!("<lastmod>2026-01-{day:02}T00:00:00Z</lastmod><rs:md length='{length}'/>");
+    let list = document(source, "resourcelist", at, &[("shared.txt", &entry)]);
+    source.serve(&format!("{name}-list.xml"), list);
+}
+
+#[test]
+fn o37_an_inventory_that_was_applied_takes_back_nothing_that_came_by_another_set_since() {
+    for [at, later] in [["at='2026-01-02T00:00:00Z'", "at='2026-01-06T00:00:00Z'"], ["", ""]] {
+        for (newer, repair) in [("one", false), ("two", false), ("one", true), ("two", true)] {
+            let mut layout = Layout::new();
+            layout.change_list = false;
+            let copy = Copy::of(FakeSource::start_with(layout).with_resources([("shared.txt", "first")]));
+            publish(&copy.source, 0, [&["shared.txt"], &["shared.txt"]]);
+            for name in ["one", "two"] {
+                list_shared(&copy.source, name, at, 1, "first".len());
+            }
+            in_step(&copy, &copy.sync());
+            copy.source.put("shared.txt", "the second");
+            list_shared(&copy.source, newer, later, 5, "the second".len());
+            in_step(&copy, &copy.sync());
+            in_step(&copy, &copy.sync_with(|options| options.repair = repair));
+            let (audited, heard) = copy.audit();
+            assert_eq!(audited.map(|report| report.exit_code()).unwrap(), 0, "{heard:?}");
+        }
+    }
+}
+
+#[test]
+fn o37_what_the_inventory_of_a_set_lists_and_could_not_be_had_stays_pending() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources([("shared.txt", "first")]));
+    publish(&copy.source, 0, [&["shared.txt"], &["shared.txt"]]);
+    for name in ["one", "two"] {
+        list_shared(&copy.source, name, "", 1, "first".len());
+    }
+    in_step(&copy, &copy.sync());
+    copy.source.put("shared.txt", "the second");
+    list_shared(&copy.source, "one", "", 5, "the second".len());
+    copy.source.fail_always("shared.txt", Fault::Status(500));
+    for repair in [false, true] {
+        let run = copy.sync_with(|options| options.repair = repair);
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    }
+    copy.source.heal();
+    in_step(&copy, &copy.sync());
+}
+
 #[test]
 fn o29_a_set_that_is_not_named_any_more_stays_and_is_said() {
     let mut layout = Layout::new();

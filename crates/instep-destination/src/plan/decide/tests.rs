@@ -65,11 +65,11 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 prop_compose! {
-    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>())
+    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>(), was_applied in any::<bool>())
         -> DecisionRules {
         let links = if all { LinksNamed::All } else { LinksNamed::Some };
         let is_undated = undated && time.is_none();
-        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated }
+        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated, was_applied }
     }
 }
 
@@ -109,6 +109,11 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
     let may_be_older = |change: Option<DateTime>| {
         let is_unknown = time(desired).is_none() && change.is_some();
         is_past(change) || rules.is_undated && (is_older_than(change) || is_unknown)
+    };
+    let is_silent = rules.is_undated && time(desired).is_none();
+    let is_contradicted_anew = |held: &HeldResource| {
+        let is_new = is_silent && !rules.was_applied;
+        is_new && desired.presence == DesiredPresence::Present && same(held) == Some(false)
     };
     let is_pending_past =
         known.earlier.is_some_and(|earlier| may_be_older(earlier.desired.metadata.datetime));
@@ -155,7 +160,9 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             }
             DesiredPresence::Absent => Decision::Rest(Rest::Kept),
             DesiredPresence::Excluded => Decision::Rest(Rest::Excluded),
-            DesiredPresence::Present | DesiredPresence::Unclear if may_be_older(known.deleted) => {
+            DesiredPresence::Present | DesiredPresence::Unclear
+                if may_be_older(known.deleted) && !is_contradicted_anew(held) =>
+            {
                 Decision::Act(ActionKind::Keep)
             }
             DesiredPresence::Unclear => Decision::Act(ActionKind::Check),
@@ -165,7 +172,15 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
                 Decision::Rest(Rest::HeldIsLater)
             }
             DesiredPresence::Present => match same(held) {
-                Some(false) if rules.is_undated && time(desired).is_none() && known.changed.is_some() => {
+                Some(false)
+                    if rules.was_applied
+                        && !(known.is_awaited || known.earlier.is_some())
+                        && held.sets & (1 << 3) != 0
+                        && held.sets != 1 << 3 =>
+                {
+                    Decision::Rest(Rest::HeldIsLater)
+                }
+                Some(false) if is_silent && (known.changed.is_some() || known.deleted.is_some()) => {
                     Decision::Act(ActionKind::Check)
                 }
                 Some(false) => Decision::Act(ActionKind::Update),
@@ -214,14 +229,15 @@ proptest! {
         desired in desired(),
         held in prop::option::of(held()),
         earlier in prop::option::of(action()),
-        is_damaged in any::<bool>(),
+        (is_damaged, is_awaited) in any::<(bool, bool)>(),
         gone in prop::option::of(0i64..6),
         deleted in prop::option::of(0i64..6),
         rules in rules(),
     ) {
         let changed = last_change(held.as_ref(), gone.map(second));
         let deleted = deleted.map(second).filter(|_| held.is_some());
-        let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), changed, deleted, is_damaged };
+        let known =
+            Known { held: held.as_ref(), earlier: earlier.as_ref(), changed, deleted, is_damaged, is_awaited };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }
 
@@ -261,7 +277,7 @@ proptest! {
         rules in rules(),
     ) {
         (older.metadata.datetime, newer.metadata.datetime) = (Some(second(1)), Some(second(2)));
-        let rules = DecisionRules { inventory: None, is_undated: false, ..rules };
+        let rules = DecisionRules { inventory: None, is_undated: false, was_applied: false, ..rules };
         let decided = |desired: &Desired, earlier: Option<Action>| {
             let changed = last_change(held.as_ref(), None);
             let known =
