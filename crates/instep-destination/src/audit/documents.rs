@@ -110,8 +110,6 @@ async fn read_inventory(
     (held, names_all): (Option<Checkpoint>, bool),
 ) -> Result<bool, Error> {
     let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
-    // Over the one that was applied all changes are folded: a run would infer no deletion from it, an audit does.
-    let held = held.filter(|_| !inventory.was_applied);
     inventory.followed_by_changes(run, found, set, held.as_ref()).await?;
     if inventory.complete && names_all && set.with(|draft| draft.inventory.unusable) == 0 {
         let at = inventory.deciding_time();

@@ -83,11 +83,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time.
+    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time and lists nothing that
+    /// is later than all of the day or second of the change (O41).
     fn may_have_missed(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
         let change = plausible(change, Some(self.clocks.latest_time()));
         let is_undated = inventory.is_none() && self.applied_changes;
-        is_undated && change.is_some() || is_later(change, inventory)
+        let is_over =
+            |change: DateTime| self.inventory.newest.is_some_and(|newest| change.end() <= newest.instant());
+        is_undated && change.is_some_and(|change| !is_over(change)) || is_later(change, inventory)
     }
 
     /// Returns `true` if a change of a resource is pending that an inventory may have missed: what is held of it stays until

@@ -43,7 +43,7 @@ pub(crate) struct Inventory {
     /// The Resource Dump, if its manifests are the inventory.
     pub(crate) dump: Option<Dump>,
     /// `true` if it is, byte for byte, the one that was applied last.
-    pub(crate) was_applied: bool,
+    was_applied: bool,
 }
 
 impl Inventory {
