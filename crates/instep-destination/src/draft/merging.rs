@@ -134,15 +134,13 @@ impl Merging<'_> {
             Some(state) => state.gone(self.rules.set, uri)?,
             None => None,
         };
-        let time = held.map_or(gone, |held| held.metadata.datetime);
-        let changed = plausible(time, self.latest);
+        let changed = plausible(held.map_or(gone, |held| held.metadata.datetime), self.latest);
         let mut known = Known {
             held,
             earlier: earlier.as_ref(),
             changed,
             deleted: None,
             is_damaged,
-            is_misdated: changed != time,
             is_awaited: was_awaited,
         };
         let decision = self.decide(desired, &mut known)?;
@@ -183,7 +181,9 @@ impl Merging<'_> {
                 }
             }
             // What an entry that may be older says of the bytes is not expected of the answer.
-            Decision::Act(ActionKind::Check) if self.rules.leave_open(desired, known) => {
+            Decision::Act(ActionKind::Check)
+                if self.rules.may_precede(desired, held.and(changed).max(deleted)) =>
+            {
                 self.account.planned += 1;
                 // What came back did so after its deletion, nobody knows when.
                 let mut asked = Desired::new(desired.uri.clone());

@@ -51,13 +51,6 @@ impl DecisionRules {
         let is_shared = held.is_in(self.set) && !held.is_only_in(self.set);
         self.was_applied && is_shared && known.earlier.is_none() && !known.is_awaited
     }
-
-    /// Returns `true` if an entry may be older than what is held, so that what it says of the bytes is not expected of the
-    /// answer.
-    pub(crate) fn leave_open(&self, desired: &Desired, known: Known<'_>) -> bool {
-        let changed = known.held.and(known.changed).max(known.deleted);
-        self.may_precede(desired, changed) || self.is_undated && known.is_misdated
-    }
 }
 
 /// The part of a resource's links that its entry names.
@@ -85,8 +78,6 @@ pub(crate) struct Known<'a> {
     pub is_damaged: bool,
     /// `true` if it could not be had in this run, and what explains that is looked for.
     pub is_awaited: bool,
-    /// `true` if what is held has a time that cannot be believed: it may be of any (O33).
-    pub is_misdated: bool,
 }
 
 /// The decision about one resource.
@@ -138,7 +129,6 @@ pub enum Rest {
 /// | | present, by an inventory | something changed after the time of the inventory, or of the entry if that has none | rest, held is later |
 /// | | present, by the inventory that was applied | stale bytes that another set holds too, and nothing of it is pending | rest, held is later |
 /// | | present, by an inventory and an entry without a time | stale bytes of a change, or that were deleted | **check**, whatever the entry says |
-/// | | present, by an inventory without a time | stale bytes of a time that cannot be | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
 /// | | present, by a change | current bytes that were deleted before it | **check** |
@@ -190,7 +180,9 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         (DesiredPresence::Present, Some(held)) => {
             match currency_of(held, desired) {
                 Currency::Stale if rules.is_of_another_set(held, &known) => Nothing(Rest::HeldIsLater),
-                Currency::Stale if rules.leave_open(desired, known) => Act(ActionKind::Check),
+                Currency::Stale if rules.may_precede(desired, known.changed.max(known.deleted)) => {
+                    Act(ActionKind::Check)
+                }
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
                 Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {

@@ -40,46 +40,6 @@ fn o23_a_pending_change_outlives_an_inventory_that_does_not_say_its_time() {
 }
 
 #[test]
-fn o42_an_audit_takes_nothing_for_surplus_that_is_pending_since_after_the_inventory() {
-    let copy = of_an_undated_list();
-    copy.source.delete("a.txt");
-    copy.source.snapshot();
-    let list = copy.source.document("resourcelist.xml").unwrap();
-    copy.source.serve("resourcelist.xml", list);
-    copy.source.put("a.txt", "created again");
-    copy.source.fail_always("a.txt", Fault::Status(500));
-    copy.source.put("b.txt", "later, so that the lists since then do not name the other");
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
-    let (result, heard) = copy.audit();
-    let audited = result.unwrap();
-    assert_eq!((audited.surplus, audited.failed, audited.same), (0, 1, 2), "{heard:?}");
-}
-
-#[test]
-fn o41_an_inventory_that_lists_something_later_ends_the_wait_for_what_it_does_not_name() {
-    for is_held in [true, false] {
-        let copy = of_an_undated_list();
-        let path = if is_held { "a.txt" } else { "new.txt" };
-        copy.source.put(path, "never had");
-        copy.source.fail_always(path, Fault::Status(404));
-        let delete = |options: &mut SyncOptions| options.delete = true;
-        let run = copy.sync_with(delete);
-        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
-        copy.source.delete(path);
-        copy.source.put("b.txt", "later");
-        copy.source.snapshot();
-        copy.source.gap();
-        let (result, heard) = copy.audit();
-        let audited = result.unwrap();
-        assert_eq!((audited.differing, audited.surplus), (1, u64::from(is_held)), "{heard:?}");
-        let run = copy.sync_with(delete);
-        assert_eq!((run.report().owed, run.report().deleted), (0, u64::from(is_held)), "{:?}", run.heard);
-        in_step(&copy, &run);
-    }
-}
-
-#[test]
 fn o24_a_lost_package_of_a_change_dump_is_made_up_for_by_an_inventory() {
     let copy = Copy::laid_out(|layout| (layout.change_list, layout.change_dump) = (false, true));
     copy.sync();

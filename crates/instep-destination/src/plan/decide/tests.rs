@@ -236,15 +236,8 @@ proptest! {
     ) {
         let changed = last_change(held.as_ref(), gone.map(second));
         let deleted = deleted.map(second).filter(|_| held.is_some());
-        let known = Known {
-            held: held.as_ref(),
-            earlier: earlier.as_ref(),
-            changed,
-            deleted,
-            is_damaged,
-            is_misdated: false,
-            is_awaited,
-        };
+        let known =
+            Known { held: held.as_ref(), earlier: earlier.as_ref(), changed, deleted, is_damaged, is_awaited };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }
 
