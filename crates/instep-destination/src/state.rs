@@ -52,9 +52,7 @@ pub(crate) use record::{HeldFile, PackTotals, Repacked, Waits};
 use runs::KEPT_RUNS;
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};
 #[cfg(feature = "postgres")]
-pub(crate) use slices::JoinedPlan;
-#[cfg(any(feature = "postgres", test))]
-pub(crate) use slices::{ClaimedSlice, DoneActions, PlanShare};
+pub(crate) use slices::{ClaimedSlice, DoneActions, JoinedPlan, PlanShare};
 pub(crate) use slices::{
     NewSlice, SLICE, ShareCounts, SharePlan, SharerId, SliceBoard, SliceFailure, SliceId, SliceLedger,
     SliceProgress,
