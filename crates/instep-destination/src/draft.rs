@@ -11,6 +11,7 @@ mod ending;
 mod links;
 mod list;
 mod merging;
+mod other_sets;
 mod pending;
 mod problems;
 mod undo;
@@ -103,6 +104,8 @@ pub(crate) struct InventoryCount {
     unchanged: u64,
     /// The newest time of an entry.
     newest: Option<DateTime>,
+    /// `true` if it is the one that was applied last.
+    was_applied: bool,
     /// Deletions that absence from the inventory implies.
     pub(crate) inferred: u64,
     /// Held resources that are gone at the Source, and that the operator keeps.

@@ -30,7 +30,7 @@ use crate::{
 #[cfg(feature = "postgres")]
 pub(crate) use copy::joining::HelpedCopy;
 pub use copy::storage::check_place;
-pub(crate) use copy::{LocalCopy, storage};
+pub(crate) use copy::{LocalCopy, UnnamedSet, storage};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
 use lookout::Lookout;

@@ -17,7 +17,7 @@ use crate::{
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
-    run::{LocalCopy, RunLimits, SetRun, SyncRun},
+    run::{LocalCopy, RunLimits, SetRun, SyncRun, UnnamedSet},
     state::ActionKind,
     versions::resources_held,
 };
@@ -64,20 +64,38 @@ impl SyncRun<'_> {
             }
         }
         self.note_unnamed_sets(&source)?;
+        self.retry_unnamed_sets(&source).await?;
         refused.map_or(Ok(()), Err)
     }
 
     /// Says of which sets the Source says nothing any more. What is held of them stays: nobody said that it is gone (O29).
     pub(crate) fn note_unnamed_sets(&mut self, source: &Discovered) -> Result<u64, Error> {
         let mut left = 0;
-        for (name, count) in self.copy.unnamed_sets(source)? {
+        for UnnamedSet { name, held, .. } in self.copy.unnamed_sets(source)? {
             self.reporter.note(&format!(
-                "the Source does not name {name} any more: {count} resources of it stay as they are"
+                "the Source does not name {name} any more: {held} resources of it stay as they are"
             ));
             self.reporter.report.coverage = Some(Coverage::Unknown);
-            left += count;
+            left += held;
         }
         Ok(left)
+    }
+
+    /// Tries again what is pending of sets that the Source does not name any more: its resources may be there (O43).
+    async fn retry_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
+        for unnamed in self.copy.unnamed_sets(source)? {
+            if !unnamed.is_pending || self.ending().is_some() {
+                continue;
+            }
+            let mut set = self.new_plan(unnamed.id, true)?;
+            self.guard(&mut set, None)?;
+            self.account_for(&mut set, false)?;
+            match self.options.dry_run {
+                true => self.itemize_plan(&set)?,
+                false => self.retry(set).await?,
+            }
+        }
+        Ok(())
     }
 
     /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard

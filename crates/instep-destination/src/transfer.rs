@@ -83,6 +83,16 @@ impl SyncRun<'_> {
         self.conclude(set, checkpoint).await
     }
 
+    /// Carries out a plan that holds nothing but what is pending. The checkpoint stays.
+    pub(crate) async fn retry(&mut self, set: SetRun) -> Result<(), Error> {
+        let mut unexplained = Unexplained::new();
+        self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
+        self.reporter.enter(Phase::Fetching);
+        self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
+        self.report_unexplained(unexplained);
+        self.conclude(set, None).await
+    }
+
     /// Fetches what a plan asks for.
     pub(crate) async fn fetch(
         &mut self,

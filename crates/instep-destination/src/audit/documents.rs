@@ -64,7 +64,12 @@ impl Audit<'_> {
         names_all: bool,
     ) -> Result<bool, Error> {
         if found.has_inventory() {
-            match read_inventory(run, found, set, names_all).await {
+            // What the next run reads (O40); how far another copy of an original came is not known here.
+            let held = match self.origins {
+                None => run.checkpoint(set.id)?,
+                Some(_) => None,
+            };
+            match read_inventory(run, found, set, (held, names_all)).await {
                 // As a sync, it takes what can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
@@ -97,15 +102,15 @@ impl Audit<'_> {
 
 /// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns `true`
 /// if that is the complete inventory; then the held resources that it does not name, and nothing else is to name, are
-/// surplus.
+/// surplus. `held` is how far the copy came before.
 async fn read_inventory(
     run: &mut SyncRun<'_>,
     found: &CapabilitySet,
     set: &mut SetRun,
-    names_all: bool,
+    (held, names_all): (Option<Checkpoint>, bool),
 ) -> Result<bool, Error> {
     let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
-    inventory.followed_by_changes(run, found, set, None).await?;
+    inventory.followed_by_changes(run, found, set, held.as_ref()).await?;
     if inventory.complete && names_all && set.with(|draft| draft.inventory.unusable) == 0 {
         let at = inventory.deciding_time();
         set.work(move |draft| draft.infer_deletions(at)).await?;

@@ -5,7 +5,7 @@ use resourcesync::DateTime;
 use super::Draft;
 use crate::{
     Error,
-    plan::{Desired, is_later, plausible, removal},
+    plan::{Desired, DesiredPresence, is_later, plausible, removal},
     state::{Action, ActionKind, Aside, Owed},
 };
 
@@ -20,20 +20,25 @@ impl Draft {
     }
 
     /// Returns `true` if a change may be later than an inventory. If that does not say its time, it is as old as its
-    /// newest entry, or younger: a resource that a change brought later than that may have come after it (O11).
+    /// newest entry, or younger: a resource that a change brought later than that may have come after it (O11). Over one
+    /// that was applied, so did what a change brought on the day or in the second of that entry.
     fn may_be_later(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
         let change = plausible(change, Some(self.clocks.latest_time()));
         if inventory.is_some() || !self.applied_changes {
             return is_later(change, inventory);
         }
-        let newest = self.inventory.newest;
-        change.is_some_and(|change| newest.is_none_or(|newest| newest.instant() < change.instant()))
+        let (newest, was_applied) = (self.inventory.newest, self.inventory.was_applied);
+        let is_later = |change: DateTime, newest: DateTime| {
+            newest.instant() < change.instant() || was_applied && newest.instant() < change.end()
+        };
+        change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
     }
 
     /// Plans to delete what is held and no part of the inventory names; the inventory must be complete (invariant 6).
     /// A resource that changed after the time of the inventory is not missing in it.
     pub(crate) fn infer_deletions(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
+        let may_wait = self.begins_with_owed || !self.state.owed_after(self.set, None, 1)?.is_empty();
         loop {
             self.go_on()?;
             let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
@@ -43,10 +48,10 @@ impl Draft {
                 if self.may_be_later(held.metadata.datetime, inventory) {
                     continue;
                 }
+                if may_wait && self.is_pending_later(held.uri.as_str(), inventory)? {
+                    continue;
+                }
                 if self.may_hold_earlier {
-                    if self.is_pending_later(held.uri.as_str(), inventory)? {
-                        continue;
-                    }
                     let removed = self.actions.remove(held.uri.as_str())?;
                     self.account.supersede(removed);
                 }
@@ -73,7 +78,10 @@ impl Draft {
                 // A document that names it takes its place in the plan, untried.
                 let is_untouched =
                     |action: &Action| action.desired.attempts > 0 && action.kind != ActionKind::Delete;
-                if !is_newer && self.actions.for_uri(uri)?.as_ref().is_some_and(is_untouched) {
+                if !is_newer
+                    && self.actions.for_uri(uri)?.as_ref().is_some_and(is_untouched)
+                    && !self.actions.is_listed(uri)?
+                {
                     self.account.supersede(self.actions.remove(uri)?);
                     self.actions.set_aside(Aside::Settled, uri)?;
                 }
@@ -82,20 +90,27 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time.
+    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time and lists nothing that
+    /// is later than all of the day or second of the change (O41).
     fn may_have_missed(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
         let change = plausible(change, Some(self.clocks.latest_time()));
         let is_undated = inventory.is_none() && self.applied_changes;
-        is_undated && change.is_some() || is_later(change, inventory)
+        let is_over =
+            |change: DateTime| self.inventory.newest.is_some_and(|newest| change.end() <= newest.instant());
+        is_undated && change.is_some_and(|change| !is_over(change)) || is_later(change, inventory)
     }
 
     /// Returns `true` if a change of a resource is pending that an inventory may have missed: what is held of it stays until
     /// that is had (O23).
     fn is_pending_later(&self, uri: &str, inventory: Option<DateTime>) -> Result<bool, Error> {
-        let is_later = |action: &Action| {
-            action.desired.attempts > 0 && self.may_have_missed(action.desired.metadata.datetime, inventory)
+        let pending = match self.begins_with_owed {
+            true => self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0),
+            // Of a plan that does nothing, as that of an audit, it is no part (O42).
+            false => self.state.owed(self.set, uri)?.map(|owed| owed.desired),
         };
-        Ok(self.begins_with_owed && self.actions.for_uri(uri)?.as_ref().is_some_and(is_later))
+        let is_wanted = |pending: &Desired| pending.presence != DesiredPresence::Absent;
+        let is_later = |pending: Desired| self.may_have_missed(pending.metadata.datetime, inventory);
+        Ok(pending.filter(is_wanted).is_some_and(is_later))
     }
 
     /// Counts the held resources that nothing that was read has named, and that did not change after the time of the

@@ -79,6 +79,7 @@ impl Draft {
         let latest = Some(latest_time(document.date));
         let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
         let at = deciding_time(at, was_applied);
+        self.inventory.was_applied = was_applied;
         let is_plain = document.header.metadata.is_none();
         let mut part = Part::default();
         let mut usable = 0;
@@ -121,6 +122,7 @@ impl Draft {
     ) -> Result<(), Error> {
         let mut desired = Desired::of_entry(entry, DesiredPresence::Present);
         desired.metadata.datetime = time.of(&desired.metadata);
+        desired.is_listed = true;
         self.inventory.newest = self.inventory.newest.max(desired.metadata.datetime);
         part.weight += desired.weight();
         let has_room = self.policy.limit.is_none_or(|most| self.inventory.selected < most);

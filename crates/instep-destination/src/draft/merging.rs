@@ -2,7 +2,7 @@
 
 use resourcesync::{DateTime, Digests};
 
-use super::{Draft, awaited::Awaited};
+use super::{Draft, awaited::Awaited, other_sets::OtherSets};
 use crate::{
     Error, ProblemKind,
     plan::{
@@ -49,6 +49,7 @@ impl Draft {
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
             deletions: self.keeps_deletions.then_some(&*self.state),
+            other_sets: OtherSets::of(&*self.state, set, self.clocks.latest_time()),
             latest: Some(self.clocks.latest_time()),
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
@@ -96,6 +97,7 @@ pub(super) struct Merging<'a> {
     pub(super) damaged: &'a Marks,
     /// The state, if it keeps deletions of the set.
     pub(super) deletions: Option<&'a dyn ReadState>,
+    pub(super) other_sets: OtherSets<'a>,
     /// Times later than this are no times.
     pub(super) latest: Option<DateTime>,
     pub(super) account: &'a mut Accounting,
@@ -134,14 +136,17 @@ impl Merging<'_> {
             Some(state) => state.gone(self.rules.set, uri)?,
             None => None,
         };
-        let changed = plausible(held.map_or(gone, |held| held.metadata.datetime), self.latest);
+        let time = held.map_or(gone, |held| held.metadata.datetime);
+        let changed = plausible(time, self.latest);
         let mut known = Known {
             held,
             earlier: earlier.as_ref(),
             changed,
             deleted: None,
             is_damaged,
+            is_misdated: changed != time,
             is_awaited: was_awaited,
+            is_told_since: false,
         };
         let decision = self.decide(desired, &mut known)?;
         let deleted = known.deleted;
@@ -163,6 +168,9 @@ impl Merging<'_> {
         match decision {
             Decision::Superseded => {
                 self.account.superseded += 1;
+                if desired.is_listed && earlier.as_ref().is_some_and(|earlier| earlier.desired.attempts > 0) {
+                    self.actions.set_aside(Aside::Listed, uri)?;
+                }
                 if let Some(earlier) = earlier.filter(|earlier| self.is_contradicted(earlier, desired)) {
                     let removed = self.actions.remove(uri)?;
                     self.account.supersede(removed.saturating_sub(1));
@@ -181,13 +189,11 @@ impl Merging<'_> {
                 }
             }
             // What an entry that may be older says of the bytes is not expected of the answer.
-            Decision::Act(ActionKind::Check)
-                if self.rules.may_precede(desired, held.and(changed).max(deleted)) =>
-            {
+            Decision::Act(ActionKind::Check) if self.rules.leave_open(desired, known) => {
                 self.account.planned += 1;
-                // What came back did so after its deletion, nobody knows when.
+                // Whatever the answer is, it is of the last known change or later, nobody knows when (O39).
                 let mut asked = Desired::new(desired.uri.clone());
-                asked.metadata.datetime = deleted;
+                asked.metadata.datetime = held.and(changed).max(deleted);
                 self.pushing.push(ActionKind::Check, &asked)?;
             }
             Decision::Act(ActionKind::Note) => {
@@ -222,10 +228,14 @@ impl Merging<'_> {
 }
 
 impl Merging<'_> {
-    /// Decides with a look at the deletions of what is held, if one could matter: mostly nothing is asked for, and nothing
-    /// looked up.
+    /// Decides with a look at the other sets and at the deletions of what is held, if they could matter: mostly nothing is
+    /// asked for, and nothing looked up.
     fn decide(&self, desired: &Desired, known: &mut Known<'_>) -> Result<Decision, StateError> {
-        let decision = decide(desired, *known, &self.rules);
+        let mut decision = decide(desired, *known, &self.rules);
+        if let (Decision::Act(ActionKind::Update | ActionKind::Check), Some(held)) = (decision, known.held) {
+            known.is_told_since = self.other_sets.have_told_since(held, self.rules.inventory)?;
+            decision = decide(desired, *known, &self.rules);
+        }
         let Some(state) = self.deletions.filter(|_| known.held.is_some()) else { return Ok(decision) };
         let may_matter = match decision {
             Decision::Act(kind) => kind.asks(),

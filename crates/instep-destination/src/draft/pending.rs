@@ -1,10 +1,12 @@
 //! Pending: how a plan begins with what is owed, and begins again.
 
-use super::{Draft, InventoryCount};
+use resourcesync::DateTime;
+
+use super::{Draft, InventoryCount, other_sets::OtherSets};
 use crate::{
     Error,
-    plan::{Accounting, DesiredPresence, removal},
-    state::{Action, ActionKind, Aside, Owed},
+    plan::{Accounting, Desired, DesiredPresence, plausible, removal},
+    state::{Action, ActionKind, Aside, HeldResource, Owed},
 };
 
 impl Draft {
@@ -40,6 +42,14 @@ impl Draft {
     fn plan_one_owed(&mut self, Owed { desired, .. }: Owed) -> Result<(), Error> {
         self.account.read += 1;
         let held = self.state.held(desired.uri.as_str())?;
+        if let Some(held) = &held
+            && self.is_overtaken_by_another_set(&desired, held)?
+        {
+            self.account.superseded += 1;
+            self.actions.set_aside(Aside::Joins, desired.uri.as_str())?;
+            self.actions.set_aside(Aside::Settled, desired.uri.as_str())?;
+            return Ok(());
+        }
         let kind = match (desired.presence, held) {
             (DesiredPresence::Absent, Some(held)) if self.policy.delete => removal(&held, self.set),
             // The file is gone already, or the operator keeps it: either way nothing is pending.
@@ -57,5 +67,18 @@ impl Draft {
         };
         self.account.planned += 1;
         Ok(self.actions.push(&Action::new(kind, desired))?)
+    }
+
+    /// Returns `true` if another set brought what is held after this set told what is pending: that is older (O44). Nothing
+    /// that is pending is told later than its set has reached, or than its own time.
+    fn is_overtaken_by_another_set(&self, pending: &Desired, held: &HeldResource) -> Result<bool, Error> {
+        if pending.presence == DesiredPresence::Absent || held.is_only_in(self.set) {
+            return Ok(false);
+        }
+        let latest = self.clocks.latest_time();
+        let reached = self.state.checkpoint(self.set)?.and_then(|checkpoint| checkpoint.datetime);
+        let told = [reached, pending.metadata.datetime].map(|time| plausible(time, Some(latest)));
+        let told = told.into_iter().flatten().max_by_key(DateTime::instant);
+        Ok(OtherSets::of(&*self.state, self.set, latest).have_told_since(held, told)?)
     }
 }

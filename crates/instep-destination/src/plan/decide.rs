@@ -45,11 +45,19 @@ impl DecisionRules {
             && currency_of(held, desired) == Currency::Stale
     }
 
-    /// Returns `true` if what differs from the inventory that was applied came by another set since (O37). What could not
-    /// be had when it was applied is pending.
+    /// Returns `true` if what differs from an inventory came by another set since (O37, O44). What could not be had when it was
+    /// applied is pending.
     fn is_of_another_set(&self, held: &HeldResource, known: &Known<'_>) -> bool {
         let is_shared = held.is_in(self.set) && !held.is_only_in(self.set);
-        self.was_applied && is_shared && known.earlier.is_none() && !known.is_awaited
+        let came_since = self.was_applied && is_shared || known.is_told_since;
+        came_since && known.earlier.is_none() && !known.is_awaited
+    }
+
+    /// Returns `true` if an entry may be older than what is held, so that what it says of the bytes is not expected of the
+    /// answer.
+    pub(crate) fn leave_open(&self, desired: &Desired, known: Known<'_>) -> bool {
+        let changed = known.held.and(known.changed).max(known.deleted);
+        self.may_precede(desired, changed) || self.is_undated && known.is_misdated
     }
 }
 
@@ -78,6 +86,10 @@ pub(crate) struct Known<'a> {
     pub is_damaged: bool,
     /// `true` if it could not be had in this run, and what explains that is looked for.
     pub is_awaited: bool,
+    /// `true` if another set has told of it later than the inventory, and has it.
+    pub is_told_since: bool,
+    /// `true` if what is held has a time that cannot be believed: it may be of any (O33).
+    pub is_misdated: bool,
 }
 
 /// The decision about one resource.
@@ -128,7 +140,9 @@ pub enum Rest {
 /// | | present | something damaged | **update** |
 /// | | present, by an inventory | something changed after the time of the inventory, or of the entry if that has none | rest, held is later |
 /// | | present, by the inventory that was applied | stale bytes that another set holds too, and nothing of it is pending | rest, held is later |
+/// | | present, by an inventory | stale bytes that another set told of later than that, and nothing of it is pending | rest, held is later |
 /// | | present, by an inventory and an entry without a time | stale bytes of a change, or that were deleted | **check**, whatever the entry says |
+/// | | present, by an inventory without a time | stale bytes of a time that cannot be | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
 /// | | present, by a change | current bytes that were deleted before it | **check** |
@@ -180,9 +194,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         (DesiredPresence::Present, Some(held)) => {
             match currency_of(held, desired) {
                 Currency::Stale if rules.is_of_another_set(held, &known) => Nothing(Rest::HeldIsLater),
-                Currency::Stale if rules.may_precede(desired, known.changed.max(known.deleted)) => {
-                    Act(ActionKind::Check)
-                }
+                Currency::Stale if rules.leave_open(desired, known) => Act(ActionKind::Check),
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
                 Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {

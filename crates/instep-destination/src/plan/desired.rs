@@ -58,6 +58,8 @@ pub(crate) struct Desired {
     pub says_when: bool,
     /// `true` if it is a change that has the time of the one before it, because it says none.
     pub inherits_time: bool,
+    /// `true` if it is what an inventory lists, and no change.
+    pub is_listed: bool,
     /// The number of attempts in earlier runs.
     pub attempts: u32,
     /// Other ways to get its bytes; `None` if the entry has only its URI.

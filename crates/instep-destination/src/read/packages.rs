@@ -33,6 +33,8 @@ pub(crate) struct PackageList {
     /// The place from which the next one is taken.
     at: u64,
     newest_first: bool,
+    /// `true` if what they hold of a listed resource is the listed state, or a later one.
+    holds_listed: bool,
     count: u64,
     bytes: u64,
     manifests: Option<DocumentFile>,
@@ -50,6 +52,7 @@ impl PackageList {
             end: 0,
             at: 0,
             newest_first: false,
+            holds_listed: false,
             count: 0,
             bytes: 0,
             manifests: None,
@@ -81,6 +84,17 @@ impl PackageList {
     /// Has the last one taken first: of several states of a resource the newest is wanted most often.
     pub(crate) fn newest_first(self) -> Self {
         Self { newest_first: true, at: self.end, ..self }
+    }
+
+    /// Says of the packages of a Resource Dump whether what they hold of a listed resource is the listed state, or a
+    /// later one.
+    pub(crate) fn with_listed(self, holds_listed: bool) -> Self {
+        Self { holds_listed, ..self }
+    }
+
+    /// Returns `true` if what they hold of a listed resource is the listed state, or a later one.
+    pub(crate) fn holds_listed(&self) -> bool {
+        self.holds_listed
     }
 
     /// Adds a package at the end.

@@ -4,6 +4,7 @@
 pub(crate) mod joining;
 mod opening;
 pub(crate) mod storage;
+mod unnamed_sets;
 
 use std::{
     path::{Path, PathBuf},
@@ -27,6 +28,7 @@ use crate::{
     store::CopyStore,
     web_archive::WebArchive,
 };
+pub(crate) use unnamed_sets::UnnamedSet;
 
 /// A copy that this run has.
 #[derive(Debug)]
@@ -152,25 +154,6 @@ impl LocalCopy {
             options.url
         );
         Err(Error::Refused { guard: Guard::OtherSource, what })
-    }
-
-    /// Returns the sets that a Source Description does not name, although the copy holds resources of them, with their
-    /// number. A Source that was found by one of its sets, or in part, names none of the others.
-    pub(crate) fn unnamed_sets(&self, found: &Discovered) -> Result<Vec<(String, u64)>, Error> {
-        let is_whole = found.source_description.is_some() && found.troubles.is_empty();
-        let (Some(source), true) = (self.source, is_whole && found.other_sets.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let of_source = self.state().sets_of(source)?;
-        let is_named = |name: &str| found.sets.iter().any(|set| set.is_known_as(name));
-        let mut unnamed = Vec::new();
-        for (set, name) in self.state().sets()? {
-            if of_source.contains(&set) && !is_named(&name) {
-                let held = self.state().held_in(&[set])?;
-                unnamed.extend((held > 0).then_some((name, held)));
-            }
-        }
-        Ok(unnamed)
     }
 
     /// Returns the set that was found, by what was asked for to find it.

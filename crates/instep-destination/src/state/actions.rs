@@ -69,7 +69,7 @@ impl Actions {
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
                          facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT, fault TEXT,
-                         inherits_time INTEGER NOT NULL
+                         inherits_time INTEGER NOT NULL, is_listed INTEGER NOT NULL
                      );
                      {}",
                     Self::ASIDE
@@ -95,8 +95,9 @@ impl Actions {
 
     /// Adds many, one after the other.
     pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
-        let sql = "INSERT INTO action (kind, uri, length, facts, attempts, retrieval, inherits_time)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let sql =
+            "INSERT INTO action (kind, uri, length, facts, attempts, retrieval, inherits_time, is_listed)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
         Ok(Pushing { statement, actions: self, metadata: Vec::new() })
@@ -225,7 +226,8 @@ impl Actions {
         let page = || {
             self.connection
                 .prepare_cached(&format!(
-                    "SELECT sequence, kind, uri, facts, attempts, retrieval, inherits_time FROM action WHERE {condition}"
+                    "SELECT sequence, kind, uri, facts, attempts, retrieval, inherits_time, is_listed
+                     FROM action WHERE {condition}"
                 ))?
                 .query_map(parameters, read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
@@ -260,6 +262,7 @@ impl Pushing<'_> {
             desired.attempts,
             retrieval,
             desired.inherits_time,
+            desired.is_listed,
         ]);
         pushed.map_err(failed)?;
         let bytes = length.unwrap_or_default();
@@ -280,7 +283,8 @@ fn read(from: &Row<'_>) -> rusqlite::Result<Action> {
     let mut desired = Desired::new(row::uri(from, 2)?);
     let metadata = postcard::from_bytes::<WrittenMetadata<'_>>(from.get_ref(3)?.as_blob()?);
     desired.metadata = metadata.map_err(|error| row::unreadable(3, error))?.metadata();
-    (desired.attempts, desired.inherits_time) = (from.get(4)?, from.get(6)?);
+    desired.attempts = from.get(4)?;
+    (desired.inherits_time, desired.is_listed) = (from.get(6)?, from.get(7)?);
     let retrieval = desired.set_retrieval_text(row::text(from, 5)?);
     retrieval.map_err(|error| row::unreadable(5, error))?;
     let unknown = || row::unreadable(1, std::io::Error::other("no kind of action"));

@@ -10,12 +10,15 @@ pub(crate) enum Aside {
     Joins,
     /// Nothing is pending of a resource any more.
     Settled,
+    /// A pending resource is listed by the inventory.
+    Listed = 2,
 }
 
 impl Actions {
     /// The table, empty.
     pub(super) const ASIDE: &str =
-        "CREATE TABLE aside (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);";
+        "CREATE TABLE aside (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);
+         CREATE INDEX aside_listed ON aside (uri) WHERE kind = 2;";
 
     /// Notes a resource.
     ///
@@ -46,6 +49,17 @@ impl Actions {
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         page().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Returns `true` if a resource was noted as [`Aside::Listed`].
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn is_listed(&self, uri: &str) -> Result<bool, StateError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM aside WHERE kind = 2 AND uri = ?1)";
+        let noted = self.connection.prepare_cached(sql);
+        let noted = noted.and_then(|mut find| find.query_row([uri], |row| row.get(0)));
+        noted.map_err(|source| StateError::sqlite(&self.path, source))
     }
 
     /// Returns the sequence of the last resource that was noted; zero if there is none.

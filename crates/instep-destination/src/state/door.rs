@@ -93,6 +93,9 @@ pub(crate) trait ReadPending {
     /// Returns the next entries owed by a set, in order of URIs.
     fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError>;
 
+    /// Returns what a set owes of a resource.
+    fn owed(&self, set: SetId, uri: &str) -> Result<Option<Owed>, StateError>;
+
     /// Returns `true` if any set owes a resource.
     fn is_owed(&self, uri: &str) -> Result<bool, StateError>;
 

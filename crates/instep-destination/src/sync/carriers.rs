@@ -58,11 +58,16 @@ impl SyncRun<'_> {
         };
         let mut packages = vec![changes.newest_first()];
         if choice.strategy == Strategy::Dump {
-            let dump = match dump {
-                Some(dump) => Some(dump),
-                None => self.dump_if_readable(found).await?,
+            let packed = match dump {
+                Some(dump) => Some(dump.packages.with_listed(true)),
+                None => self.dump_if_readable(found).await?.map(|dump| {
+                    // A dump of before the list may hold what the list names no more (O38).
+                    let times = dump.at.zip(set.inventory);
+                    let is_as_new = times.is_some_and(|(at, list)| list.instant() <= at.instant());
+                    dump.packages.with_listed(is_as_new)
+                }),
             };
-            packages.extend(dump.map(|dump| dump.packages));
+            packages.extend(packed);
         }
         packages.retain(|list| !list.is_empty());
         let carrier = match (choice.strategy, batch_endpoint(found)) {

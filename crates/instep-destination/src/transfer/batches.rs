@@ -99,8 +99,8 @@ impl Pipeline {
             Ok(arriving) => arriving,
             Err(error) => return Ok(Err(error)),
         };
-        match self.take_early(run, set, packages, arriving, ManifestFit::Inventory).await? {
-            Ok(open) => self.unpack(run, set, open, ManifestFit::Inventory, None).await.map(Ok),
+        match self.take_early(run, set, packages, arriving, ManifestFit::Served).await? {
+            Ok(open) => self.unpack(run, set, open, ManifestFit::Served, None).await.map(Ok),
             Err(error) => Ok(Err(error)),
         }
     }

@@ -10,8 +10,13 @@ use crate::{
 /// The way to compare the entries of a package's manifest with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ManifestFit {
-    /// An inventory has one state of each resource: whatever may be the wanted one is (§11).
+    /// The Source packs what it has when it is asked: whatever may be the wanted state is.
+    Served,
+    /// The inventory that the plan was made of, or a later one, has one state of each resource (§11): whatever may be
+    /// the listed state is. What a change wants may be later than the package (O38).
     Inventory,
+    /// A snapshot that may be older than what the plan was made of: what it states must tell.
+    Snapshot,
     /// Changes have several states of a resource: a digest or a time tells which is wanted (§13).
     Changes,
     /// Changes whose bitstreams may be differences: a digest may be that of the difference, so the time tells (A16).
@@ -34,8 +39,11 @@ impl ManifestFit {
     pub(super) fn accepts(self, entry: &Entry, action: &Action) -> bool {
         let (packed, desired) = (&entry.metadata, &action.desired.metadata);
         let fixity = currency(Fixity::of_entry(entry), Fixity::of_metadata(desired));
-        if self == Self::Inventory {
-            return fixity != Currency::Stale;
+        match self {
+            Self::Served => return fixity != Currency::Stale,
+            Self::Inventory if action.desired.is_listed => return fixity != Currency::Stale,
+            Self::Inventory | Self::Snapshot => return fixity == Currency::Current,
+            Self::Changes | Self::Differences => {}
         }
         if packed.change == Some(Change::Deleted) {
             return false;

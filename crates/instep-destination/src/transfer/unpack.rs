@@ -77,7 +77,11 @@ impl Pipeline {
                 continue;
             }
             package.look_at_contents(packages).await;
-            let fit = if package.changes { ManifestFit::Changes } else { ManifestFit::Inventory };
+            let fit = match package.changes {
+                true => ManifestFit::Changes,
+                false if dumped.holds_listed() => ManifestFit::Inventory,
+                false => ManifestFit::Snapshot,
+            };
             if let Some(manifest) = package.manifest.clone()
                 && keep.is_none()
                 && !set.work(move |draft| holds_something_desired(draft, &manifest, fit)).await?

@@ -3,8 +3,8 @@
 use resourcesync::DateTime;
 
 use crate::{
-    support::{Copy, three},
-    unsaid::{audited, with_one_change_list},
+    support::{Copy, in_step, three},
+    unsaid::{audited, with_one_change_list, without},
 };
 use instep_testkit::{FakeSource, Layout};
 
@@ -26,8 +26,8 @@ fn write_days(copy: &Copy, documents: &[&str]) {
     }
 }
 
-#[test]
-fn o13_an_archived_list_of_the_day_on_which_the_current_lists_begin_is_read() {
+/// With an archive that names a list from the first to the third day, which is not there yet.
+fn with_an_archive() -> Copy {
     let copy = with_one_change_list();
     copy.source.serve("archive.xml", archive(&copy));
     let offer = format!(
@@ -35,6 +35,12 @@ fn o13_an_archived_list_of_the_day_on_which_the_current_lists_begin_is_read() {
         copy.source.url("archive.xml")
     );
     copy.source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &offer));
+    copy
+}
+
+#[test]
+fn o13_an_archived_list_of_the_day_on_which_the_current_lists_begin_is_read() {
+    let copy = with_an_archive();
     write_days(&copy, &["resourcelist.xml", "changelist.xml", "archived.xml"]);
     copy.sync();
     copy.source.clock().advance(2 * DAY);
@@ -48,6 +54,26 @@ fn o13_an_archived_list_of_the_day_on_which_the_current_lists_begin_is_read() {
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
     assert_eq!(copy.source.requests_for("resourcelist.xml"), 1, "the first run only");
+}
+
+#[test]
+fn o40_an_audit_reads_the_changes_that_the_next_run_reads() {
+    let copy = with_an_archive();
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    copy.sync();
+    copy.source.clock().advance(2 * DAY);
+    copy.source.delete("b.txt");
+    let closed = copy.source.document("changelist.xml").unwrap();
+    copy.source.serve("archived.xml", closed);
+    copy.source.gap();
+    copy.source.put("a.txt", "in the current list");
+    let (result, heard) = copy.audit();
+    let audited = result.unwrap();
+    assert_eq!((audited.missing, audited.differing, audited.surplus), (0, 1, 1), "{heard:?}");
+    let run = copy.sync_with(|options| options.delete = true);
+    let report = run.report();
+    assert_eq!((report.created, report.updated, report.deleted), (0, 1, 1), "{:?}", run.heard);
+    in_step(&copy, &run);
 }
 
 /// An archive with a list from the first to the third day.

@@ -3,7 +3,10 @@
 use instep_destination::{Strategy, Via};
 use instep_testkit::{FakeSource, Fault, Layout, wait_until};
 
-use crate::support::{Copy, many, three};
+use crate::{
+    support::{Copy, many, three},
+    unsaid::without,
+};
 
 fn with_dump(list: bool) -> Copy {
     Copy::laid_out(|layout| {
@@ -107,4 +110,41 @@ fn a_package_that_breaks_off_is_brought_by_later_attempts() {
     let run = copy.sync_with(|options| options.via = Via::Dump);
     assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
     assert_eq!((requests_for_resources(&copy), copy.differences()), (0, vec![]));
+}
+
+/// A Source whose documents state nothing that tells one state of a resource from another.
+fn bare(layout: &mut Layout) {
+    layout.dump = true;
+    layout.algorithms.clear();
+    (layout.lastmod, layout.length) = (false, false);
+}
+
+#[test]
+fn o38_what_a_change_wants_is_not_taken_from_a_dump_of_before_it() {
+    let copy = Copy::laid_out(|layout| {
+        bare(layout);
+        layout.resource_list = false;
+    });
+    copy.source.put("a.txt", "changed since");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Dump), "{:?}", run.heard);
+    assert_eq!((copy.source.requests_for("a.txt"), copy.source.requests_for("b.txt")), (1, 0));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o38_what_a_list_names_is_not_taken_from_a_dump_of_before_it() {
+    for is_dated in [true, false] {
+        let copy = Copy::laid_out(bare);
+        copy.source.freeze(&["resourcedump.xml", "resourcedump.zip", "resourcedump-manifest.xml"]);
+        if !is_dated {
+            copy.source.rewrite("resourcedump.xml", |text| without(&text, "at"));
+        }
+        copy.source.put("a.txt", "changed since");
+        copy.source.snapshot();
+        copy.source.gap();
+        let run = copy.sync_with(|options| options.via = Via::Dump);
+        assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+        assert_eq!(copy.differences(), [""; 0]);
+    }
 }

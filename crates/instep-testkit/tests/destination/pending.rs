@@ -2,6 +2,7 @@
 
 use instep_destination::{Coverage, SyncOptions};
 use instep_testkit::{FakeSource, Fault, Layout};
+use resourcesync::Algorithm;
 
 use crate::{
     support::{Copy, in_step},
@@ -37,6 +38,82 @@ fn o23_a_pending_change_outlives_an_inventory_that_does_not_say_its_time() {
     let run = copy.sync_with(delete);
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o42_an_audit_takes_nothing_for_surplus_that_is_pending_since_after_the_inventory() {
+    let copy = of_an_undated_list();
+    copy.source.delete("a.txt");
+    copy.source.snapshot();
+    let list = copy.source.document("resourcelist.xml").unwrap();
+    copy.source.serve("resourcelist.xml", list);
+    copy.source.put("a.txt", "created again");
+    copy.source.fail_always("a.txt", Fault::Status(500));
+    copy.source.put("b.txt", "later, so that the lists since then do not name the other");
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    let (result, heard) = copy.audit();
+    let audited = result.unwrap();
+    assert_eq!((audited.surplus, audited.failed, audited.same), (0, 1, 2), "{heard:?}");
+}
+
+#[test]
+fn o41_an_inventory_that_lists_something_later_ends_the_wait_for_what_it_does_not_name() {
+    for is_held in [true, false] {
+        let copy = of_an_undated_list();
+        let path = if is_held { "a.txt" } else { "new.txt" };
+        copy.source.put(path, "never had");
+        copy.source.fail_always(path, Fault::Status(404));
+        let delete = |options: &mut SyncOptions| options.delete = true;
+        let run = copy.sync_with(delete);
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+        copy.source.delete(path);
+        copy.source.put("b.txt", "later");
+        copy.source.snapshot();
+        copy.source.gap();
+        let (result, heard) = copy.audit();
+        let audited = result.unwrap();
+        assert_eq!((audited.differing, audited.surplus), (1, u64::from(is_held)), "{heard:?}");
+        let run = copy.sync_with(delete);
+        assert_eq!((run.report().owed, run.report().deleted), (0, u64::from(is_held)), "{:?}", run.heard);
+        in_step(&copy, &run);
+    }
+}
+
+#[test]
+fn o41_what_an_inventory_names_stays_pending_although_it_lists_something_later() {
+    let copy = of_an_undated_list();
+    copy.source.put("a.txt", "never had");
+    copy.source.fail_always("a.txt", Fault::Status(404));
+    assert_eq!(copy.sync().exit_code(), 3);
+    copy.source.put("b.txt", "later");
+    copy.source.snapshot();
+    copy.source.gap();
+    for _ in 0..2 {
+        let run = copy.sync_with(|options| options.delete = true);
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    }
+    copy.source.heal();
+    in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn o39_what_was_asked_for_stays_of_the_last_known_change() {
+    let copy = Copy::laid_out(|layout| (layout.lastmod, layout.change_index) = (false, false));
+    copy.source.freeze(&["resourcelist.xml"]);
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    // The server never answers that it is as it was.
+    copy.source.fail_always("a.txt", Fault::Header("ETag", "\"any\"".to_owned()));
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.lay_out(|layout| layout.algorithms = vec![Algorithm::Md5]);
+    copy.source.put("a.txt", "changed");
+    in_step(&copy, &copy.sync());
+    copy.source.gap();
+    for _ in 0..2 {
+        in_step(&copy, &copy.sync_with(|options| options.repair = true));
+        let (audited, heard) = copy.audit();
+        assert_eq!(audited.map(|report| report.exit_code()).unwrap(), 0, "{heard:?}");
+    }
 }
 
 #[test]

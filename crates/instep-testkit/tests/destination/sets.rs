@@ -134,6 +134,57 @@ fn o29_a_set_that_is_not_named_any_more_stays_and_is_said() {
 }
 
 #[test]
+fn o43_what_is_pending_of_a_set_that_is_not_named_any_more_is_tried_again() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source =
+        FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
+    let copy = Copy::of(source);
+    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    copy.source.fail_always("own-2.txt", Fault::Status(404));
+    assert_eq!(copy.sync().exit_code(), 3);
+    let one = [("one.xml", "<rs:md capability='capabilitylist'/>")];
+    copy.source.serve(".well-known/resourcesync", document(&copy.source, "description", "", &one));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.heal();
+    let planned = copy.sync_with(|options| options.dry_run = true);
+    assert_eq!(planned.report().created, 1, "{:?}", planned.heard);
+    let run = copy.sync();
+    in_step(&copy, &run);
+    assert_eq!((run.report().created, run.report().coverage), (1, Some(Coverage::Unknown)));
+}
+
+#[test]
+fn o44_an_older_inventory_takes_back_nothing_that_another_set_told_of_later() {
+    for fails_first in [false, true] {
+        let mut layout = Layout::new();
+        layout.change_list = false;
+        let copy = Copy::of(FakeSource::start_with(layout).with_resources([("shared.txt", "first")]));
+        publish(&copy.source, 0, [&["shared.txt"], &["shared.txt"]]);
+        for name in ["one", "two"] {
+            list_shared(&copy.source, name, "at='2026-01-02T00:00:00Z'", 1, "first".len());
+        }
+        if fails_first {
+            copy.source.fail_always("shared.txt", Fault::Status(500));
+        }
+        assert_eq!(copy.sync().exit_code(), if fails_first { 3 } else { 0 });
+        copy.source.heal();
+        copy.source.put("shared.txt", "the second");
+        list_shared(&copy.source, "one", "at='2026-01-06T00:00:00Z'", 5, "the second".len());
+        // Published anew, and of before the change.
+        list_shared(&copy.source, "two", "at='2026-01-04T00:00:00Z'", 1, "first".len());
+        let (audited, heard) = copy.audit();
+        assert!(audited.is_ok_and(|report| report.missing + report.differing > 0), "{heard:?}");
+        for repair in [false, true] {
+            in_step(&copy, &copy.sync_with(|options| options.repair = repair));
+            let (audited, heard) = copy.audit();
+            assert_eq!(audited.map(|report| report.exit_code()).unwrap(), 0, "{heard:?}");
+        }
+    }
+}
+
+#[test]
 fn d35_a_set_that_was_always_empty_refuses_nothing() {
     let mut layout = Layout::new();
     layout.change_list = false;

@@ -173,10 +173,9 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             }
             DesiredPresence::Present => match same(held) {
                 Some(false)
-                    if rules.was_applied
-                        && !(known.is_awaited || known.earlier.is_some())
-                        && held.sets & (1 << 3) != 0
-                        && held.sets != 1 << 3 =>
+                    if !(known.is_awaited || known.earlier.is_some())
+                        && (known.is_told_since
+                            || rules.was_applied && held.sets & (1 << 3) != 0 && held.sets != 1 << 3) =>
                 {
                     Decision::Rest(Rest::HeldIsLater)
                 }
@@ -229,15 +228,23 @@ proptest! {
         desired in desired(),
         held in prop::option::of(held()),
         earlier in prop::option::of(action()),
-        (is_damaged, is_awaited) in any::<(bool, bool)>(),
+        (is_damaged, is_awaited, is_told_since) in any::<(bool, bool, bool)>(),
         gone in prop::option::of(0i64..6),
         deleted in prop::option::of(0i64..6),
         rules in rules(),
     ) {
         let changed = last_change(held.as_ref(), gone.map(second));
         let deleted = deleted.map(second).filter(|_| held.is_some());
-        let known =
-            Known { held: held.as_ref(), earlier: earlier.as_ref(), changed, deleted, is_damaged, is_awaited };
+        let known = Known {
+            held: held.as_ref(),
+            earlier: earlier.as_ref(),
+            changed,
+            deleted,
+            is_damaged,
+            is_misdated: false,
+            is_awaited,
+            is_told_since,
+        };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }
 

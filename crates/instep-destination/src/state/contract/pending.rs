@@ -25,6 +25,8 @@ pub(super) fn what_is_owed_is_owed_by_each_set_apart(at: &TestPlace) {
     commit(&mut *state, &[place("both", one, false)]);
     assert_eq!(state.owed_after(one, None, 10).unwrap(), []);
     assert!(state.is_owed("http://h/both").unwrap());
+    let of = |set| state.owed(set, "http://h/both").unwrap().map(|owed| owed.why);
+    assert_eq!((of(one), of(two).as_deref()), (None, Some("missing: 404")));
     let mut ledger = Ledger::default();
     ledger.settle(two, "http://h/both");
     record(&mut *state, &ledger);

@@ -37,6 +37,14 @@ impl ReadPending for PostgresState {
         })
     }
 
+    fn owed(&self, set: SetId, uri: &str) -> Result<Option<Owed>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM owed WHERE copy = $1 AND set_id = $2 AND uri = $3");
+        self.read(|session| {
+            let found = session.optional(&sql, &[&self.copy, &i64::from(set.0), &uri])?;
+            found.as_ref().map(read).transpose()
+        })
+    }
+
     fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
         self.is("SELECT EXISTS (SELECT 1 FROM owed WHERE copy = $1 AND uri = $2)", &[&self.copy, &uri])
     }

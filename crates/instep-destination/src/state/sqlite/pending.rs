@@ -38,6 +38,12 @@ impl ReadPending for SqliteState {
         page().map_err(|source| self.error(source))
     }
 
+    fn owed(&self, set: SetId, uri: &str) -> Result<Option<Owed>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM owed WHERE uri = ?1 AND set_id = ?2");
+        let owed = || self.connection.prepare_cached(&sql)?.query_row((uri, set.0), read).optional();
+        owed().map_err(|source| self.error(source))
+    }
+
     fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
         let owed = || {
             self.connection

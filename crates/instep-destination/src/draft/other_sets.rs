@@ -1,0 +1,57 @@
+//! The other sets of a copy: a resource of several sets is told of by each of them.
+
+use std::cell::OnceCell;
+
+use resourcesync::DateTime;
+
+use crate::{
+    plan::{is_later, plausible},
+    state::{HeldResource, ReadState, SetId, StateError},
+};
+
+/// The sets beside the one that is planned, with the times that they have reached.
+pub(super) struct OtherSets<'a> {
+    state: &'a dyn ReadState,
+    set: SetId,
+    /// Times later than this are no times.
+    latest: DateTime,
+    /// Looked up when the first resource needs it: mostly none does.
+    reached: OnceCell<Vec<(SetId, DateTime)>>,
+}
+
+impl<'a> OtherSets<'a> {
+    pub(super) fn of(state: &'a dyn ReadState, set: SetId, latest: DateTime) -> Self {
+        Self { state, set, latest, reached: OnceCell::new() }
+    }
+
+    /// Returns `true` if another set that holds a resource has told of it later than at a time, and that is not pending.
+    pub(super) fn have_told_since(
+        &self,
+        held: &HeldResource,
+        time: Option<DateTime>,
+    ) -> Result<bool, StateError> {
+        if time.is_none() || held.is_only_in(self.set) {
+            return Ok(false);
+        }
+        for (set, reached) in self.reached()? {
+            let is_told = held.is_in(*set) && is_later(Some(*reached), time);
+            if is_told && self.state.owed(*set, held.uri.as_str())?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn reached(&self) -> Result<&[(SetId, DateTime)], StateError> {
+        if let Some(reached) = self.reached.get() {
+            return Ok(reached);
+        }
+        let mut reached = Vec::new();
+        for (set, _) in self.state.sets()? {
+            let checkpoint = if set == self.set { None } else { self.state.checkpoint(set)? };
+            let time = checkpoint.and_then(|checkpoint| plausible(checkpoint.datetime, Some(self.latest)));
+            reached.extend(time.map(|time| (set, time)));
+        }
+        Ok(self.reached.get_or_init(|| reached))
+    }
+}

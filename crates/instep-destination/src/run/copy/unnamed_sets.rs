@@ -1,0 +1,37 @@
+//! The sets of a Source that it does not name any more.
+
+use super::LocalCopy;
+use crate::{Error, discover::Discovered, state::SetId};
+
+/// A set that its Source does not name, although the copy knows it.
+#[derive(Debug)]
+pub(crate) struct UnnamedSet {
+    pub(crate) id: SetId,
+    pub(crate) name: String,
+    /// The number of its resources that are held.
+    pub(crate) held: u64,
+    /// `true` if something of it is pending.
+    pub(crate) is_pending: bool,
+}
+
+impl LocalCopy {
+    /// Returns the sets that a Source Description does not name, although the copy holds resources of them or waits for
+    /// some. A Source that was found by one of its sets, or in part, names none of the others.
+    pub(crate) fn unnamed_sets(&self, found: &Discovered) -> Result<Vec<UnnamedSet>, Error> {
+        let is_whole = found.source_description.is_some() && found.troubles.is_empty();
+        let (Some(source), true) = (self.source, is_whole && found.other_sets.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let of_source = self.state().sets_of(source)?;
+        let is_named = |name: &str| found.sets.iter().any(|set| set.is_known_as(name));
+        let mut unnamed = Vec::new();
+        for (id, name) in self.state().sets()? {
+            if of_source.contains(&id) && !is_named(&name) {
+                let held = self.state().held_in(&[id])?;
+                let is_pending = !self.state().owed_after(id, None, 1)?.is_empty();
+                unnamed.extend((held > 0 || is_pending).then_some(UnnamedSet { id, name, held, is_pending }));
+            }
+        }
+        Ok(unnamed)
+    }
+}
