@@ -1,7 +1,7 @@
 //! The URL of a state: the server, the login, and which schema of the database has the tables.
 //!
-//! A URL can say what libpq understands, with `schema` for the schema (`instep` unless given) and `copy` for the
-//! name of the copy. A password need not be in it: `PGPASSWORD` and the password file of libpq are asked.
+//! A URL can say what libpq understands, with `schema` for the schema (`instep` unless given), `copy` for the
+//! name of the copy and `source` for that of the Source. A password need not be in it: `PGPASSWORD` and the password file of libpq are asked.
 
 use std::{env, fmt, fs, path::PathBuf, time::Duration};
 
@@ -40,6 +40,8 @@ pub struct Address {
     pub schema: String,
     /// The name of the copy, if the URL has one.
     pub copy: Option<String>,
+    /// The name of the Source, if the URL has one.
+    pub source: Option<String>,
     /// The URL without its password.
     pub shown: String,
 }
@@ -67,13 +69,14 @@ impl Address {
             return Err(fault(format!("it begins with {:?}, not with \"postgres://\"", url.scheme())));
         }
         let given: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        let (mut schema, mut copy, mut mode, mut roots, mut passfile) =
-            (SCHEMA.to_owned(), None, None, None, None);
+        let (mut schema, mut copy, mut source) = (SCHEMA.to_owned(), None, None);
+        let (mut mode, mut roots, mut passfile) = (None, None, None);
         let mut rest = Vec::new();
         for (name, value) in given {
             match name.as_str() {
                 "schema" => schema = value,
                 "copy" => copy = Some(value),
+                "source" => source = Some(value),
                 "sslmode" => mode = Some(value),
                 "sslrootcert" => roots = Some(PathBuf::from(value)),
                 "passfile" => passfile = Some(PathBuf::from(value)),
@@ -83,10 +86,10 @@ impl Address {
         if schema.is_empty()
             || schema.contains('\0')
             || schema.len() > LONGEST_SCHEMA
-            || copy.as_ref().is_some_and(String::is_empty)
+            || copy.iter().chain(&source).any(String::is_empty)
         {
             return Err(fault(format!(
-                "a schema and a copy need a name, that of a schema of at most {LONGEST_SCHEMA} bytes"
+                "a schema, a copy and a Source need a name, that of a schema of at most {LONGEST_SCHEMA} bytes"
             )));
         }
         let shown = shown(&url, &schema, mode.as_deref(), &rest)?;
@@ -106,7 +109,7 @@ impl Address {
         }
         config.application_name("instep").connect_timeout(TIMEOUT).tcp_user_timeout(TIMEOUT * 2);
         config.keepalives_idle(TIMEOUT).keepalives_interval(TIMEOUT / 3).keepalives_retries(3);
-        Ok(Self { config, trust, schema, copy, shown })
+        Ok(Self { config, trust, schema, copy, source, shown })
     }
 
     /// Returns the same with tables of another kind, in a schema whose name ends so.

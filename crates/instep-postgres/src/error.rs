@@ -68,6 +68,12 @@ pub enum PostgresError {
         /// The state.
         place: String,
     },
+    /// The connection was lost in the midst of reading, and what is read has changed since.
+    #[error("The connection to the state {place} was lost, and the state has changed since: run again")]
+    Interrupted {
+        /// The state.
+        place: String,
+    },
     /// The server failed.
     #[error("Cannot use the state {place}")]
     Failed {
@@ -98,6 +104,7 @@ impl PostgresError {
             | Self::Missing { place }
             | Self::Taken { place, .. }
             | Self::WentBack { place }
+            | Self::Interrupted { place }
             | Self::Failed { place, .. }
             | Self::Damaged { place, .. } => place,
         }
@@ -109,6 +116,9 @@ impl PostgresError {
             Self::Unreachable { source, .. } => source,
             Self::Failed { source, .. } => source.into(),
             Self::WentBack { .. } => "the server lost changes that it had confirmed: run again".into(),
+            Self::Interrupted { .. } => {
+                "the connection was lost, and the tables have changed since: run again".into()
+            }
             Self::Damaged { what, .. } => what.into(),
             other => other.into(),
         }
@@ -182,6 +192,12 @@ pub enum EngineFault {
 }
 
 impl EngineFault {
+    /// Returns `true` if the same work may succeed in another transaction: the server cannot be reached now, or another
+    /// transaction was in the way.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Engine(error) if !is_refusal(error) && (is_lost(error) || is_conflict(error)))
+    }
+
     /// Returns the error for a fault of the database at a place.
     pub fn at(self, place: &str) -> PostgresError {
         match self {

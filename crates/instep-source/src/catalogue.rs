@@ -1,17 +1,22 @@
 //! The catalogue of a Source: its current resources and the ordered log of their changes.
 
+mod codec;
+#[cfg(test)]
+mod contract;
 mod counters;
 #[cfg(test)]
 mod damage;
+mod door;
 mod error;
 mod figures;
 mod ledger;
 mod lookup;
-mod rebase;
+mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
-mod row;
-mod schema;
 mod snapshot;
+mod sqlite;
 mod stamps;
 mod timeline;
 mod versions;
@@ -19,14 +24,15 @@ mod writer;
 
 use std::{
     path::Path,
+    slice,
     sync::{Arc, PoisonError},
 };
 
-use instep_store::database::{Beside, compact};
 use resourcesync::DateTime;
-use rusqlite::Connection;
 
-use error::Doing;
+use door::{CatalogueEngine, WriteCatalogue};
+use sqlite::CatalogueFile;
+use timeline::Timeline;
 
 pub use error::CatalogueError;
 pub use figures::{ChangeCounts, ResourceOutline};
@@ -34,6 +40,7 @@ pub use figures::{ChangeCounts, ResourceOutline};
 pub(crate) use instep_store::database::DatabaseError;
 #[cfg(feature = "serve")]
 pub(crate) use lookup::KeyChild;
+pub(crate) use place::CataloguePlace;
 pub(crate) use record::Observation;
 pub use record::{
     ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
@@ -53,18 +60,16 @@ pub(crate) type NamedValue = (String, Option<Vec<u8>>);
 /// Observations on their way into the catalogue.
 pub(crate) type Recording = writer::PendingCommit<Recorded>;
 
-/// The resources of a Source and the log of their changes, in one SQLite file.
+/// The resources of a Source and the log of their changes, in an SQLite file or a database of PostgreSQL.
 ///
 /// One thread writes and commits for all who wait; any number of [`Snapshot`]s read beside it. Calls block: from async
-/// code they go through `spawn_blocking`. Clones share the file.
+/// code they go through `spawn_blocking`. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Catalogue {
-    path: Arc<Path>,
     // Dropped before the writer: the last connection to close empties the log, and one that reads cannot.
-    readers: Arc<snapshot::Pool>,
+    engine: Arc<dyn CatalogueEngine>,
     writer: Arc<writer::Writer>,
-    /// The file as it is read beside its writer; `None` if this is the writer.
-    beside: Option<Arc<Beside>>,
+    is_beside: bool,
 }
 
 impl Catalogue {
@@ -82,8 +87,8 @@ impl Catalogue {
     /// # Errors
     /// As for [`Catalogue::open`].
     pub(crate) fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
-        let writer = Arc::new(writer::Writer::start(path, clock)?);
-        Ok(Self { path: path.into(), readers: Arc::default(), writer, beside: None })
+        let (file, writer, last) = CatalogueFile::open(path)?;
+        Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, clock), false)
     }
 
     /// Opens the file only to read it, also beside a process that writes; what would write fails.
@@ -91,22 +96,33 @@ impl Catalogue {
     /// # Errors
     /// If there is none, or it has another schema than ours.
     pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
-        let beside = schema::SCHEMA.open_beside(path)?;
-        // Stands in for the connection that writes.
-        let connection = beside.connect(snapshot::CACHE_KIB)?;
-        let writer = Arc::new(writer::Writer::over(connection, system_clock())?);
-        let path = beside.path().into();
-        Ok(Self { path, readers: Arc::default(), writer, beside: Some(Arc::new(beside)) })
+        let (file, writer, last) = CatalogueFile::open_beside(path)?;
+        Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, system_clock()), true)
+    }
+
+    fn over(
+        engine: Arc<dyn CatalogueEngine>,
+        writer: Box<dyn WriteCatalogue>,
+        timeline: Timeline,
+        is_beside: bool,
+    ) -> Result<Self, CatalogueError> {
+        let writer = Arc::new(writer::Writer::start(writer, Arc::new(timeline))?);
+        Ok(Self { engine, writer, is_beside })
     }
 
     /// Returns `true` if it was opened only to be read.
     pub(crate) fn is_beside(&self) -> bool {
-        self.beside.is_some()
+        self.is_beside
     }
 
-    /// Returns the file.
-    pub(crate) fn file(&self) -> &Path {
-        &self.path
+    /// Returns the file of the catalogue, or the URL of its database.
+    pub(crate) fn place(&self) -> &Path {
+        self.engine.place()
+    }
+
+    /// Returns the most bytes that the key of a resource may have; `None` if any can be kept.
+    pub(crate) fn longest_key(&self) -> Option<usize> {
+        self.engine.longest_key()
     }
 
     /// The next datetime of the Source: later than each one before it, also than those of recorded changes, and
@@ -126,6 +142,7 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be written; then nothing of the batch is recorded.
     pub(crate) fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
+        self.refuse_long_keys(&batch)?;
         self.writer.run(move |ledger| ledger.record(&batch))
     }
 
@@ -134,7 +151,18 @@ impl Catalogue {
     /// # Errors
     /// If the catalogue is closed.
     pub(crate) fn begin_to_record(&self, batch: Vec<Observation>) -> Result<Recording, CatalogueError> {
+        self.refuse_long_keys(&batch)?;
         self.writer.begin(move |ledger| ledger.record(&batch))
+    }
+
+    fn refuse_long_keys(&self, batch: &[Observation]) -> Result<(), CatalogueError> {
+        let Some(most) = self.longest_key() else { return Ok(()) };
+        match batch.iter().filter_map(Observation::found).find(|found| found.key.len() > most) {
+            Some(Resource { key, uri, .. }) => {
+                Err(CatalogueError::TooLong { uri: uri.as_str().to_owned(), bytes: key.len(), most })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Waits for what others have begun to record.
@@ -151,7 +179,7 @@ impl Catalogue {
     /// If the file cannot be written.
     pub(crate) fn complete_baseline(&self, sets: u64) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
-            ledger.head.baselined |= sets;
+            ledger.complete_baseline(sets);
             Ok(())
         })
     }
@@ -203,7 +231,7 @@ impl Catalogue {
     ) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.set_patches(&patches)?;
-            ledger.set_meta(&[beside])
+            ledger.set_meta(slice::from_ref(&beside))
         })
     }
 
@@ -212,9 +240,8 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, CatalogueError> {
-        let connection = self.readers.take(&self.path)?;
         let _nothing_is_being_recorded = self.writer.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        Snapshot::begin(connection, Arc::clone(&self.readers), self.now(), Arc::clone(&self.path))
+        Snapshot::begin(&self.engine, self.now())
     }
 
     /// One resource as it was last committed, without waiting for what is being recorded.
@@ -222,7 +249,7 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
-        self.read(|connection| snapshot::resource(connection, key))
+        Ok(self.engine.reader()?.resources(&[key])?.pop().flatten())
     }
 
     /// A value that was kept with [`Catalogue::set_meta`], as it was last committed.
@@ -230,7 +257,7 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
-        self.read(|connection| snapshot::meta(connection, name))
+        self.engine.reader()?.meta(name)
     }
 
     /// Returns the position of the catalogue at the last commit.
@@ -238,22 +265,12 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn head(&self) -> Result<Head, CatalogueError> {
-        self.read(row::read_head)
-    }
-
-    fn read<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, CatalogueError>,
-    ) -> Result<T, CatalogueError> {
-        let connection = self.readers.take(&self.path)?;
-        let value = read(&connection)?;
-        self.readers.give(connection);
-        Ok(value)
+        self.engine.reader()?.head()
     }
 
     /// Returns the stamps that files had when they were hashed, for keys from one to below another, in order.
     pub(crate) fn stamps(&self, from: Vec<u8>, to: Vec<u8>) -> Result<Stamps, CatalogueError> {
-        Stamps::new(self.readers.take(&self.path)?, Arc::clone(&self.readers), from, to)
+        Stamps::new(self.engine.reader()?, from, to)
     }
 
     /// Drops the lines of the change log up to a sequence number: no published document needs them any more.
@@ -265,11 +282,25 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Makes sure that this process still is the one that writes the Source: before what no transaction holds back.
+    ///
+    /// # Errors
+    /// If another one has the right now, or the server fails.
+    pub(crate) fn confirm(&self) -> Result<(), CatalogueError> {
+        self.writer.alone(|engine| engine.confirm())
+    }
+
+    /// Returns the name of the Source in its database; `None` if it has a file of its own.
+    #[cfg(feature = "postgres")]
+    fn name(&self) -> Result<Option<String>, CatalogueError> {
+        self.engine.name()
+    }
+
     /// Gives the space of what was dropped back to the file system: bytes before and after. Who records waits.
     ///
     /// # Errors
-    /// If the disk has no room for a copy.
+    /// If the disk has no room for a copy, or a server does that by itself.
     pub(crate) fn compact(&self) -> Result<(u64, u64), CatalogueError> {
-        self.writer.alone(|connection| compact(connection).doing("compacting"))
+        self.writer.alone(|engine| engine.compact())
     }
 }

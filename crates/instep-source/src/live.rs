@@ -57,7 +57,8 @@ pub(crate) struct Live {
     messages: mpsc::SyncSender<LiveMessage>,
     overview: state::Receiver<Arc<Overview>>,
     stop: ScanStop,
-    thread: Option<thread::JoinHandle<()>>,
+    /// Returns the reason if it ended by itself.
+    thread: Option<thread::JoinHandle<Option<Error>>>,
 }
 
 impl Live {
@@ -121,17 +122,17 @@ impl Live {
         while overview.changed().await.is_ok() {}
     }
 
-    /// Ends after the publication under way. A scan ends early: hashing a large file may take minutes (C18).
-    pub(crate) fn end(mut self) {
-        self.end_thread();
+    /// Ends after the publication under way. A scan ends early: hashing a large file may take minutes (C18). Returns the
+    /// reason if publishing had ended by itself.
+    pub(crate) fn end(mut self) -> Option<Error> {
+        self.end_thread()
     }
 
-    fn end_thread(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            self.stop.request();
-            let _ = self.messages.send(LiveMessage::End);
-            let _ = thread.join();
-        }
+    fn end_thread(&mut self) -> Option<Error> {
+        let thread = self.thread.take()?;
+        self.stop.request();
+        let _ = self.messages.send(LiveMessage::End);
+        thread.join().ok().flatten()
     }
 }
 

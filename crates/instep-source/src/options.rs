@@ -37,6 +37,9 @@ pub struct PublishOptions {
     pub deliver_to: Option<ObjectPlace>,
     /// The folder of the catalogue and the lock; created with mode 0700.
     pub state: PathBuf,
+    /// The URL of the database of PostgreSQL that has the catalogue; `None` keeps it where it is, a new one in a file in
+    /// `state`.
+    pub catalogue: Option<String>,
     /// The digests to compute.
     pub hash: Vec<Algorithm>,
     /// A description of the Source (SD-5); without it a small page is written.
@@ -88,6 +91,7 @@ impl PublishOptions {
             out: folder.to_owned(),
             deliver_to: None,
             state: folder.join(".instep"),
+            catalogue: None,
             hash: vec![Algorithm::Sha256],
             described_by: None,
             spec_version: SpecVersion::default(),

@@ -66,8 +66,8 @@ pub(crate) struct RecordKind<T> {
 pub(crate) trait Records {
     /// Returns the bytes under a name.
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError>;
-    /// Returns the file, for messages.
-    fn file(&self) -> &Path;
+    /// Returns the place of the catalogue, for messages.
+    fn place(&self) -> &Path;
 }
 
 impl Records for Snapshot {
@@ -75,8 +75,8 @@ impl Records for Snapshot {
         self.meta(name)
     }
 
-    fn file(&self) -> &Path {
-        self.path()
+    fn place(&self) -> &Path {
+        self.place()
     }
 }
 
@@ -85,8 +85,8 @@ impl Records for Catalogue {
         self.meta(name)
     }
 
-    fn file(&self) -> &Path {
-        self.file()
+    fn place(&self) -> &Path {
+        self.place()
     }
 }
 
@@ -123,7 +123,7 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
         let name = format!("{}{part}", self.name);
         let Some(bytes) = from.bytes(&name)? else { return Ok(None) };
         self.decode(&bytes).map(Some).map_err(|what| CatalogueError::Record {
-            path: from.file().to_owned(),
+            path: from.place().to_owned(),
             name,
             what,
         })

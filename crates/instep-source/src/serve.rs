@@ -119,9 +119,9 @@ pub async fn serve(
     for task in [renewal, administration.flatten()].into_iter().flatten() {
         task.abort();
     }
-    source.end().await;
+    let reason = source.finish().await;
     if has_failed {
-        return Err(Error::PublisherFailed);
+        return Err(reason.unwrap_or(Error::PublisherFailed));
     }
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
@@ -236,8 +236,13 @@ impl Source {
 
     /// Ends after the publication under way.
     pub async fn end(self) {
+        self.finish().await;
+    }
+
+    /// Ends as [`Source::end`] does. Returns the reason if publishing had ended by itself.
+    async fn finish(self) -> Option<Error> {
         self.end_streams();
-        let _ = tokio::task::spawn_blocking(|| self.live.end()).await;
+        tokio::task::spawn_blocking(|| self.live.end()).await.ok().flatten()
     }
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, reason = "what fails here fails the test that uses it")]
 
 mod clock;
+mod cutter;
 pub mod generate;
 mod object_storage;
 pub mod peers;
@@ -16,6 +17,7 @@ mod tree;
 mod waiting;
 
 pub use clock::TestClock;
+pub use cutter::Cutter;
 pub use object_storage::S3Server;
 pub use postgres::PostgresServer;
 pub use program::{Run, example, instep};

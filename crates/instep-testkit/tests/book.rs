@@ -57,6 +57,7 @@ pages! {
     the_commands_about_object_storage_run: "docs/how-to/object-storage.md",
     the_commands_about_copies_in_object_storage_run: "docs/how-to/copy-in-object-storage.md",
     the_commands_about_state_in_postgresql_run: "docs/how-to/state-in-postgresql.md",
+    the_commands_about_a_catalogue_in_postgresql_run: "docs/how-to/catalogue-in-postgresql.md",
     the_commands_about_many_workers_run: "docs/how-to/many-workers.md",
     the_commands_about_backups_run: "docs/how-to/backup.md",
     the_commands_about_rotation_run: "docs/how-to/rotation.md",

@@ -70,7 +70,7 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` if a state is not a file.
+/// Returns `true` if a state or a catalogue is not a file.
 fn is_server(state: &Path) -> bool {
     ["postgres:", "postgresql:"].iter().any(|scheme| state.starts_with(scheme))
 }
@@ -143,6 +143,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         }
         SourceError::Document { .. } | SourceError::Package { .. } => {
             Some("Check that the disk is writable and has space, then run the command again")
+        }
+        SourceError::Catalogue { path, .. } if is_server(path) => {
+            Some("Check that the server of the catalogue runs and can be reached, then run the command again")
         }
         SourceError::Catalogue { .. } => Some(
             "Check the disk; bring a damaged catalogue back from a backup with instep catalogue restore, or move it \

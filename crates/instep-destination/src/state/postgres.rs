@@ -2,7 +2,7 @@
 //!
 //! Readers share a connection, since each reads with single statements; who writes has one of its own. A server that
 //! restarts or fails over makes a run wait: it goes on with a new connection, and a transaction whose answer was lost is
-//! recognised by its number (`writer.rs`).
+//! recognised by its number (`NumberedWriter`).
 
 mod changes;
 mod followed;
@@ -21,20 +21,18 @@ mod schema;
 mod shares;
 mod slice_board;
 mod slices;
-mod writer;
 
 use std::{ops::ControlFlow, sync::Arc};
 
 pub(crate) use instep_postgres::PostgresError;
-use instep_postgres::{Address, EngineFault, ServerLink, Session, Values};
+use instep_postgres::{Address, Claimant, EngineFault, NumberedWriter, ServerLink, Session, Values};
 
 use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
-use lease::{Claimant, WriteLease};
+use lease::CopyRight;
 use schema::TABLES;
 use shares::ShareKey;
 pub(crate) use slice_board::WaitingPlans;
-use writer::CopyWriter;
 
 /// The most bytes of a URI: an index takes a third of a page, which is 2,704 bytes with the other columns.
 const LONGEST_URI: usize = 2_600;
@@ -57,9 +55,7 @@ impl DatabaseCopy {
     pub(crate) fn at(url: &str, name: &str, folder: &str) -> Result<Self, PostgresError> {
         let address = Address::parse(url)?;
         let name = address.copy.clone().unwrap_or_else(|| name.to_owned());
-        let holder = format!("process {} on {}", std::process::id(), host());
-        let claimant = Claimant { holder, folder: folder.to_owned(), succeeds: false };
-        Ok(Self { address, name, claimant })
+        Ok(Self { address, name, claimant: Claimant::over(folder) })
     }
 
     /// Returns the copy for a run that knows that whoever wrote it before is over: it waits for nobody.
@@ -74,17 +70,13 @@ impl DatabaseCopy {
     }
 }
 
-fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
 /// The state of one copy in a database.
 #[derive(Debug)]
 pub(crate) struct PostgresState {
     link: Arc<ServerLink>,
     copy: i64,
     /// `None` for one that is only read.
-    writer: Option<CopyWriter>,
+    writer: Option<NumberedWriter<CopyRight>>,
     records_changes: bool,
     /// The share of this worker in the plan of the copy; `None` if it is not shared.
     share: Option<ShareKey>,
@@ -106,8 +98,8 @@ impl PostgresState {
         };
         let id = id().map_err(|fault| link.error(fault))?;
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
-        let lease = WriteLease::take(&writing, id, &copy.claimant)?;
-        let writer = Some(CopyWriter::new(writing, id, lease));
+        let right = lease::take(&writing, id, &copy.claimant)?;
+        let writer = Some(NumberedWriter::new(writing, right));
         Ok(Self { link, copy: id, writer, records_changes: false, share: None })
     }
 
@@ -161,7 +153,7 @@ impl PostgresState {
     fn write<T>(&mut self, work: impl Fn(&Session, i64) -> Result<T, EngineFault>) -> Result<T, StateError> {
         let copy = self.copy;
         match &mut self.writer {
-            Some(writer) => writer.write(|session| work(session, copy)),
+            Some(writer) => Ok(writer.write(|session| work(session, copy))?),
             None => Err(self.only_read().into()),
         }
     }
@@ -172,7 +164,7 @@ impl PostgresState {
         work: impl FnOnce(&Session) -> Result<T, EngineFault>,
     ) -> Result<T, StateError> {
         match &mut self.writer {
-            Some(writer) => writer.write_once(work),
+            Some(writer) => Ok(writer.write_once(work)?),
             None => Err(self.only_read().into()),
         }
     }

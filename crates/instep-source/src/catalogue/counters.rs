@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
-
 use super::Resource;
 
 /// Microseconds of an hour.
@@ -21,10 +19,11 @@ pub(super) struct Counters {
     activity: BTreeMap<(i64, i64), i64>,
 }
 
+/// By how much the size of a set changes.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct SetTally {
-    resources: i64,
-    bytes: i64,
+pub(super) struct SetTally {
+    pub(super) resources: i64,
+    pub(super) bytes: i64,
 }
 
 impl Counters {
@@ -47,29 +46,19 @@ impl Counters {
         *self.activity.entry((micros.div_euclid(HOUR), kind)).or_default() += 1;
     }
 
-    pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut add = connection.prepare_cached(
-            "INSERT INTO tally VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE
-             SET resources = resources + excluded.resources, bytes = bytes + excluded.bytes",
-        )?;
-        for (number, tally) in
-            self.sets.iter().enumerate().filter(|(_, tally)| **tally != SetTally::default())
-        {
-            add.execute(params![number as i64, tally.resources, tally.bytes])?;
-        }
-        self.write_activity(connection)
+    /// Returns the sets whose size changes, by their numbers.
+    pub(super) fn tallies(&self) -> impl Iterator<Item = (i64, SetTally)> {
+        let changed = (0..).zip(&self.sets).filter(|(_, tally)| **tally != SetTally::default());
+        changed.map(|(number, tally)| (number, *tally))
     }
 
-    fn write_activity(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let Some(((latest, _), _)) = self.activity.last_key_value() else { return Ok(()) };
-        let mut add = connection.prepare_cached(
-            "INSERT INTO activity VALUES (?1, ?2, ?3) ON CONFLICT (hour, kind) DO UPDATE
-             SET changes = changes + excluded.changes",
-        )?;
-        for ((hour, kind), changes) in &self.activity {
-            add.execute(params![hour, kind, changes])?;
-        }
-        let mut drop_old = connection.prepare_cached("DELETE FROM activity WHERE hour < ?1")?;
-        drop_old.execute([latest - KEPT_HOURS]).map(drop)
+    /// Returns hour, kind and number of changes.
+    pub(super) fn activity(&self) -> impl Iterator<Item = (i64, i64, i64)> {
+        self.activity.iter().map(|((hour, kind), changes)| (*hour, *kind, *changes))
+    }
+
+    /// Returns the first hour whose counts are kept; `None` if nothing has changed.
+    pub(super) fn kept_from(&self) -> Option<i64> {
+        self.activity.last_key_value().map(|((latest, _), _)| latest - KEPT_HOURS)
     }
 }

@@ -5,6 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use instep_store::database::{DatabaseError, is_storage_failure};
 
 use crate::Error;
+#[cfg(feature = "postgres")]
+use instep_postgres::PostgresError;
 
 /// A catalogue that cannot be used, or a statement on it that failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -43,6 +45,28 @@ pub enum CatalogueError {
         /// The fault.
         what: String,
     },
+    /// The database of PostgreSQL cannot be used.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(Arc<PostgresError>),
+    /// The engine gives space back by itself.
+    #[error(
+        "The server of {place} gives space back by itself (autovacuum); VACUUM FULL gives it back to the disk"
+    )]
+    CompactedByServer {
+        /// The database.
+        place: String,
+    },
+    /// A resource has a name that cannot be kept.
+    #[error("The URI or path has {bytes} bytes, and this catalogue can keep {most}: {uri}")]
+    TooLong {
+        /// The resource.
+        uri: String,
+        /// The bytes of its key.
+        bytes: usize,
+        /// The most that can be kept.
+        most: usize,
+    },
     /// The thread that writes has ended.
     #[error("The catalogue is closed")]
     Closed,
@@ -54,8 +78,33 @@ impl CatalogueError {
         match self {
             Self::Database(error) => error.is_storage_failure(),
             Self::Sqlite { source, .. } => is_storage_failure(source),
-            Self::Damaged { .. } | Self::Record { .. } | Self::Closed => false,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(error) => error.may_pass(),
+            Self::Damaged { .. }
+            | Self::Record { .. }
+            | Self::CompactedByServer { .. }
+            | Self::TooLong { .. }
+            | Self::Closed => false,
         }
+    }
+}
+
+impl CatalogueError {
+    /// Returns `true` if what failed succeeds when it is tried again: the engine had another transaction in its way, or
+    /// cannot be reached now.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(error) => error.may_pass(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<PostgresError> for CatalogueError {
+    fn from(error: PostgresError) -> Self {
+        Self::Postgres(Arc::new(error))
     }
 }
 
@@ -94,8 +143,41 @@ impl From<CatalogueError> for Error {
             CatalogueError::Record { ref path, .. } => {
                 Self::Catalogue { path: path.clone(), source: Box::new(error) }
             }
+            #[cfg(feature = "postgres")]
+            CatalogueError::Postgres(error) => of_database(error),
+            CatalogueError::CompactedByServer { .. } | CatalogueError::TooLong { .. } => {
+                Self::option("catalogue", error.to_string())
+            }
             CatalogueError::Sqlite { .. } | CatalogueError::Damaged { .. } | CatalogueError::Closed => {
                 Self::Catalogue { path: PathBuf::new(), source: Box::new(error) }
+            }
+        }
+    }
+}
+
+/// Returns the error of a Source whose database cannot be used.
+#[cfg(feature = "postgres")]
+fn of_database(error: Arc<PostgresError>) -> Error {
+    let path = PathBuf::from(error.place());
+    match &*error {
+        PostgresError::Taken { holder, .. } => Error::Locked { path, holder: holder.clone() },
+        PostgresError::Newer { found, known, .. } => {
+            Error::NewerCatalogue { path, found: *found, known: *known }
+        }
+        PostgresError::Url { what } => Error::option("catalogue", format!("not a URL of PostgreSQL: {what}")),
+        PostgresError::Denied { place, what } => {
+            Error::option("catalogue", format!("the server of {place} refuses: {what}"))
+        }
+        PostgresError::Foreign { place, schema } => Error::option(
+            "catalogue",
+            format!("the schema {schema:?} of {place} holds tables that are no catalogue of instep"),
+        ),
+        PostgresError::Missing { place } => Error::option("catalogue", format!("{place} has no such Source")),
+        _ => {
+            let shared = |error| CatalogueError::Postgres(error).into();
+            Error::Catalogue {
+                path,
+                source: Arc::try_unwrap(error).map_or_else(shared, PostgresError::into_reason),
             }
         }
     }

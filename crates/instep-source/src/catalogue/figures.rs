@@ -1,8 +1,6 @@
 //! Figures over many rows, for pages.
 
-use super::{CatalogueError, Snapshot, counters::HOUR, error::Doing};
-
-const READING: &str = "counting";
+use super::{CatalogueError, Snapshot, counters::HOUR};
 
 impl Snapshot {
     /// Returns the number of changes of each kind in each of the last `count` spans of hours, the oldest first; the last
@@ -14,18 +12,11 @@ impl Snapshot {
         let hours = i64::from(hours.max(1));
         let last = self.at().unix_micros().div_euclid(HOUR).div_euclid(hours);
         let first = last - count as i64 + 1;
-        let mut statement = self
-            .connection()?
-            .prepare_cached("SELECT hour, kind, changes FROM activity WHERE hour >= ?1")
-            .doing(READING)?;
-        let mut rows = statement.query([first * hours]).doing(READING)?;
         let mut counts = vec![ChangeCounts::default(); count];
-        while let Some(row) = rows.next().doing(READING)? {
-            let hour: i64 = row.get(0).doing(READING)?;
+        for (hour, kind, changes) in self.reader.activity(first * hours)? {
             let place = usize::try_from(hour.div_euclid(hours) - first).unwrap_or(usize::MAX);
             let Some(counts) = counts.get_mut(place) else { continue };
-            let changes = row.get::<_, i64>(2).doing(READING)? as u64;
-            match row.get::<_, i64>(1).doing(READING)? {
+            match kind {
                 1 => counts.created += changes,
                 3 => counts.deleted += changes,
                 _ => counts.updated += changes,
@@ -44,23 +35,7 @@ impl Snapshot {
         sets: u64,
         mut visit: impl FnMut(ResourceOutline<'_>),
     ) -> Result<(), CatalogueError> {
-        let mut statement = self
-            .connection()?
-            .prepare_cached(
-                "SELECT key, uri, length, media_type FROM resource WHERE sets & ?1 != 0 ORDER BY key",
-            )
-            .doing(READING)?;
-        let mut rows = statement.query([sets as i64]).doing(READING)?;
-        while let Some(row) = rows.next().doing(READING)? {
-            let text = |column| row.get_ref(column).ok().and_then(|value| value.as_str().ok());
-            visit(ResourceOutline {
-                key: row.get_ref(0).ok().and_then(|value| value.as_blob().ok()).unwrap_or_default(),
-                uri: text(1).unwrap_or_default(),
-                length: row.get::<_, Option<i64>>(2).doing(READING)?.map(|length| length as u64),
-                media_type: text(3),
-            });
-        }
-        Ok(())
+        self.reader.outlines(sets, &mut visit)
     }
 }
 
@@ -95,36 +70,4 @@ pub struct ResourceOutline<'a> {
     pub length: Option<u64>,
     /// Its media type, if known.
     pub media_type: Option<&'a str>,
-}
-
-#[cfg(test)]
-mod tests {
-    use resourcesync::Uri;
-
-    use super::ChangeCounts;
-    use crate::catalogue::{Catalogue, Observation, Resource};
-
-    #[test]
-    fn finding_d14_changes_are_counted_by_kind_and_outlive_the_log() {
-        let folder = tempfile::tempdir().unwrap();
-        let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
-        let resource = |name: &str| {
-            let uri = Uri::parse(&format!("http://x/{name}")).unwrap();
-            Resource::new([b"\x01", name.as_bytes()].concat(), uri)
-        };
-        catalogue.record(vec![Observation::Found(resource("before"))]).unwrap();
-        catalogue.complete_baseline(1).unwrap();
-        let created = ["a", "b", "c"].map(|name| Observation::Found(resource(name)));
-        catalogue.record(created.into()).unwrap();
-        catalogue.record(vec![Observation::Changed(resource("a"))]).unwrap();
-        catalogue.record(vec![Observation::Gone { key: b"\x01b".to_vec() }]).unwrap();
-        catalogue.forget_changes(u64::MAX).unwrap();
-
-        let counts = catalogue.snapshot().unwrap().activity(24, 30).unwrap();
-        // Midnight may have passed between the changes.
-        let sum = |kind: fn(&ChangeCounts) -> u64| counts.iter().map(kind).sum::<u64>();
-        assert_eq!(counts.len(), 30);
-        assert_eq!((sum(|day| day.created), sum(|day| day.updated), sum(|day| day.deleted)), (3, 1, 1));
-        assert_eq!(sum(ChangeCounts::total), 5);
-    }
 }

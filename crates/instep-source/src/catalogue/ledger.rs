@@ -1,111 +1,30 @@
-//! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction.
+//! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction. They are
+//! the same for each engine, which has the rows.
 
-mod rows;
-
-use resourcesync::{Change, DateTime, Uri};
-use rusqlite::{CachedStatement, Connection, params};
+use resourcesync::{Change, Digests, Uri};
 
 use super::{
-    CatalogueError, Head, Observation, Patch, Recorded, Resource, ResourceState,
+    CatalogueError, Head, Keep, NamedValue, Observation, Patch, Recorded, Resource, ResourceState,
+    ResourceVersion,
+    codec::write_change,
     counters::Counters,
-    error::Doing,
-    row::{StateColumns, StateReader, read_head, write_change, write_digests, write_patch},
+    door::{Ledger, LedgerRows, NewChange},
     timeline::Timeline,
 };
 
-const RECORDING: &str = "recording observations";
-
 /// The tables while a transaction is open.
-pub(super) struct ChangeLog<'a> {
-    connection: &'a Connection,
-    timeline: &'a Timeline,
+pub(super) struct ChangeLog<'a, R> {
+    pub(super) rows: R,
+    pub(super) timeline: &'a Timeline,
     pub(super) head: Head,
-    counters: Counters,
-    reader: StateReader,
+    pub(super) counters: Counters,
     /// `true` if the resource recorded last was a new one.
     expects_new: bool,
 }
 
-impl<'a> ChangeLog<'a> {
-    pub(super) fn begin(connection: &'a Connection, timeline: &'a Timeline) -> Result<Self, CatalogueError> {
-        // At once: a transaction that begins by reading could not become one that writes if another process wrote in between.
-        connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;
-        let head = read_head(connection)?;
-        Ok(Self {
-            connection,
-            timeline,
-            head,
-            counters: Counters::new(),
-            reader: StateReader::default(),
-            expects_new: false,
-        })
-    }
-
-    /// Runs one piece of work; what it did is undone when it fails, and only that.
-    pub(super) fn attempt<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, CatalogueError>,
-    ) -> Result<T, CatalogueError> {
-        let (head, counters) = (self.head, self.counters.clone());
-        // Several callers share a transaction; the failure of one must not cost the others.
-        self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)?;
-        let outcome = work(self);
-        match outcome {
-            Ok(_) => self.connection.execute_batch("RELEASE work").doing(RECORDING)?,
-            Err(_) => {
-                self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)?;
-                self.head = head;
-                self.counters = counters;
-            }
-        }
-        outcome
-    }
-
-    /// Writes the counters and commits; nothing of it stays when that fails.
-    pub(super) fn commit(self) -> Result<(), CatalogueError> {
-        let counted = self.write_head().and_then(|()| self.counters.write(self.connection));
-        let written = counted.and_then(|()| self.connection.execute_batch("COMMIT"));
-        // SQLite rolls back by itself on some errors, and not on others.
-        if written.is_err() && !self.connection.is_autocommit() {
-            self.connection.execute_batch("ROLLBACK").doing("rolling back")?;
-        }
-        written.doing("committing")
-    }
-
-    fn write_head(&self) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached(
-                "UPDATE head SET sequence = ?1, datetime = ?2, forgotten = ?3, revision = ?4, baselined = ?5,
-                 clock = ?6",
-            )?
-            .execute(params![
-                self.head.sequence as i64,
-                self.head.datetime.map(|datetime| datetime.unix_micros()),
-                self.head.forgotten as i64,
-                self.head.revision as i64,
-                self.head.baselined as i64,
-                self.timeline.last(),
-            ])
-            .map(drop)
-    }
-
-    pub(super) fn record(&mut self, observations: &[Observation]) -> Result<Recorded, CatalogueError> {
-        let mut recorded = Recorded::default();
-        for observation in observations {
-            match observation {
-                Observation::Found(resource) => {
-                    self.found(resource, &mut recorded, |held| held.same_bytes(&resource.state))?;
-                }
-                Observation::Rehashed { resource, also } => {
-                    self.found(resource, &mut recorded, |held| held.digests.agrees_with(also) == Some(true))?;
-                }
-                Observation::Changed(resource) => self.found(resource, &mut recorded, |_| false)?,
-                Observation::Gone { key } => self.gone(key, &mut recorded)?,
-                Observation::Moved { key } => drop(self.remove(key)?),
-            }
-        }
-        recorded.sequence = self.head.sequence;
-        Ok(recorded)
+impl<'a, R: LedgerRows> ChangeLog<'a, R> {
+    pub(super) fn new(rows: R, timeline: &'a Timeline, head: Head) -> Self {
+        Self { rows, timeline, head, counters: Counters::new(), expects_new: false }
     }
 
     fn found(
@@ -117,7 +36,7 @@ impl<'a> ChangeLog<'a> {
         // New resources come together; a row that is not there is looked for but once.
         let held = match self.expects_new && self.insert(resource)? {
             true => None,
-            false => self.held(&resource.key)?,
+            false => self.rows.held(&resource.key)?,
         };
         let Some(held) = held else {
             if !self.expects_new {
@@ -200,61 +119,119 @@ impl<'a> ChangeLog<'a> {
             return Ok(());
         }
         // Within the transaction: a change never has an earlier time than a snapshot that does not show it (S6).
-        let datetime: DateTime = self.timeline.next();
+        let datetime = self.timeline.next();
         let sequence = self.head.sequence + 1;
-        let columns = StateColumns::new(state);
-        self.prepare(
-            "INSERT INTO change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, NULL)",
-        )?
-        .execute(columns.between(
-            params![sequence as i64, datetime.unix_micros(), write_change(change), sets as i64, uri.as_str()],
-            params![before.map(|before| write_digests(&before.digests))],
-        ))
-        .doing(RECORDING)?;
+        self.rows.append(&NewChange { sequence, datetime, change, sets, uri, before, state })?;
         self.counters.change(write_change(change), datetime.unix_micros());
         self.head.sequence = sequence;
         self.head.datetime = Some(datetime);
         Ok(())
     }
 
-    pub(super) fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError> {
-        let mut update = self.prepare("UPDATE change SET patch = ?2 WHERE sequence = ?1")?;
-        for (sequence, patch) in patches {
-            update.execute(params![*sequence as i64, write_patch(patch)]).doing("keeping a patch")?;
+    /// Adds the row of a resource; returns `false` if there is one already, which stays as it is.
+    fn insert(&mut self, resource: &Resource) -> Result<bool, CatalogueError> {
+        let is_new = self.rows.insert(resource, self.timeline.last())?;
+        if is_new {
+            self.counters.tally(resource, 1);
         }
+        Ok(is_new)
+    }
+
+    fn replace(&mut self, held: &Resource, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
+        self.rows.replace(next, changes)?;
+        self.counters.tally(held, -1);
+        self.counters.tally(next, 1);
         Ok(())
     }
 
-    pub(super) fn set_meta(&mut self, values: &[(String, Option<Vec<u8>>)]) -> Result<(), CatalogueError> {
-        for (name, value) in values {
-            match value {
-                Some(value) => self
-                    .prepare("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?
-                    .execute(params![name, value])
-                    .doing("keeping a value")?,
-                None => self
-                    .prepare("DELETE FROM meta WHERE name = ?1")?
-                    .execute([name])
-                    .doing("dropping a value")?,
-            };
+    /// Removes the row of a resource, and returns it.
+    fn remove(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+        let Some(held) = self.rows.held(key)? else { return Ok(None) };
+        self.rows.remove(key)?;
+        self.counters.tally(&held, -1);
+        self.head.revision += 1;
+        Ok(Some(held))
+    }
+}
+
+impl<R: LedgerRows> Ledger for ChangeLog<'_, R> {
+    fn attempt(
+        &mut self,
+        work: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        let (head, counters) = (self.head, self.counters.clone());
+        // Several callers share a transaction; the failure of one must not cost the others.
+        self.rows.save()?;
+        let outcome = work(self);
+        match outcome {
+            Ok(()) => self.rows.release()?,
+            Err(_) => {
+                self.rows.undo()?;
+                self.head = head;
+                self.counters = counters;
+            }
         }
-        Ok(())
+        outcome
     }
 
-    /// Drops a bounded number of lines from the beginning of the change log; whether there may be more.
-    pub(super) fn forget(&mut self, through: u64) -> Result<bool, CatalogueError> {
+    fn record(&mut self, observations: &[Observation]) -> Result<Recorded, CatalogueError> {
+        let mut recorded = Recorded::default();
+        self.rows.expect(observations)?;
+        for observation in observations {
+            match observation {
+                Observation::Found(resource) => {
+                    self.found(resource, &mut recorded, |held| held.same_bytes(&resource.state))?;
+                }
+                Observation::Rehashed { resource, also } => {
+                    self.found(resource, &mut recorded, |held| held.digests.agrees_with(also) == Some(true))?;
+                }
+                Observation::Changed(resource) => self.found(resource, &mut recorded, |_| false)?,
+                Observation::Gone { key } => self.gone(key, &mut recorded)?,
+                Observation::Moved { key } => drop(self.remove(key)?),
+            }
+        }
+        recorded.sequence = self.head.sequence;
+        Ok(recorded)
+    }
+
+    fn complete_baseline(&mut self, sets: u64) {
+        self.head.baselined |= sets;
+    }
+
+    fn set_meta(&mut self, values: &[NamedValue]) -> Result<(), CatalogueError> {
+        self.rows.set_meta(values)
+    }
+
+    fn forget(&mut self, through: u64) -> Result<bool, CatalogueError> {
         // Bounded, so that others who record do not wait for a long history to go.
         const AT_ONCE: u64 = 10_000;
         let through = through.min(self.head.sequence);
         let next = through.min(self.head.forgotten + AT_ONCE);
-        self.prepare("DELETE FROM change WHERE sequence <= ?1")?
-            .execute([next as i64])
-            .doing("dropping old changes")?;
+        self.rows.drop_changes(next)?;
         self.head.forgotten = self.head.forgotten.max(next);
         Ok(next < through)
     }
 
-    pub(super) fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {
-        self.connection.prepare_cached(sql).doing(RECORDING)
+    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
+        self.rows.rebase(from, to)?;
+        self.head.revision += 1;
+        Ok(())
+    }
+
+    fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError> {
+        self.rows.set_patches(patches)
+    }
+
+    fn keep_versions(
+        &mut self,
+        versions: &[(Uri, ResourceVersion)],
+        keep: Keep,
+    ) -> Result<Vec<Digests>, CatalogueError> {
+        let dropped = self.rows.keep_versions(versions, keep)?;
+        self.rows.unreferenced(&dropped)
+    }
+
+    fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError> {
+        self.rows.unreferenced(digests)
     }
 }

@@ -3,15 +3,8 @@
 use std::ops::ControlFlow;
 
 use resourcesync::Uri;
-use rusqlite::{params, params_from_iter, types::Value};
 
-use super::{
-    CatalogueError, ChangeRecord, Resource, ResourceTotals, Snapshot,
-    error::Doing,
-    row::{StateReader, change_columns, read_change, read_resource, resource_columns},
-};
-
-const READING: &str = "looking for resources";
+use super::{CatalogueError, ChangeRecord, Resource, ResourceTotals, Snapshot};
 
 /// A key behind all others: keys begin with the number of a root, and there are fewer than 255.
 const LAST_KEY: [u8; 1] = [u8::MAX];
@@ -35,15 +28,11 @@ impl Snapshot {
         from: &[u8],
         visit: &mut dyn FnMut(KeyChild) -> Result<ControlFlow<()>, CatalogueError>,
     ) -> Result<(), CatalogueError> {
-        let sql = concat!("SELECT ", resource_columns!(), " FROM resource WHERE key >= ?1 ORDER BY key");
-        let mut statement = self.connection()?.prepare_cached(sql).doing(READING)?;
-        let mut reader = StateReader::default();
         let mut next = Some([prefix, from].concat());
         while let Some(from) = next.take() {
-            let mut rows = statement.query([&from]).doing(READING)?;
-            while let Some(row) = rows.next().doing(READING)? {
-                let resource = read_resource(row, &mut reader)?;
-                let Some(rest) = resource.key.strip_prefix(prefix) else { return Ok(()) };
+            let mut is_over = false;
+            self.reader.resources_from(&from, &mut |resource| {
+                let Some(rest) = resource.key.strip_prefix(prefix) else { return Ok(ControlFlow::Break(())) };
                 let (child, is_folder) = match rest.iter().position(|byte| *byte == b'/') {
                     Some(slash) => {
                         let name = rest[..slash].to_vec();
@@ -53,12 +42,11 @@ impl Snapshot {
                     }
                     None => (KeyChild::Resource(Box::new(resource)), false),
                 };
-                if visit(child)?.is_break() {
-                    return Ok(());
-                }
-                if is_folder {
-                    break;
-                }
+                is_over = visit(child)?.is_break();
+                Ok(if is_over || is_folder { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+            if is_over {
+                return Ok(());
             }
         }
         Ok(())
@@ -70,18 +58,7 @@ impl Snapshot {
         if let Some(last) = end.last_mut() {
             *last += 1;
         }
-        self.connection()?
-            .prepare_cached(
-                "SELECT count(*), total(length) FROM
-                 (SELECT length FROM resource WHERE key >= ?1 AND key < ?2 LIMIT ?3)",
-            )
-            .and_then(|mut statement| {
-                statement.query_row(params![prefix, end, most as i64], |row| {
-                    let (resources, bytes) = (row.get::<_, i64>(0)?, row.get::<_, f64>(1)?);
-                    Ok(ResourceTotals { resources: resources as u64, bytes: bytes as u64 })
-                })
-            })
-            .doing(READING)
+        self.reader.totals_between(prefix, &end, most)
     }
 
     /// Returns the first resources, in the order of the keys from one to below another (an empty one: to the end), whose
@@ -95,28 +72,9 @@ impl Snapshot {
         (from, to): (&[u8], &[u8]),
         most: usize,
     ) -> Result<Vec<Resource>, CatalogueError> {
-        let conditions: String =
-            (0..texts.len()).map(|at| format!(" AND uri LIKE ?{} ESCAPE '\\'", at + 4)).collect();
-        let sql = format!(
-            concat!(
-                "SELECT ",
-                resource_columns!(),
-                " FROM resource WHERE key >= ?1 AND key < ?2{} ORDER BY key LIMIT ?3"
-            ),
-            conditions
-        );
-        let mut statement = self.connection()?.prepare_cached(&sql).doing(READING)?;
+        let patterns: Vec<String> = texts.iter().map(|text| pattern(text)).collect();
         let to = if to.is_empty() { &LAST_KEY } else { to };
-        let bounds = [Value::Blob(from.to_vec()), Value::Blob(to.to_vec()), Value::Integer(most as i64)];
-        let patterns = texts.iter().map(|text| Value::Text(pattern(text)));
-        let mut rows =
-            statement.query(params_from_iter(bounds.into_iter().chain(patterns))).doing(READING)?;
-        let mut reader = StateReader::default();
-        let mut found = Vec::new();
-        while let Some(row) = rows.next().doing(READING)? {
-            found.push(read_resource(row, &mut reader)?);
-        }
-        Ok(found)
+        self.reader.matching(&patterns, (from, to), most)
     }
 
     /// Returns the newest changes of a resource among those behind a sequence number, the newest first. Reads each change
@@ -130,19 +88,7 @@ impl Snapshot {
         after: u64,
         most: usize,
     ) -> Result<Vec<ChangeRecord>, CatalogueError> {
-        let sql = concat!(
-            "SELECT ",
-            change_columns!(),
-            " FROM change WHERE sequence > ?1 AND uri = ?2 ORDER BY sequence DESC LIMIT ?3"
-        );
-        let mut statement = self.connection()?.prepare_cached(sql).doing(READING)?;
-        let mut rows = statement.query(params![after as i64, uri.as_str(), most as i64]).doing(READING)?;
-        let mut reader = StateReader::default();
-        let mut changes = Vec::new();
-        while let Some(row) = rows.next().doing(READING)? {
-            changes.push(read_change(row, &mut reader)?);
-        }
-        Ok(changes)
+        self.reader.changes_of(uri, after, most)
     }
 }
 
@@ -157,68 +103,4 @@ fn pattern(text: &str) -> String {
     }
     pattern.push('%');
     pattern
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalogue::{Catalogue, Observation};
-
-    fn catalogue(folder: &tempfile::TempDir, names: &[&str]) -> Catalogue {
-        let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
-        let found = names.iter().map(|name| {
-            let uri = Uri::parse(&format!("http://x/{}", name.replace('%', "%25"))).unwrap();
-            Observation::Found(Resource::new([b"\x01", name.as_bytes()].concat(), uri))
-        });
-        catalogue.record(found.collect()).unwrap();
-        catalogue
-    }
-
-    #[test]
-    fn finding_d14_a_folder_has_its_own_items_only_each_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let catalogue = catalogue(&folder, &["a", "a/1", "a/2/x", "a/2/y", "a0", "b/1", "c"]);
-        let snapshot = catalogue.snapshot().unwrap();
-        let names = |prefix: &[u8], from: &[u8], most| -> Vec<String> {
-            let mut names = Vec::new();
-            let mut add = |child| {
-                names.push(match child {
-                    KeyChild::Folder(name) => format!("{}/", String::from_utf8_lossy(&name)),
-                    KeyChild::Resource(resource) => {
-                        String::from_utf8_lossy(&resource.key[prefix.len()..]).into_owned()
-                    }
-                });
-                Ok(if names.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            };
-            snapshot.for_each_child(prefix, from, &mut add).unwrap();
-            names
-        };
-        assert_eq!(names(b"\x01", b"", 99), ["a", "a/", "a0", "b/", "c"]);
-        assert_eq!(names(b"\x01", b"b", 99), ["b/", "c"]);
-        assert_eq!(names(b"\x01", b"", 2), ["a", "a/"]);
-        assert_eq!(names(b"\x01a/", b"", 99), ["1", "2/"]);
-        assert_eq!(names(b"\x01nothing/", b"", 99), [""; 0]);
-        assert_eq!(snapshot.totals_below(b"\x01a/", 99).unwrap().resources, 3);
-        assert_eq!(snapshot.totals_below(b"\x01a/", 2).unwrap().resources, 2);
-    }
-
-    #[test]
-    fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards() {
-        let folder = tempfile::tempdir().unwrap();
-        let catalogue = catalogue(&folder, &["one/Two.txt", "one/t_o.txt", "one/100%.txt", "other"]);
-        let snapshot = catalogue.snapshot().unwrap();
-        let found = |texts: &[&str], bounds: (&[u8], &[u8]), most| {
-            let texts: Vec<_> = texts.iter().map(|text| (*text).to_owned()).collect();
-            snapshot.containing(&texts, bounds, most).unwrap().len()
-        };
-        let all: (&[u8], &[u8]) = (&[], &[]);
-        assert_eq!(found(&["two"], all, 9), 1);
-        assert_eq!(found(&["t_o"], all, 9), 1);
-        assert_eq!(found(&["0%2"], all, 9), 1);
-        assert_eq!(found(&["one%txt"], all, 9), 0);
-        assert_eq!(found(&["one", ".TXT"], all, 9), 3);
-        assert_eq!(found(&["one", ".txt"], all, 2), 2);
-        assert_eq!(found(&[], all, 9), 4);
-        assert_eq!(found(&["o"], (b"\x01other", &[]), 9), 1);
-    }
 }

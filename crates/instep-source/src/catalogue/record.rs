@@ -188,6 +188,16 @@ pub(crate) enum Observation {
 }
 
 impl Observation {
+    /// Returns the resource that is there; `None` if it is gone.
+    pub(crate) fn found(&self) -> Option<&Resource> {
+        match self {
+            Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
+                Some(resource)
+            }
+            Self::Gone { .. } | Self::Moved { .. } => None,
+        }
+    }
+
     /// The resource it is about.
     pub(crate) fn key(&self) -> &[u8] {
         match self {

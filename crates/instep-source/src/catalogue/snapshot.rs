@@ -1,79 +1,32 @@
 //! The catalogue at one moment, read while others write.
 
-use std::{
-    mem,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    vec,
-};
+use std::{mem, path::Path, sync::Arc, vec};
 
-use instep_store::database::open_reader;
 use resourcesync::DateTime;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     CatalogueError, ChangeRecord, Head, Resource, ResourceTotals,
-    error::Doing,
-    row::{StateReader, change_columns, read_change, read_head, read_resource, resource_columns},
+    codec::SharedTypes,
+    door::{CatalogueEngine, ReadCatalogue},
 };
 
 /// Rows that are fetched at once; each page begins after the key of the last row (S13).
 const PAGE: usize = 512;
-const READING: &str = "reading";
-/// A page of resources behind a key, and one of changes behind a sequence number.
-const RESOURCES: &str = concat!(
-    "SELECT ",
-    resource_columns!(),
-    " FROM resource WHERE key > ?1 AND sets & ?2 != 0 ORDER BY key LIMIT ?3"
-);
-const CHANGES: &str = concat!(
-    "SELECT ",
-    change_columns!(),
-    " FROM change WHERE sequence > ?1 AND sets & ?2 != 0 ORDER BY sequence LIMIT ?3"
-);
-
-/// The part of the file that a reading connection keeps in memory.
-pub(super) const CACHE_KIB: u32 = 2_048;
-
-/// Connections that read, kept for the next snapshot.
-#[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Vec<Connection>>);
-
-impl Pool {
-    pub(super) fn take(&self, path: &Path) -> Result<Connection, CatalogueError> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            Some(connection) => Ok(connection),
-            None => open_reader(path, CACHE_KIB).map_err(CatalogueError::from),
-        }
-    }
-
-    pub(super) fn give(&self, connection: Connection) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
-    }
-}
 
 /// The catalogue at one moment: what is recorded after it is not seen through it.
 #[derive(Debug)]
 pub struct Snapshot {
-    connection: Option<Connection>,
-    pool: Arc<Pool>,
+    pub(super) reader: Box<dyn ReadCatalogue>,
+    engine: Arc<dyn CatalogueEngine>,
     head: Head,
     at: DateTime,
-    path: Arc<Path>,
 }
 
 impl Snapshot {
     /// Begins to read; the caller sees to it that nothing is being recorded, and names the time.
-    pub(super) fn begin(
-        connection: Connection,
-        pool: Arc<Pool>,
-        at: DateTime,
-        path: Arc<Path>,
-    ) -> Result<Self, CatalogueError> {
-        // SQLite's snapshot begins with the first read, which is that of the head.
-        connection.execute_batch("BEGIN").doing(READING)?;
-        let head = read_head(&connection)?;
-        Ok(Self { connection: Some(connection), pool, head, at, path })
+    pub(super) fn begin(engine: &Arc<dyn CatalogueEngine>, at: DateTime) -> Result<Self, CatalogueError> {
+        let (reader, head) = engine.moment()?;
+        Ok(Self { reader, engine: Arc::clone(engine), head, at })
     }
 
     /// Returns the time of the snapshot, by the Source's own clock: each change up to then is in it, none after it.
@@ -81,9 +34,9 @@ impl Snapshot {
         self.at
     }
 
-    /// Returns the file of the catalogue.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Returns the file of the catalogue, or the URL of its database.
+    pub(crate) fn place(&self) -> &Path {
+        self.engine.place()
     }
 
     /// Returns the position of the catalogue.
@@ -103,7 +56,7 @@ impl Snapshot {
             sets,
             after: key.to_owned(),
             page: Vec::new().into_iter(),
-            reader: StateReader::default(),
+            types: SharedTypes::default(),
             done: false,
         }
     }
@@ -115,18 +68,14 @@ impl Snapshot {
             sets,
             after,
             page: Vec::new().into_iter(),
-            reader: StateReader::default(),
+            types: SharedTypes::default(),
             done: false,
         }
     }
 
     /// Returns the number of these changes; costs one index scan over them.
     pub fn count_changes(&self, sets: u64, after: u64) -> Result<u64, CatalogueError> {
-        self.connection()?
-            .prepare_cached("SELECT count(*) FROM change WHERE sequence > ?1 AND sets & ?2 != 0")
-            .and_then(|mut it| it.query_row(params![after as i64, sets as i64], |row| row.get::<_, i64>(0)))
-            .map(|count| count as u64)
-            .doing(READING)
+        self.reader.count_changes(sets, after)
     }
 
     /// The last sequence number whose change is older than a datetime; found by halving, as both grow together.
@@ -134,74 +83,28 @@ impl Snapshot {
     /// # Errors
     /// If the catalogue cannot be read.
     pub fn sequence_before(&self, datetime: DateTime) -> Result<u64, CatalogueError> {
-        let mut statement = self
-            .connection()?
-            .prepare_cached("SELECT datetime FROM change WHERE sequence = ?1")
-            .doing(READING)?;
-        let (mut older, mut newer) = (self.head.forgotten, self.head.sequence + 1);
-        while newer - older > 1 {
-            let middle = older + (newer - older) / 2;
-            let recorded: i64 = statement.query_row([middle as i64], |row| row.get(0)).doing(READING)?;
-            match recorded < datetime.unix_micros() {
-                true => older = middle,
-                false => newer = middle,
-            }
-        }
-        Ok(older)
+        self.reader.sequence_before(datetime, (self.head.forgotten, self.head.sequence))
     }
 
     /// Returns the size of one set; costs nothing.
     pub fn totals(&self, set: u8) -> Result<ResourceTotals, CatalogueError> {
-        let totals = |row: &rusqlite::Row<'_>| {
-            Ok(ResourceTotals {
-                resources: row.get::<_, i64>(0)? as u64,
-                bytes: row.get::<_, i64>(1)? as u64,
-            })
-        };
-        self.connection()?
-            .prepare_cached("SELECT resources, bytes FROM tally WHERE number = ?1")
-            .and_then(|mut statement| statement.query_row([set], totals).optional())
-            .map(Option::unwrap_or_default)
-            .doing(READING)
+        self.reader.totals(set)
     }
 
     /// One resource.
     pub fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
-        resource(self.connection()?, key)
+        Ok(self.reader.resources(&[key])?.pop().flatten())
+    }
+
+    /// Returns the resources with some keys, each at its place.
+    pub(crate) fn resources_of(&self, keys: &[&[u8]]) -> Result<Vec<Option<Resource>>, CatalogueError> {
+        self.reader.resources(keys)
     }
 
     /// A value that a publication kept under a name.
     pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
-        meta(self.connection()?, name)
+        self.reader.meta(name)
     }
-
-    pub(super) fn connection(&self) -> Result<&Connection, CatalogueError> {
-        self.connection.as_ref().ok_or(CatalogueError::Closed)
-    }
-}
-
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take()
-            && connection.execute_batch("ROLLBACK").is_ok()
-        {
-            self.pool.give(connection);
-        }
-    }
-}
-
-pub(super) fn resource(connection: &Connection, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
-    let sql = concat!("SELECT ", resource_columns!(), " FROM resource WHERE key = ?1");
-    let mut statement = connection.prepare_cached(sql).doing(READING)?;
-    let mut rows = statement.query([key]).doing(READING)?;
-    rows.next().doing(READING)?.map(|row| read_resource(row, &mut StateReader::default())).transpose()
-}
-
-pub(super) fn meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
-    connection
-        .prepare_cached("SELECT value FROM meta WHERE name = ?1")
-        .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
-        .doing(READING)
 }
 
 /// Resources in the order of their keys; memory does not grow with their number.
@@ -211,18 +114,13 @@ pub struct ResourceRows<'a> {
     sets: u64,
     after: Vec<u8>,
     page: vec::IntoIter<Resource>,
-    reader: StateReader,
+    types: SharedTypes,
     done: bool,
 }
 
 impl ResourceRows<'_> {
     fn fetch(&mut self) -> Result<Vec<Resource>, CatalogueError> {
-        let mut statement = self.snapshot.connection()?.prepare_cached(RESOURCES).doing(READING)?;
-        let mut rows = statement.query(params![self.after, self.sets as i64, PAGE as i64]).doing(READING)?;
-        let mut page = Vec::with_capacity(PAGE);
-        while let Some(row) = rows.next().doing(READING)? {
-            page.push(read_resource(row, &mut self.reader)?);
-        }
+        let page = self.snapshot.reader.resources_after(self.sets, &self.after, PAGE, &mut self.types)?;
         if let Some(last) = page.last() {
             self.after.clone_from(&last.key);
         }
@@ -237,19 +135,13 @@ pub struct ChangeRows<'a> {
     sets: u64,
     after: u64,
     page: vec::IntoIter<ChangeRecord>,
-    reader: StateReader,
+    types: SharedTypes,
     done: bool,
 }
 
 impl ChangeRows<'_> {
     fn fetch(&mut self) -> Result<Vec<ChangeRecord>, CatalogueError> {
-        let mut statement = self.snapshot.connection()?.prepare_cached(CHANGES).doing(READING)?;
-        let mut rows =
-            statement.query(params![self.after as i64, self.sets as i64, PAGE as i64]).doing(READING)?;
-        let mut page = Vec::with_capacity(PAGE);
-        while let Some(row) = rows.next().doing(READING)? {
-            page.push(read_change(row, &mut self.reader)?);
-        }
+        let page = self.snapshot.reader.changes_after(self.sets, self.after, PAGE, &mut self.types)?;
         if let Some(last) = page.last() {
             self.after = last.sequence;
         }
@@ -284,6 +176,3 @@ macro_rules! paged {
 }
 paged!(ResourceRows, Resource);
 paged!(ChangeRows, ChangeRecord);
-
-#[cfg(test)]
-mod tests;

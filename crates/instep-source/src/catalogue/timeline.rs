@@ -46,6 +46,11 @@ impl Timeline {
         DateTime::from_unix_micros(later(last.unwrap_or_default()))
     }
 
+    /// Goes on after a datetime that was given out elsewhere.
+    pub(super) fn go_on_after(&self, last: i64) {
+        self.last.fetch_max(last, Ordering::SeqCst);
+    }
+
     /// Returns the last datetime if it is more than [`AHEAD`] later than the clock.
     pub(super) fn ahead(&self) -> Option<DateTime> {
         let last = self.last();

@@ -1,7 +1,6 @@
 //! The one thread that writes: whatever waits while a commit is made shares the next one.
 
 use std::{
-    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -10,29 +9,66 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use rusqlite::Connection;
-
 use super::{
     CatalogueError,
-    ledger::ChangeLog,
-    row, schema,
-    timeline::{Clock, Timeline},
+    door::{Ledger, WriteCatalogue},
+    timeline::Timeline,
 };
 
 /// At most so many pieces of work share one commit.
 const GROUP: usize = 256;
 
-/// Answers the one who waits for a piece of work, once its fate is known.
-type CommitReply = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
-type LedgerWork = Box<dyn FnOnce(&mut ChangeLog<'_>) -> CommitReply + Send>;
-type ExclusiveTask = Box<dyn FnOnce(&Connection) + Send>;
+/// A piece of work that was handed over, and whoever waits for it.
+trait LedgerWork: Send {
+    /// Does the work in the open transaction; again if the transaction has to be repeated, unless the work itself failed.
+    fn run(&mut self, ledger: &mut dyn Ledger);
+
+    /// Answers the one who waits, once the fate of the transaction is known.
+    fn answer(self: Box<Self>, committed: Result<(), CatalogueError>);
+}
+
+type ExclusiveTask = Box<dyn FnOnce(&mut dyn WriteCatalogue) + Send>;
 
 /// A request to the thread that writes.
 enum WriterJob {
     /// It shares a transaction with others.
-    Work(LedgerWork),
+    Work(Box<dyn LedgerWork>),
     /// It must not be in one.
     Alone(ExclusiveTask),
+}
+
+/// Work with its outcome.
+struct WaitingWork<T, W> {
+    work: W,
+    outcome: Option<Result<T, CatalogueError>>,
+    reply: SyncSender<Result<T, CatalogueError>>,
+    /// Pieces of work that are handed over and not done.
+    undone: Arc<AtomicUsize>,
+}
+
+impl<T, W> LedgerWork for WaitingWork<T, W>
+where
+    T: Send,
+    W: Fn(&mut dyn Ledger) -> Result<T, CatalogueError> + Send,
+{
+    fn run(&mut self, ledger: &mut dyn Ledger) {
+        if self.outcome.as_ref().is_some_and(|outcome| outcome.as_ref().is_err_and(|it| !it.may_pass())) {
+            return;
+        }
+        let (work, mut value) = (&self.work, None);
+        let done = ledger.attempt(&mut |ledger| {
+            value = Some(work(ledger)?);
+            Ok(())
+        });
+        self.outcome = Some(done.and_then(|()| value.ok_or(CatalogueError::Closed)));
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), CatalogueError>) {
+        self.undone.fetch_sub(1, Ordering::SeqCst);
+        let outcome = self.outcome.unwrap_or(Err(CatalogueError::Closed));
+        // Nobody listens any more where the caller has gone.
+        let _ = self.reply.send(committed.and(outcome));
+    }
 }
 
 /// A piece of work that was handed over.
@@ -60,18 +96,17 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
-        Self::over(schema::SCHEMA.open(path)?, clock)
-    }
-
-    pub(super) fn over(connection: Connection, clock: Clock) -> Result<Self, CatalogueError> {
-        let timeline = Arc::new(Timeline::after(row::read_clock(&connection)?, clock));
+    /// Starts the thread; the timeline goes on after what the engine has given out before.
+    pub(super) fn start(
+        engine: Box<dyn WriteCatalogue>,
+        timeline: Arc<Timeline>,
+    ) -> Result<Self, CatalogueError> {
         let gate = Arc::new(Mutex::new(()));
         let (jobs, waiting) = sync_channel(GROUP);
         let (shared_timeline, shared_gate) = (Arc::clone(&timeline), Arc::clone(&gate));
         let thread = thread::Builder::new()
             .name("catalogue".to_owned())
-            .spawn(move || write(&connection, &waiting, &shared_timeline, &shared_gate))
+            .spawn(move || write(engine, &waiting, &shared_timeline, &shared_gate))
             .map_err(|_| CatalogueError::Closed)?;
         Ok(Self { jobs: Some(jobs), undone: Arc::default(), thread: Some(thread), timeline, gate })
     }
@@ -79,7 +114,7 @@ impl Writer {
     /// Hands over a piece of work and waits until it is committed, or has failed.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut ChangeLog<'_>) -> Result<T, CatalogueError> + Send + 'static,
+        work: impl Fn(&mut dyn Ledger) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
         self.begin(work)?.wait()
     }
@@ -87,31 +122,23 @@ impl Writer {
     /// Hands over a piece of work; it is done after all that was handed over before it.
     pub(super) fn begin<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut ChangeLog<'_>) -> Result<T, CatalogueError> + Send + 'static,
+        work: impl Fn(&mut dyn Ledger) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<PendingCommit<T>, CatalogueError> {
         let (reply, answer) = sync_channel(1);
-        let undone = Arc::clone(&self.undone);
-        let work: LedgerWork = Box::new(move |ledger| {
-            let outcome = ledger.attempt(work);
-            Box::new(move |committed| {
-                undone.fetch_sub(1, Ordering::SeqCst);
-                // Nobody listens any more where the caller has gone.
-                let _ = reply.send(committed.and(outcome));
-            })
-        });
+        let work = WaitingWork { work, outcome: None, reply, undone: Arc::clone(&self.undone) };
         let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
         self.undone.fetch_add(1, Ordering::SeqCst);
-        jobs.send(WriterJob::Work(work)).map_err(|_| CatalogueError::Closed)?;
+        jobs.send(WriterJob::Work(Box::new(work))).map_err(|_| CatalogueError::Closed)?;
         Ok(PendingCommit(answer))
     }
 
     /// Runs a task between two transactions, and waits for it.
     pub(super) fn alone<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Connection) -> Result<T, CatalogueError> + Send + 'static,
+        task: impl FnOnce(&mut dyn WriteCatalogue) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
         let (reply, answer) = sync_channel(1);
-        let task: ExclusiveTask = Box::new(move |connection| drop(reply.send(task(connection))));
+        let task: ExclusiveTask = Box::new(move |engine| drop(reply.send(task(engine))));
         let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
         jobs.send(WriterJob::Alone(task)).map_err(|_| CatalogueError::Closed)?;
         PendingCommit(answer).wait()
@@ -136,32 +163,39 @@ impl Drop for Writer {
     }
 }
 
-fn write(connection: &Connection, waiting: &Receiver<WriterJob>, timeline: &Timeline, gate: &Mutex<()>) {
+fn write(
+    mut engine: Box<dyn WriteCatalogue>,
+    waiting: &Receiver<WriterJob>,
+    timeline: &Timeline,
+    gate: &Mutex<()>,
+) {
     let mut next = waiting.recv().ok();
     while let Some(job) = next.take() {
         match job {
-            WriterJob::Alone(task) => task(connection),
+            WriterJob::Alone(task) => task(&mut *engine),
             WriterJob::Work(first) => {
                 // Before the first datetime is given out: a snapshot waits for it, and then shows every change older than itself.
                 let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut answers = Vec::new();
-                let outcome = ChangeLog::begin(connection, timeline).and_then(|mut ledger| {
-                    answers.push(first(&mut ledger));
+                let mut group = vec![first];
+                let outcome = engine.transaction(timeline, &mut |ledger| {
+                    group.iter_mut().for_each(|work| work.run(ledger));
                     // One wait for the disk serves all who came while the last one lasted.
-                    while answers.len() < GROUP {
+                    while group.len() < GROUP && next.is_none() {
                         match waiting.try_recv() {
-                            Ok(WriterJob::Work(work)) => answers.push(work(&mut ledger)),
+                            Ok(WriterJob::Work(mut work)) => {
+                                work.run(ledger);
+                                group.push(work);
+                            }
                             other => {
                                 next = other.ok();
                                 break;
                             }
                         }
                     }
-                    ledger.commit()
                 });
                 // Before the answers: who gets one may take a snapshot at once.
                 drop(closed);
-                answers.into_iter().for_each(|answer| answer(outcome.clone()));
+                group.into_iter().for_each(|work| work.answer(outcome.clone()));
             }
         }
         if next.is_none() {

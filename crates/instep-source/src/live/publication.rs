@@ -34,8 +34,9 @@ pub(super) struct PublicationLoop {
 }
 
 impl PublicationLoop {
-    /// Publishes what changes until it is told to end.
-    pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) {
+    /// Publishes what changes until it is told to end, or another process has the right to publish. Returns the error that
+    /// says so.
+    pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) -> Option<Error> {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
         let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
@@ -47,7 +48,7 @@ impl PublicationLoop {
             let until_scan = until.saturating_duration_since(now);
             let wait = settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan));
             match messages.recv_timeout(wait) {
-                Ok(LiveMessage::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Ok(LiveMessage::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return None,
                 Ok(message) => {
                     self.note(message, &mut settle);
                     if self.watches.take_lost() {
@@ -80,7 +81,9 @@ impl PublicationLoop {
                     Ok(()) => self.dumps.start_if_due(&self.publisher),
                     // Another try would come to the same; the next scan of everything is one.
                     Err(error) if error.kind() == ErrorKind::Refused => {}
-                    Err(Error::Stopped) => return,
+                    Err(Error::Stopped) => return None,
+                    // Nothing that it does counts any more.
+                    Err(lost @ Error::Locked { .. }) => return Some(lost),
                     Err(_) => {
                         settle.look_at_everything();
                         settle.rest_until(Instant::now() + AFTER_FAILURE);

@@ -19,7 +19,7 @@ use zip::ZipArchive;
 use super::{lock, remembered};
 use crate::{
     Error,
-    catalogue::{CATALOGUE, Catalogue},
+    catalogue::{CATALOGUE, Catalogue, CataloguePlace},
 };
 
 /// The databases of a state folder; the first one is always there.
@@ -46,6 +46,10 @@ pub struct BackupReport {
 pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
     if !is_published(state) {
         return Err(remembered::unknown(state));
+    }
+    if let Some(url) = CataloguePlace::known(state)?.database() {
+        let what = format!("it is in PostgreSQL, at {url}: back that database up with pg_dump");
+        return Err(Error::option("catalogue", what));
     }
     if file.exists() {
         return Err(Error::option("file", format!("{} exists; choose a new file", file.display())));
@@ -110,7 +114,7 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
 
 /// Returns `true` if something was published with this state.
 pub fn is_published(state: &Path) -> bool {
-    state.join(CATALOGUE).exists()
+    CataloguePlace::is_in(state)
 }
 
 /// Copies a database in one transaction, while others may write it.

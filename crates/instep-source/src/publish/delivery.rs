@@ -164,6 +164,8 @@ impl PlannedDelivery {
         }
         let (total, mut bytes, mut recorded) = (self.len(), 0, Instant::now());
         while self.len() > 0 {
+            // Who lost the right to publish must not overwrite what the one that has it delivers.
+            source.catalogue.confirm().map_err(Error::from)?;
             if self.puts.is_empty() {
                 let first = steps::step_of(&self.removals[0].name);
                 let alike = self.removals.iter().take(GROUP);

@@ -7,7 +7,7 @@ use instep_store::Lock;
 use super::{context::SourceContext, lock, published, rebase, remembered, sets};
 use crate::{
     Error, PublishOptions,
-    catalogue::{CATALOGUE, Catalogue, Clock, system_clock},
+    catalogue::{Catalogue, CataloguePlace, Clock, system_clock},
     content::Holdings,
     render::{SourcePlace, SourcePolicy},
     scan::ScanStop,
@@ -43,10 +43,16 @@ impl Publisher {
         // Before the lock: wrong options leave no folder behind.
         SourcePolicy::new(&options)?;
         lock::refuse_content(&options)?;
+        let place = rebase::place_of_catalogue(&options)?;
+        if !options.state.exists() {
+            place.probe()?;
+        }
         let lock = lock::take(&options.state)?;
         discard_leftovers(&options.out);
-        let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
+        let catalogue = place.open(&options.state, clock)?;
         rebase::settle(&options, &catalogue)?;
+        // In a database it may have another name now.
+        place.remember(&options.state, &catalogue)?;
         sets::number(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;
         remembered::keep(&context.options, &context.catalogue)?;
@@ -61,12 +67,12 @@ impl Publisher {
     /// If nothing has been published with this state; else as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
         let unknown = || remembered::unknown(state);
-        let file = state.join(CATALOGUE);
-        if !file.exists() {
+        if !CataloguePlace::is_in(state) {
             return Err(unknown());
         }
+        let place = CataloguePlace::known(state)?;
         let lock = lock::take(state)?;
-        let catalogue = Catalogue::open(&file)?;
+        let catalogue = place.open(state, system_clock())?;
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
         let context = SourceContext::new(options, catalogue)?;
         Ok(Self { context, stop: ScanStop::default(), reported_clock: false, _lock: lock })

@@ -2,14 +2,23 @@
 
 use std::path::Path;
 
-use super::{backup::is_published, published};
+use super::published;
 use crate::{
     Error, PublishOptions,
-    catalogue::{CATALOGUE, Catalogue},
+    catalogue::{Catalogue, CataloguePlace},
     content,
     records::{ArchiveSummary, FORMER_BASE_URLS},
     render::SourcePlace,
 };
+
+/// Returns the place of the catalogue. In a database the Source has its base URL as name, unless the operator names another
+/// one; one that moves is found by the one before.
+pub(super) fn place_of_catalogue(options: &PublishOptions) -> Result<CataloguePlace, Error> {
+    let bases = [Some(options.base_url.as_str()), options.rebase_from.as_deref()].into_iter().flatten();
+    let places = bases.map(SourcePlace::new).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<&str> = places.iter().map(SourcePlace::base).collect();
+    CataloguePlace::of(&options.state, options.catalogue.as_deref(), &names)
+}
 
 /// Moves the Source, if the options say so; refuses another base URL if they do not.
 pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
@@ -42,9 +51,9 @@ pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<O
 /// # Errors
 /// If the catalogue cannot be read.
 pub fn published_base_url(state: &Path) -> Result<Option<String>, Error> {
-    match is_published(state) {
-        true => base_url(&Catalogue::beside(&state.join(CATALOGUE))?),
-        false => Ok(None),
+    match CataloguePlace::known(state)?.beside()? {
+        Some(catalogue) => base_url(&catalogue),
+        None => Ok(None),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Publisher, needed::needed_after, published, rebase, remembered, sets};
 use crate::{
     Error, PublishMonitor, PublishOptions,
-    catalogue::{CATALOGUE, Catalogue, Recorded},
+    catalogue::{CATALOGUE, Catalogue, CataloguePlace, Recorded},
     content::Holdings,
     render::{HostSetup, SourcePolicy, host_setup},
     scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
@@ -81,7 +81,8 @@ pub fn check(
             differs,
         ),
         Err(Error::Locked { .. }) => {
-            let catalogue = Catalogue::beside(&state.join(CATALOGUE))?;
+            let catalogue =
+                CataloguePlace::known(state)?.beside()?.ok_or_else(|| remembered::unknown(state))?;
             let options = remembered::load(&catalogue.snapshot()?, state)?;
             let options = options.ok_or_else(|| remembered::unknown(state))?;
             let holdings = Holdings::new(&options, &catalogue)?;
@@ -103,11 +104,10 @@ pub fn preview(
 ) -> Result<ScanReport, Error> {
     let mut options = options.clone();
     SourcePolicy::new(&options)?;
-    let file = options.state.join(CATALOGUE);
     let nowhere = tempfile::tempdir().map_err(Error::write(Path::new("temporary folder")))?;
-    let catalogue = match file.exists() {
-        true => Catalogue::beside(&file)?,
-        false => Catalogue::open(&nowhere.path().join(CATALOGUE))?,
+    let catalogue = match rebase::place_of_catalogue(&options)?.beside()? {
+        Some(catalogue) => catalogue,
+        None => Catalogue::open(&nowhere.path().join(CATALOGUE))?,
     };
     rebase::check(&options, &catalogue)?;
     sets::number(&mut options.sets, &catalogue)?;

@@ -1,5 +1,7 @@
 //! The sets of the catalogue as documents show them.
 
+use std::vec;
+
 use super::version_place::VersionPlace;
 use crate::{
     Error,
@@ -33,16 +35,19 @@ impl SetView for CatalogueView<'_> {
     }
 
     fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
-        Box::new(self.snapshot.resources(self.mask()).map(|resource| {
+        let rows = self.snapshot.resources(self.mask());
+        let described = rows.map(|resource| {
             let mut resource = resource?;
             self.holdings.describe(self.set, self.snapshot, &mut resource)?;
-            if let Some(versions) = &self.versions {
-                let since = self.snapshot.version_since(&resource.uri)?;
-                let links = versions.links(&resource.uri, &resource.state, since);
-                resource.state.links.extend(links);
-            }
             Ok(resource)
-        }))
+        });
+        match &self.versions {
+            Some(places) => {
+                let page = Vec::new().into_iter();
+                Box::new(WithVersions { snapshot: self.snapshot, places, resources: described, page })
+            }
+            None => Box::new(described),
+        }
     }
 
     fn changes(&self, after: u64) -> Box<dyn Iterator<Item = Result<ChangeRecord, Error>> + '_> {
@@ -61,5 +66,46 @@ impl SetView for CatalogueView<'_> {
 
     fn count_changes(&self, after: u64) -> Result<u64, Error> {
         Ok(self.snapshot.count_changes(self.mask(), after)?)
+    }
+}
+
+/// Resources that are looked up together.
+const PAGE: usize = 512;
+
+/// Resources with links to their versions, which are looked up a page at a time.
+struct WithVersions<'a, I> {
+    snapshot: &'a Snapshot,
+    places: &'a VersionPlace,
+    resources: I,
+    page: vec::IntoIter<Resource>,
+}
+
+impl<I: Iterator<Item = Result<Resource, Error>>> WithVersions<'_, I> {
+    fn fetch(&mut self) -> Result<Vec<Resource>, Error> {
+        let mut page = self.resources.by_ref().take(PAGE).collect::<Result<Vec<_>, _>>()?;
+        let uris: Vec<_> = page.iter().map(|resource| &resource.uri).collect();
+        let all_since = self.snapshot.versions_since(&uris)?;
+        for (resource, since) in page.iter_mut().zip(all_since) {
+            let links = self.places.links(&resource.uri, &resource.state, since);
+            resource.state.links.extend(links);
+        }
+        Ok(page)
+    }
+}
+
+impl<I: Iterator<Item = Result<Resource, Error>>> Iterator for WithVersions<'_, I> {
+    type Item = Result<Resource, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(resource) = self.page.next() {
+            return Some(Ok(resource));
+        }
+        match self.fetch() {
+            Ok(page) => {
+                self.page = page.into_iter();
+                self.page.next().map(Ok)
+            }
+            Err(error) => Some(Err(error)),
+        }
     }
 }

@@ -54,8 +54,9 @@ pub(crate) fn check(
     let differs = Mutex::new(differs);
     let compare = |batch: Vec<Observation>| {
         let snapshot = catalogue.snapshot()?;
-        for observation in batch {
-            let held = snapshot.resource(observation.key())?;
+        let keys: Vec<&[u8]> = batch.iter().map(Observation::key).collect();
+        let all_held = snapshot.resources_of(&keys)?;
+        for (observation, held) in batch.into_iter().zip(all_held) {
             if let (Some(difference), Ok(mut differs)) = (difference(observation, held), differs.lock()) {
                 differs(difference);
             }

@@ -14,7 +14,7 @@ use super::{
     hasher::{Done, FileHasher, HashPlan},
 };
 use crate::{
-    Error, PublishMonitor,
+    Error, PublishMonitor, PublishProblem,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded},
 };
 
@@ -94,7 +94,8 @@ pub(super) fn run<'a, T>(
     let (observations, waiting_observations) = sync_channel(2 * threads);
     let waiting_files = &Mutex::new(waiting_files);
     thread::scope(|scope| {
-        let recorder = scope.spawn(move || record_all(record, &waiting_observations));
+        let longest = catalogue.longest_key();
+        let recorder = scope.spawn(move || record_all(record, &waiting_observations, (longest, monitor)));
         let hashers: Vec<_> = (0..threads.max(1))
             .map(|_| {
                 let observations = observations.clone();
@@ -121,7 +122,9 @@ pub(super) fn run<'a, T>(
             done.unreadable += part.unreadable;
             done.kept += part.kept;
         }
-        done.recorded = recorder.join().map_err(|_| CatalogueError::Closed)??;
+        let (recorded, too_long) = recorder.join().map_err(|_| CatalogueError::Closed)??;
+        done.recorded = recorded;
+        done.unreadable += too_long;
         sent?;
         Ok((looked?, done))
     })
@@ -144,13 +147,27 @@ fn hash<'a>(
     }
 }
 
-fn record_all(record: &Record<'_>, waiting: &Receiver<Vec<Observation>>) -> Result<Recorded, CatalogueError> {
+/// Records what was observed. Returns the number of resources whose names are too long for the catalogue, too.
+fn record_all(
+    record: &Record<'_>,
+    waiting: &Receiver<Vec<Observation>>,
+    (longest, monitor): (Option<usize>, &dyn PublishMonitor),
+) -> Result<(Recorded, u64), CatalogueError> {
     let mut recorded = Recorded::default();
-    let mut batch = Vec::new();
+    let (mut batch, mut too_long) = (Vec::new(), 0);
     loop {
         let next = waiting.recv();
         let last = next.is_err();
-        batch.append(&mut next.unwrap_or_default());
+        let mut next = next.unwrap_or_default();
+        if let Some(most) = longest {
+            next.retain(|it| {
+                is_short(it, most, monitor) || {
+                    too_long += 1;
+                    false
+                }
+            });
+        }
+        batch.append(&mut next);
         if batch.len() >= GROUP || (last && !batch.is_empty()) {
             // In the order of the table, and so that equal changes give equal logs; what is gone first, for its URI may
             // be that of something new.
@@ -162,9 +179,20 @@ fn record_all(record: &Record<'_>, waiting: &Receiver<Vec<Observation>>) -> Resu
             recorded.add(&record(mem::take(&mut batch))?);
         }
         if last {
-            return Ok(recorded);
+            return Ok((recorded, too_long));
         }
     }
+}
+
+/// Returns `true` if the catalogue can keep the name of a resource; reports one that it cannot.
+fn is_short(observation: &Observation, most: usize, monitor: &dyn PublishMonitor) -> bool {
+    let Some(found) = observation.found().filter(|found| found.key.len() > most) else { return true };
+    let what = format!(
+        "is not published: its path or URI has {} bytes, and a catalogue in PostgreSQL can keep {most}",
+        found.key.len()
+    );
+    monitor.problem(&PublishProblem::skipped(found.uri.as_str(), what));
+    false
 }
 
 #[cfg(test)]

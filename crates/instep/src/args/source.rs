@@ -50,9 +50,12 @@ pub(crate) struct SourceArgs {
     /// URL of the object storage of --out, if it is not that of AWS [default: AWS_ENDPOINT_URL]
     #[arg(long, value_name = "URL", help_heading = DOCUMENTS, hide_short_help = true)]
     endpoint_url: Option<String>,
-    /// Folder for the catalogue [default: DIR/.instep]
+    /// Folder for the catalogue, and what else a Source keeps [default: DIR/.instep]
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DOCUMENTS, hide_short_help = true)]
     state: Option<PathBuf>,
+    /// Keep the catalogue in PostgreSQL: postgres://USER@HOST/DATABASE [default: where it is; a new one in the folder of --state]
+    #[arg(long, value_name = "URL", help_heading = DOCUMENTS, hide_short_help = true)]
+    catalogue: Option<String>,
     /// Digests: md5, sha-1, sha-256, sha-384, sha-512
     #[arg(long, value_delimiter = ',', default_value = "sha-256", value_name = "ALGORITHMS", value_parser = algorithm,
         help_heading = DOCUMENTS)]
@@ -250,6 +253,7 @@ impl SourceArgs {
             (None, Some(_)) => bail!("--endpoint-url needs --out s3://BUCKET/PREFIX"),
             (place, None) => place,
         };
+        options.catalogue = self.catalogue;
         options.hash = self.hash;
         options.described_by = self.describedby;
         options.spec_version = self.spec_version;

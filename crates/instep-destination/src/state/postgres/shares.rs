@@ -62,15 +62,14 @@ pub(super) fn sweep(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
     Ok(())
 }
 
-/// Begins a transaction of a share with a number; `None` if it has that already, or the share has ended.
-pub(super) fn begin(session: &Session, key: ShareKey, number: i64) -> Result<Option<()>, EngineFault> {
+/// Begins a transaction of a share with a number; `false` if it has that already, or the share has ended.
+pub(super) fn begin(session: &Session, key: ShareKey, number: i64) -> Result<bool, EngineFault> {
     if !lock_plan(session, key)? {
-        return Ok(None);
+        return Ok(false);
     }
     let sql = "UPDATE share SET grp = $4::bigint
                WHERE copy = $1 AND plan = $2 AND sharer = $3 AND NOT ended AND grp = $4::bigint - 1";
-    let begun = session.execute(sql, &[&key.copy, &key.plan, &key.sharer, &number])?;
-    Ok((begun == 1).then_some(()))
+    Ok(session.execute(sql, &[&key.copy, &key.plan, &key.sharer, &number])? == 1)
 }
 
 /// Returns the number of the last transaction of a share; `None` if it has ended.

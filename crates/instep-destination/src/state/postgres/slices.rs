@@ -2,16 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use instep_postgres::{EngineFault, ServerLink, Session};
+use instep_postgres::{Claimant, EngineFault, NumberedWriter, ServerLink, Session};
 use rand::Rng as _;
 
 use super::{
     DatabaseCopy, PostgresState,
-    lease::ShareLease,
+    lease::{CopyRight, ShareLease},
     row,
     shares::{ShareKey, clear, lock, transaction},
     slice_board::PlanBoard,
-    writer::CopyWriter,
 };
 use crate::{
     records::slice,
@@ -128,7 +127,7 @@ impl SharePlan for PostgresState {
 
     fn seal_plan(&mut self) -> Result<Box<dyn SliceBoard>, StateError> {
         let key = self.share.ok_or_else(|| self.link.error(row::value("no plan was begun")))?;
-        let name = host_and_process();
+        let name = Claimant::over("").holder;
         self.write(|session, copy| {
             put_share(session, key, &name)?;
             let sql = "UPDATE plan SET sealed = true WHERE copy = $1 AND number = $2";
@@ -136,10 +135,6 @@ impl SharePlan for PostgresState {
         })?;
         Ok(Box::new(PlanBoard::new(&self.link, key)))
     }
-}
-
-fn host_and_process() -> String {
-    format!("process {} on {}", std::process::id(), super::host())
 }
 
 fn put_share(session: &Session, key: ShareKey, name: &str) -> Result<(), EngineFault> {
@@ -155,7 +150,7 @@ impl PostgresState {
     /// If the tables are of another version, or the server refuses or fails.
     pub(crate) fn join(at: &DatabaseCopy) -> Result<Option<JoinedPlan>, StateError> {
         let reading = Self::open_beside(at)?;
-        let (copy, sharer, name) = (reading.copy, fresh_number(), host_and_process());
+        let (copy, sharer, name) = (reading.copy, fresh_number(), Claimant::over("").holder);
         let writing = Arc::new(ServerLink::new(at.address.clone()));
         let joined = transaction(&writing, |session| {
             lock(session, copy)?;
@@ -174,7 +169,7 @@ impl PostgresState {
         let Some((key, set)) = joined else { return Ok(None) };
         let board = Box::new(PlanBoard::new(&reading.link, key));
         let lease = ShareLease::begin(&writing, key)?;
-        let writer = Some(CopyWriter::of_share(writing, copy, lease));
+        let writer = Some(NumberedWriter::new(writing, CopyRight::Share(lease)));
         let state = Box::new(Self { writer, share: Some(key), ..reading });
         Ok(Some(JoinedPlan { set, state, board }))
     }

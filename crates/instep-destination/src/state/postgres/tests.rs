@@ -1,6 +1,5 @@
 //! Beside the contract: servers that refuse, fail and come back, and several runs over one copy.
 
-mod cutter;
 mod earlier;
 mod encrypted;
 mod faults;

@@ -93,7 +93,7 @@ fn s5_a_killed_scan_is_completed_by_the_next_one() {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "tests::holdings::interference::a_scan_in_a_process_of_its_own"])
         .env("INSTEP_TEST_ROOT", folder.path(""))
-        .env("INSTEP_TEST_STATE", folder.catalogue.file().parent().unwrap())
+        .env("INSTEP_TEST_STATE", folder.catalogue.place().parent().unwrap())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();

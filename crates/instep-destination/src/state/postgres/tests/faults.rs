@@ -2,10 +2,10 @@
 
 use std::{sync::mpsc, thread};
 
-use instep_testkit::PostgresServer;
+use instep_testkit::{Cutter, PostgresServer};
 use resourcesync::{Change, DateTime};
 
-use super::{copy, cutter::Cutter};
+use super::copy;
 use crate::{
     map::CopyPath,
     plan::Desired,

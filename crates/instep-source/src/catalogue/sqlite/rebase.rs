@@ -2,14 +2,13 @@
 
 use rusqlite::params;
 
-use super::{CatalogueError, error::Doing, ledger::ChangeLog};
+use super::rows::FileRows;
+use crate::catalogue::{CatalogueError, error::Doing};
 
 const MOVING: &str = "moving to another base URL";
 
-impl ChangeLog<'_> {
-    /// Replaces the beginning of each URI that starts with `from` by `to`, in resources, changes and versions. Nothing is
-    /// logged: the resources are the ones they were, and their changes keep their datetimes.
-    pub(super) fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
+impl FileRows<'_> {
+    pub(super) fn move_to(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
         self.rebase_named_keys(from, to)?;
         for table in [
             "UPDATE resource SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
@@ -18,7 +17,6 @@ impl ChangeLog<'_> {
         ] {
             self.prepare(table)?.execute(params![from, to, rest_of(from)]).doing(MOVING)?;
         }
-        self.head.revision += 1;
         Ok(())
     }
 

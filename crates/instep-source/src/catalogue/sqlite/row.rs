@@ -2,16 +2,16 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt};
 
-use resourcesync::{
-    Algorithm, Change, ChangeFreq, DateTime, Digest, Digests, Link, MediaType, Uri, value::Precision,
-};
+use resourcesync::{ChangeFreq, DateTime, Digests, Link, MediaType, Uri, value::Precision};
 use rusqlite::{
     Connection, Params, Row, ToSql, params_from_iter,
     types::{ToSqlOutput, Value, ValueRef},
 };
 
-use super::{
-    CatalogueError, ChangeRecord, FileStamp, Head, History, Patch, Resource, ResourceState, error::Doing,
+use crate::catalogue::{
+    CatalogueError, ChangeRecord, FileStamp, Head, History, Resource, ResourceState,
+    codec::{SharedTypes, read_change_kind, read_digests, write_digests},
+    error::Doing,
 };
 
 /// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
@@ -77,58 +77,38 @@ impl<'a> StateColumns<'a> {
     }
 }
 
-/// Reads states out of rows; the few media types of a Source are shared by all of them.
-#[derive(Debug, Default)]
-pub(super) struct StateReader {
-    media_types: Vec<MediaType>,
-}
-
-impl StateReader {
-    /// The state in the columns from `first` on.
-    pub(super) fn read(
-        &mut self,
-        row: &Row<'_>,
-        first: usize,
-        uri: &Uri,
-    ) -> Result<ResourceState, CatalogueError> {
-        let damaged = |what| move || CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
-        let column = |offset: usize| row.get_ref(first + offset).doing(READING);
-        Ok(ResourceState {
-            lastmod: read_datetime(column(0)?).map_err(|()| damaged("lastmod")())?,
-            length: row.get::<_, Option<i64>>(first + 1).doing(READING)?.map(|length| length as u64),
-            digests: match column(2)? {
-                ValueRef::Blob(bytes) => read_digests(bytes).ok_or_else(damaged("digests"))?,
-                _ => Digests::new(),
-            },
-            media_type: text(column(3)?).map(|name| self.media_type(name)),
-            encoding: text(column(4)?).map(Into::into),
-            changefreq: text(column(5)?).and_then(ChangeFreq::parse),
-            links: match text(column(6)?) {
-                Some(json) => Link::list_from_json(json).ok_or_else(damaged("links"))?,
-                None => Vec::new(),
-            },
-        })
-    }
-
-    fn media_type(&mut self, name: &str) -> MediaType {
-        if let Some(position) = self.media_types.iter().position(|known| known.as_str() == name) {
-            self.media_types.swap(0, position);
-            return self.media_types[0].clone();
-        }
-        let media_type = MediaType::new(name);
-        if self.media_types.len() < 64 {
-            self.media_types.push(media_type.clone());
-        }
-        media_type
-    }
+/// Returns the state in the columns from `first` on.
+pub(super) fn read_state(
+    row: &Row<'_>,
+    first: usize,
+    uri: &Uri,
+    types: &mut SharedTypes,
+) -> Result<ResourceState, CatalogueError> {
+    let damaged = |what| move || CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
+    let column = |offset: usize| row.get_ref(first + offset).doing(READING);
+    Ok(ResourceState {
+        lastmod: read_datetime(column(0)?).map_err(|()| damaged("lastmod")())?,
+        length: row.get::<_, Option<i64>>(first + 1).doing(READING)?.map(|length| length as u64),
+        digests: match column(2)? {
+            ValueRef::Blob(bytes) => read_digests(bytes).ok_or_else(damaged("digests"))?,
+            _ => Digests::new(),
+        },
+        media_type: text(column(3)?).map(|name| types.of(name)),
+        encoding: text(column(4)?).map(Into::into),
+        changefreq: text(column(5)?).and_then(ChangeFreq::parse),
+        links: match text(column(6)?) {
+            Some(json) => Link::list_from_json(json).ok_or_else(damaged("links"))?,
+            None => Vec::new(),
+        },
+    })
 }
 
 /// A resource out of [`resource_columns`].
-pub(super) fn read_resource(row: &Row<'_>, reader: &mut StateReader) -> Result<Resource, CatalogueError> {
+pub(super) fn read_resource(row: &Row<'_>, types: &mut SharedTypes) -> Result<Resource, CatalogueError> {
     let uri = read_uri(row, 7)?;
     Ok(Resource {
         key: row.get(0).doing(READING)?,
-        state: reader.read(row, 8, &uri)?,
+        state: read_state(row, 8, &uri, types)?,
         stamp: read_stamp(row).doing(READING)?,
         rehash: row.get(5).doing(READING)?,
         sets: row.get::<_, i64>(6).doing(READING)? as u64,
@@ -142,20 +122,15 @@ pub(super) fn read_resource(row: &Row<'_>, reader: &mut StateReader) -> Result<R
 }
 
 /// A line of the change log out of [`change_columns`].
-pub(super) fn read_change(row: &Row<'_>, reader: &mut StateReader) -> Result<ChangeRecord, CatalogueError> {
+pub(super) fn read_change(row: &Row<'_>, types: &mut SharedTypes) -> Result<ChangeRecord, CatalogueError> {
     let uri = read_uri(row, 4)?;
     let damaged = |what| CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
     Ok(ChangeRecord {
         sequence: row.get::<_, i64>(0).doing(READING)? as u64,
         datetime: DateTime::from_unix_micros(row.get(1).doing(READING)?),
-        change: match row.get::<_, i64>(2).doing(READING)? {
-            1 => Change::Created,
-            2 => Change::Updated,
-            3 => Change::Deleted,
-            _ => return Err(damaged("kind")),
-        },
+        change: read_change_kind(row.get(2).doing(READING)?).ok_or_else(|| damaged("kind"))?,
         sets: row.get::<_, i64>(3).doing(READING)? as u64,
-        state: reader.read(row, 5, &uri)?,
+        state: read_state(row, 5, &uri, types)?,
         before: match row.get_ref(12).doing(READING)? {
             ValueRef::Blob(bytes) => read_digests(bytes).ok_or_else(|| damaged("before"))?,
             _ => Digests::new(),
@@ -166,20 +141,6 @@ pub(super) fn read_change(row: &Row<'_>, reader: &mut StateReader) -> Result<Cha
         },
         uri,
     })
-}
-
-/// A patch as it is stored.
-pub(super) fn write_patch(patch: &Patch) -> String {
-    serde_json::to_string(patch).unwrap_or_default()
-}
-
-/// A change as it is stored.
-pub(super) fn write_change(change: &Change) -> i64 {
-    match change {
-        Change::Created => 1,
-        Change::Deleted => 3,
-        _ => 2,
-    }
 }
 
 /// Reads the position of the catalogue, as this connection sees it.
@@ -210,7 +171,8 @@ fn read_uri(row: &Row<'_>, column: usize) -> Result<Uri, CatalogueError> {
     Uri::parse(text).map_err(|_| CatalogueError::Damaged { what: "uri", uri: text.to_owned() })
 }
 
-fn read_stamp(row: &Row<'_>) -> rusqlite::Result<Option<FileStamp>> {
+/// Returns the stamp in the columns from the second on.
+pub(super) fn read_stamp(row: &Row<'_>) -> rusqlite::Result<Option<FileStamp>> {
     let Some(length) = row.get::<_, Option<i64>>(1)? else { return Ok(None) };
     Ok(Some(FileStamp {
         length: length as u64,
@@ -239,42 +201,4 @@ fn read_datetime(value: ValueRef<'_>) -> Result<Option<DateTime>, ()> {
         ValueRef::Integer(micros) => Ok(Some(DateTime::from_unix_micros(micros))),
         other => DateTime::parse(other.as_str().map_err(drop)?).map(Some).map_err(drop),
     }
-}
-
-/// One byte for the algorithm and the bytes of the digest, one after the other; what cannot be computed here follows
-/// a 0 as text.
-pub(super) fn write_digests(digests: &Digests) -> Vec<u8> {
-    let mut stored = Vec::with_capacity(40);
-    let tag = |digest: &Digest| Algorithm::KNOWN.iter().position(|known| *known == digest.algorithm);
-    let mut opaque = Digests::new();
-    for digest in digests {
-        match (tag(digest), digest.bytes()) {
-            (Some(tag), Some(bytes)) => {
-                stored.push(tag as u8 + 1);
-                stored.extend_from_slice(bytes);
-            }
-            _ => opaque.insert(digest.clone()),
-        }
-    }
-    if !opaque.is_empty() {
-        stored.push(0);
-        stored.extend_from_slice(opaque.to_string().as_bytes());
-    }
-    stored
-}
-
-fn read_digests(mut stored: &[u8]) -> Option<Digests> {
-    let mut digests = Digests::new();
-    while let Some((&tag, rest)) = stored.split_first() {
-        if tag == 0 {
-            let opaque = Digests::parse(std::str::from_utf8(rest).ok()?, |_| ());
-            opaque.iter().for_each(|digest| digests.insert(digest.clone()));
-            break;
-        }
-        let algorithm = Algorithm::KNOWN.get(usize::from(tag) - 1)?.clone();
-        let (bytes, rest) = rest.split_at_checked(algorithm.digest_bytes()?)?;
-        digests.insert(Digest::new(algorithm, bytes)?);
-        stored = rest;
-    }
-    Some(digests)
 }

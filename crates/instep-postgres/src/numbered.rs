@@ -1,33 +1,47 @@
-//! Transactions of the run that writes a copy. Each has a number, so that it is known whether one was committed whose
-//! answer was lost.
+//! Transactions with numbers, so that it is known whether one was committed whose answer was lost.
 
 use std::sync::Arc;
 
-use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
-
-use super::{
-    lease::{ShareLease, WriteLease},
-    shares,
+use crate::{
+    error::{EngineFault, PostgresError},
+    lease::WriteLease,
+    link::ServerLink,
+    session::Session,
 };
-use crate::state::StateError;
 
-/// The writer of a copy.
-#[derive(Debug)]
-pub(super) struct CopyWriter {
-    link: Arc<ServerLink>,
-    copy: i64,
-    /// The number of the last transaction.
-    last: i64,
-    right: WriteRight,
+/// The right that each transaction begins with.
+pub trait WriteRight {
+    /// Gives a transaction its number; `false` if it has it already, or the right to write is gone.
+    ///
+    /// # Errors
+    /// If the server fails.
+    fn begin(&self, session: &Session, number: i64) -> Result<bool, EngineFault>;
+
+    /// Returns `Ok` if the transaction of a number was committed.
+    ///
+    /// # Errors
+    /// If it was not, or the server fails.
+    fn was_committed(&self, session: &Session, number: i64) -> Result<(), PostgresError>;
 }
 
-/// The right that a transaction begins with.
+impl WriteRight for WriteLease {
+    fn begin(&self, session: &Session, number: i64) -> Result<bool, EngineFault> {
+        self.begin(session, number)
+    }
+
+    fn was_committed(&self, session: &Session, number: i64) -> Result<(), PostgresError> {
+        self.was_committed(session, number)
+    }
+}
+
+/// Writes in transactions that are numbered from one on.
 #[derive(Debug)]
-enum WriteRight {
-    /// That of the run that has the copy.
-    Copy(WriteLease),
-    /// That of a worker with a share of its plan.
-    Share(ShareLease),
+pub struct NumberedWriter<R> {
+    link: Arc<ServerLink>,
+    /// The number of the last transaction.
+    last: i64,
+    /// The right to write.
+    pub right: R,
 }
 
 /// An attempt at a transaction.
@@ -42,29 +56,31 @@ enum CommitAttempt<T> {
     Failed(PostgresError),
 }
 
-impl CopyWriter {
-    pub(super) fn new(link: Arc<ServerLink>, copy: i64, lease: WriteLease) -> Self {
-        Self { link, copy, last: 0, right: WriteRight::Copy(lease) }
+impl<R: WriteRight> NumberedWriter<R> {
+    /// Returns a writer that has committed nothing yet.
+    pub fn new(link: Arc<ServerLink>, right: R) -> Self {
+        Self { link, last: 0, right }
     }
 
-    pub(super) fn of_share(link: Arc<ServerLink>, copy: i64, lease: ShareLease) -> Self {
-        Self { link, copy, last: 0, right: WriteRight::Share(lease) }
+    /// Returns the link over which it writes.
+    pub fn link(&self) -> &Arc<ServerLink> {
+        &self.link
     }
 
     /// Carries work out in one transaction, again if the server failed or another transaction was in its way. What the
     /// work writes is committed once, whatever happens to the answer.
     ///
     /// # Errors
-    /// If the work fails, another run has taken the copy over, or the server does not come back.
-    pub(super) fn write<T>(
+    /// If the work fails, another process has the right now, or the server does not come back.
+    pub fn write<T>(
         &mut self,
-        work: impl Fn(&Session) -> Result<T, EngineFault>,
-    ) -> Result<T, StateError> {
+        mut work: impl FnMut(&Session) -> Result<T, EngineFault>,
+    ) -> Result<T, PostgresError> {
         let number = self.last + 1;
         let mut patience = self.link.patience();
         let mut unanswered = None;
         loop {
-            let failure = match self.attempt(number, &work) {
+            let failure = match self.attempt(number, &mut work) {
                 CommitAttempt::Done(value) => {
                     self.last = number;
                     return Ok(value);
@@ -72,8 +88,7 @@ impl CopyWriter {
                 CommitAttempt::WasDone => {
                     self.last = number;
                     // Only a commit without an answer can have been done before.
-                    let place = || self.link.address.shown.clone();
-                    return unanswered.ok_or_else(|| PostgresError::WentBack { place: place() }.into());
+                    return unanswered.ok_or_else(|| self.went_back());
                 }
                 CommitAttempt::Unanswered(value, failure) => {
                     unanswered = Some(value);
@@ -88,11 +103,11 @@ impl CopyWriter {
     /// Carries out work that cannot be repeated in one transaction. One whose answer is lost is asked after.
     ///
     /// # Errors
-    /// If the work fails, another run has taken the copy over, or the connection is lost before the commit.
-    pub(super) fn write_once<T>(
+    /// If the work fails, another process has the right now, or the connection is lost before the commit.
+    pub fn write_once<T>(
         &mut self,
         work: impl FnOnce(&Session) -> Result<T, EngineFault>,
-    ) -> Result<T, StateError> {
+    ) -> Result<T, PostgresError> {
         let number = self.last + 1;
         let (value, lost) = match self.attempt(number, work) {
             CommitAttempt::Done(value) => {
@@ -100,10 +115,8 @@ impl CopyWriter {
                 return Ok(value);
             }
             CommitAttempt::Unanswered(value, lost) => (value, lost),
-            CommitAttempt::Failed(error) => return Err(error.into()),
-            CommitAttempt::WasDone => {
-                return Err(PostgresError::WentBack { place: self.link.address.shown.clone() }.into());
-            }
+            CommitAttempt::Failed(error) => return Err(error),
+            CommitAttempt::WasDone => return Err(self.went_back()),
         };
         let mut patience = self.link.patience();
         let mut failure = lost;
@@ -126,10 +139,13 @@ impl CopyWriter {
         }
     }
 
-    fn lost_before_commit(&self) -> StateError {
+    fn went_back(&self) -> PostgresError {
+        PostgresError::WentBack { place: self.link.address.shown.clone() }
+    }
+
+    fn lost_before_commit(&self) -> PostgresError {
         let place = self.link.address.shown.clone();
-        let source = "the connection was lost before the commit".into();
-        PostgresError::Unreachable { place, source }.into()
+        PostgresError::Unreachable { place, source: "the connection was lost before the commit".into() }
     }
 
     fn attempt<T>(
@@ -142,13 +158,14 @@ impl CopyWriter {
             Err(error) => return CommitAttempt::Failed(error),
         };
         let begun = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(EngineFault::from);
-        let begun = begun.and_then(|()| self.begin(&session, number));
-        let value = match begun.and_then(|begun| begun.map(|()| work(&session)).transpose()) {
+        let begun = begun.and_then(|()| self.right.begin(&session, number));
+        let value = match begun.and_then(|begun| begun.then(|| work(&session)).transpose()) {
             Ok(Some(value)) => value,
             Ok(None) => {
                 let _ = session.batch("ROLLBACK");
                 return self
-                    .why_not(&session, number)
+                    .right
+                    .was_committed(&session, number)
                     .map_or_else(CommitAttempt::Failed, |()| CommitAttempt::WasDone);
             }
             Err(fault) => {
@@ -169,44 +186,6 @@ impl CopyWriter {
                     failure => CommitAttempt::Failed(failure),
                 }
             }
-        }
-    }
-
-    /// Gives the transaction its number; `None` if it has it already, or the right to write is gone.
-    fn begin(&self, session: &Session, number: i64) -> Result<Option<()>, EngineFault> {
-        let lease = match &self.right {
-            WriteRight::Copy(lease) => lease,
-            WriteRight::Share(lease) => return shares::begin(session, lease.key, number),
-        };
-        let sql = "UPDATE copy SET grp = $3::bigint WHERE id = $1 AND token = $2 AND grp = $3::bigint - 1";
-        let counted = session.execute(sql, &[&self.copy, &lease.token, &number])?;
-        Ok((counted == 1).then_some(()))
-    }
-
-    /// Returns `Ok` if the transaction of a number was committed.
-    fn why_not(&self, session: &Session, number: i64) -> Result<(), PostgresError> {
-        let place = self.link.address.shown.clone();
-        let lease = match &self.right {
-            WriteRight::Copy(lease) => lease,
-            WriteRight::Share(lease) => {
-                let last = shares::last_of(session, lease.key).map_err(|fault| self.link.error(fault))?;
-                return match last {
-                    Some(last) if last == number => Ok(()),
-                    Some(_) => Err(PostgresError::WentBack { place }),
-                    None => Err(shares::has_ended(&place)),
-                };
-            }
-        };
-        let sql = "SELECT COALESCE(token = $2, false), grp, COALESCE(holder, '') FROM copy WHERE id = $1";
-        let look = || {
-            let row = session.one(sql, &[&self.copy, &lease.token])?;
-            Ok((row.try_get::<_, bool>(0)?, row.try_get::<_, i64>(1)?, row.try_get::<_, String>(2)?))
-        };
-        let (is_ours, last, holder) = look().map_err(|fault| self.link.error(fault))?;
-        match is_ours {
-            true if last == number => Ok(()),
-            true => Err(PostgresError::WentBack { place }),
-            false => Err(PostgresError::Taken { place, holder }),
         }
     }
 }

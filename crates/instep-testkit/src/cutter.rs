@@ -11,16 +11,22 @@ use std::{
 };
 
 /// Hands on what goes to a server and back, until it cuts a connection once.
-pub(super) struct Cutter {
-    pub(super) port: u16,
+#[derive(Debug)]
+pub struct Cutter {
+    /// The port that leads to the server.
+    pub port: u16,
     left: Arc<AtomicI64>,
 }
 
 impl Cutter {
-    /// `answers_are_lost`: the message at which the connection is cut arrives, and its answer does not; else neither.
-    pub(super) fn before(server: u16, answers_are_lost: bool) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+    /// Starts a way to the server at a port. With `answers_are_lost` the message at which the connection is cut arrives, and
+    /// its answer does not; else neither.
+    ///
+    /// # Panics
+    /// If there is no port for it.
+    pub fn before(server: u16, answers_are_lost: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
         let left = Arc::new(AtomicI64::new(0));
         let counter = Arc::clone(&left);
         thread::spawn(move || {
@@ -33,19 +39,20 @@ impl Cutter {
     }
 
     /// Cuts at so many messages from now on; zero never.
-    pub(super) fn cut_at(&self, message: i64) {
+    pub fn cut_at(&self, message: i64) {
         self.left.store(message, Ordering::SeqCst);
     }
 
     /// Returns `true` if a connection was cut.
-    pub(super) fn has_cut(&self) -> bool {
+    pub fn has_cut(&self) -> bool {
         self.left.load(Ordering::SeqCst) <= 0
     }
 }
 
 fn hand_on(client: TcpStream, server: TcpStream, left: &Arc<AtomicI64>, answers_are_lost: bool) {
     let is_cut = Arc::new(AtomicBool::new(false));
-    let (mut from_server, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    let (mut from_server, mut to_client) =
+        (server.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
     let cut = Arc::clone(&is_cut);
     thread::spawn(move || {
         let mut buffer = [0; 65_536];

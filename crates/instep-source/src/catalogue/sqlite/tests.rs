@@ -2,8 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::{CHANGES, RESOURCES};
-use crate::catalogue::schema;
+use super::{
+    reader::{CHANGES, RESOURCES},
+    schema,
+};
 
 /// Returns the steps of SQLite for a query, one a line.
 fn plan(connection: &Connection, sql: &str) -> String {

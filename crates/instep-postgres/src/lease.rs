@@ -1,0 +1,281 @@
+//! The right to write what belongs to one owner, such as a copy: one process at a time, whatever machine it is on.
+//!
+//! A process that has the right writes its token into the row of the owner, and counts a beat up every few seconds. Whoever
+//! finds a token watches the beat by its own clock, while the server answers: no clocks are compared, and an outage of
+//! the server makes nobody lose the right. Each transaction names the token, so a process that lost the right unnoticed
+//! writes nothing more.
+//!
+//! The table of the owners has the columns `id`, `token`, `holder`, `folder` and `grp`; a table `beat` has the owner, `token`
+//! and `beat`.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rand::Rng as _;
+use tokio::task::AbortHandle;
+
+use crate::{
+    address::Address,
+    error::{EngineFault, PostgresError},
+    link::ServerLink,
+    session::Session,
+    waiting::driver,
+};
+
+/// The time between two beats.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// The number of looks at a beat, a second apart, before its process counts as dead.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+
+/// A process that takes the right.
+#[derive(Clone, Debug)]
+pub struct Claimant {
+    /// The process, for the message that others get.
+    pub holder: String,
+    /// The folder of the owner: who has its lock knows that an earlier process over it is dead.
+    pub folder: String,
+    /// Whoever had the right before is known to be over.
+    pub succeeds: bool,
+}
+
+impl Claimant {
+    /// Returns this process, over a folder that is named so.
+    pub fn over(folder: impl Into<String>) -> Self {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let holder = format!("process {} on {host}", std::process::id());
+        Self { holder, folder: folder.into(), succeeds: false }
+    }
+}
+
+/// The owners in a schema whose right is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaseOwners {
+    /// Their table, which is also the column of the table `beat` that names one.
+    pub table: &'static str,
+    /// A condition under which a right that ends is given back, as it follows `AND`; `$1` is the owner.
+    pub given_back_if: &'static str,
+}
+
+impl LeaseOwners {
+    /// Takes the right to write what belongs to an owner. Waits while it is not known if the one that has it is dead.
+    ///
+    /// # Errors
+    /// If another process has it, or the server fails.
+    pub fn take(
+        self,
+        link: &Arc<ServerLink>,
+        owner: i64,
+        claimant: &Claimant,
+    ) -> Result<WriteLease, PostgresError> {
+        let place = &link.address.shown;
+        let session = link.session()?;
+        let token = format!("{:032x}", rand::rng().random::<u128>());
+        let mut watched: Option<LeaseRow> = None;
+        let mut looks = 0;
+        loop {
+            let found = self.look(&session, owner).map_err(|fault| link.error(fault))?;
+            let is_free = found.token.is_none() || claimant.succeeds || found.folder == claimant.folder;
+            let is_same = watched
+                .as_ref()
+                .is_some_and(|before| (&before.token, before.beat) == (&found.token, found.beat));
+            if !is_free && watched.is_some() && !is_same {
+                return Err(PostgresError::Taken { place: place.clone(), holder: found.holder });
+            }
+            if is_free || looks == LOOKS {
+                let taken = self.claim(&session, owner, found.token.as_deref(), (&token, claimant));
+                if taken.map_err(|fault| link.error(fault))? {
+                    break;
+                }
+                // Somebody was faster.
+                (watched, looks) = (None, 0);
+                continue;
+            }
+            if looks == 0 {
+                tracing::info!(
+                    "{} was in use by {}: waiting until that is known to be over",
+                    place,
+                    found.holder
+                );
+            }
+            watched = Some(found);
+            looks += 1;
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        Ok(WriteLease {
+            token,
+            owners: self,
+            owner,
+            link: Arc::clone(link),
+            confirmed: Arc::new(Mutex::new(Instant::now())),
+            beating: None,
+        })
+    }
+
+    fn look(self, session: &Session, owner: i64) -> Result<LeaseRow, EngineFault> {
+        let table = self.table;
+        let sql = format!(
+            "SELECT o.token, COALESCE(o.holder, ''), COALESCE(o.folder, ''), COALESCE(b.beat, 0)
+             FROM {table} o LEFT JOIN beat b ON b.{table} = o.id WHERE o.id = $1"
+        );
+        let row = session.one(&sql, &[&owner])?;
+        Ok(LeaseRow {
+            token: row.try_get(0)?,
+            holder: row.try_get(1)?,
+            folder: row.try_get(2)?,
+            beat: row.try_get(3)?,
+        })
+    }
+
+    fn claim(
+        self,
+        session: &Session,
+        owner: i64,
+        seen: Option<&str>,
+        (token, claimant): (&str, &Claimant),
+    ) -> Result<bool, EngineFault> {
+        let table = self.table;
+        let sql = format!(
+            "UPDATE {table} SET token = $3, holder = $4, folder = $5, grp = 0
+             WHERE id = $1 AND token IS NOT DISTINCT FROM $2"
+        );
+        if session.execute(&sql, &[&owner, &seen, &token, &claimant.holder, &claimant.folder])? == 0 {
+            return Ok(false);
+        }
+        let sql = format!(
+            "INSERT INTO beat ({table}, token, beat) VALUES ($1, $2, 0)
+             ON CONFLICT ({table}) DO UPDATE SET token = excluded.token, beat = 0"
+        );
+        session.execute(&sql, &[&owner, &token])?;
+        Ok(true)
+    }
+}
+
+struct LeaseRow {
+    token: Option<String>,
+    holder: String,
+    folder: String,
+    beat: i64,
+}
+
+/// The right to write, while this value lives.
+#[derive(Debug)]
+pub struct WriteLease {
+    token: String,
+    owners: LeaseOwners,
+    owner: i64,
+    link: Arc<ServerLink>,
+    /// The time at which the right was certain last.
+    confirmed: Arc<Mutex<Instant>>,
+    beating: Option<AbortHandle>,
+}
+
+impl WriteLease {
+    /// Begins to count the beat up. Until then others may take the process for dead.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn begin_to_beat(&mut self) -> Result<(), PostgresError> {
+        let (owner, token, confirmed) = (self.owner, self.token.clone(), Arc::clone(&self.confirmed));
+        let sql = format!("UPDATE beat SET beat = beat + 1 WHERE {} = $1 AND token = $2", self.owners.table);
+        self.beating = Some(beat_over(&self.link.address, move |session| {
+            let asked = Instant::now();
+            let counted = session.execute(&sql, &[&owner, &token])?;
+            if counted == 1 {
+                *confirmed.lock().unwrap_or_else(PoisonError::into_inner) = asked;
+            }
+            Ok(counted)
+        })?);
+        Ok(())
+    }
+
+    /// Returns the time since the right was certain last.
+    pub fn unconfirmed_for(&self) -> Duration {
+        self.confirmed.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Gives a transaction of the owner its number; `false` if it has it already, or the right to write is gone.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub fn begin(&self, session: &Session, number: i64) -> Result<bool, EngineFault> {
+        let table = self.owners.table;
+        let sql = format!(
+            "UPDATE {table} SET grp = $3::bigint WHERE id = $1 AND token = $2 AND grp = $3::bigint - 1"
+        );
+        Ok(session.execute(&sql, &[&self.owner, &self.token, &number])? == 1)
+    }
+
+    /// Returns `Ok` if the transaction of a number was committed.
+    ///
+    /// # Errors
+    /// If it was not: the right is gone, or the server lost what it had confirmed. Also if the server fails.
+    pub fn was_committed(&self, session: &Session, number: i64) -> Result<(), PostgresError> {
+        let place = self.link.address.shown.clone();
+        let sql = format!(
+            "SELECT COALESCE(token = $2, false), grp, COALESCE(holder, '') FROM {} WHERE id = $1",
+            self.owners.table
+        );
+        let look = || {
+            let row = session.one(&sql, &[&self.owner, &self.token])?;
+            Ok((row.try_get::<_, bool>(0)?, row.try_get::<_, i64>(1)?, row.try_get::<_, String>(2)?))
+        };
+        let (is_ours, last, holder) = look().map_err(|fault| self.link.error(fault))?;
+        match is_ours {
+            true if last == number => Ok(()),
+            true => Err(PostgresError::WentBack { place }),
+            false => Err(PostgresError::Taken { place, holder }),
+        }
+    }
+}
+
+impl Drop for WriteLease {
+    fn drop(&mut self) {
+        if let Some(beating) = &self.beating {
+            beating.abort();
+        }
+        // Where the server is gone, the next process finds the beat at rest, or has the lock of the folder.
+        if let Ok(session) = self.link.session() {
+            let LeaseOwners { table, given_back_if } = self.owners;
+            let sql =
+                format!("UPDATE {table} SET token = NULL WHERE id = $1 AND token = $2 AND {given_back_if}");
+            let _ = session.execute(&sql, &[&self.owner, &self.token]);
+        }
+    }
+}
+
+/// Counts up from time to time, over a connection of its own that a short run never opens. Ends when it is aborted.
+///
+/// # Errors
+/// If the system gives no thread.
+pub fn beat_over(
+    address: &Address,
+    beat: impl Fn(&Session) -> Result<u64, EngineFault> + Send + Sync + 'static,
+) -> Result<AbortHandle, PostgresError> {
+    let unreachable = |source: std::io::Error| PostgresError::Unreachable {
+        place: address.shown.clone(),
+        source: source.into(),
+    };
+    let driver = driver().map_err(unreachable)?;
+    let (beat, link) = (Arc::new(beat), Arc::new(ServerLink::new(address.clone())));
+    let task = driver.spawn(async move {
+        loop {
+            tokio::time::sleep(BEAT).await;
+            let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
+            let beat = move || match link.session() {
+                // A beat that fails is counted by the next one, over a new connection.
+                Ok(session) if beat(&session).is_ok() => {}
+                _ => link.give_up(),
+            };
+            // Waiting for a server would hold up the thread that moves the connections on.
+            if tokio::task::spawn_blocking(beat).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(task.abort_handle())
+}

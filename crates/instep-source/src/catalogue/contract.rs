@@ -1,0 +1,65 @@
+//! The contract of a catalogue: the same tests for each engine.
+//!
+//! A test is given a place for a catalogue that is new, and opens it there as often as it likes: what it opens again is
+//! what an engine kept. SQLite is always there; a server of PostgreSQL is started for the tests.
+
+mod looking;
+#[cfg(feature = "postgres")]
+mod random;
+mod recording;
+mod support;
+mod upkeep;
+
+use support::TestPlace;
+
+/// Makes a test for each engine of each function.
+macro_rules! each_engine {
+    ($($room:ident::$test:ident)*) => {
+        mod sqlite {
+            $(#[test] fn $test() { super::$room::$test(&super::TestPlace::file()) })*
+        }
+
+        /// Each test by its name.
+        #[cfg(feature = "postgres")]
+        const ALL: &[(&str, fn(&TestPlace))] = &[$((stringify!($test), $room::$test)),*];
+    };
+}
+
+/// One test, since they share a server and a schema: each has a Source of its own.
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres_keeps_the_contract() {
+    let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    let mut failed = Vec::new();
+    for (name, test) in ALL {
+        let place = TestPlace::at(&format!("{}?source={name}", server.url()));
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+each_engine! {
+    looking::finding_d14_a_folder_has_its_own_items_only_each_once
+    looking::finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards
+    looking::finding_d14_changes_are_counted_by_kind_and_outlive_the_log
+    looking::stamps_come_in_the_order_of_keys_within_a_range
+    looking::outlines_and_totals_agree_with_the_resources
+    looking::the_changes_of_one_resource_come_newest_first
+    recording::whatever_is_known_of_a_resource_is_read_back
+    recording::a_snapshot_does_not_see_what_is_recorded_after_it
+    recording::what_many_record_at_once_is_recorded_once_each
+    recording::before_the_baseline_nothing_is_logged_and_after_it_everything
+    recording::bytes_that_are_known_are_no_change_whatever_else_is_new
+    recording::a_resource_that_leaves_a_set_is_deleted_there_and_no_where_else
+    recording::one_key_may_come_several_times_in_a_batch
+    recording::times_go_on_after_those_of_another_process
+    upkeep::forgotten_changes_are_gone_and_the_head_says_so
+    upkeep::times_lead_to_sequences
+    upkeep::kept_values_are_replaced_and_dropped
+    upkeep::patches_are_kept_with_their_changes
+    upkeep::versions_are_kept_by_number_and_age
+    upkeep::a_source_that_moves_keeps_its_history_under_the_new_uris
+    upkeep::a_catalogue_is_read_beside_its_writer_and_not_written
+}

@@ -1,0 +1,183 @@
+//! The catalogue in a database of PostgreSQL, beside those of other Sources.
+//!
+//! Readers share a connection, since each reads with single statements; a snapshot has one of its own, and so has the
+//! writer. A server that restarts or fails over makes a publication wait: it goes on with a new connection, and a
+//! transaction whose answer was lost is recognised by its number (`NumberedWriter`).
+
+mod lookup;
+mod reader;
+mod row;
+mod rows;
+mod schema;
+mod versions;
+mod writer;
+mod written;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub(super) use instep_postgres::PostgresError;
+use instep_postgres::{Address, Claimant, LeaseOwners, NumberedWriter, ServerLink, Session};
+
+use super::{
+    CatalogueError, Head,
+    door::{CatalogueEngine, ReadCatalogue},
+};
+use reader::SourceReader;
+use schema::{SCHEMA, TABLES};
+use writer::SourceWriter;
+
+/// The most bytes of a key: an index takes a third of a page, which is 2,704 bytes with the other columns.
+pub(super) const LONGEST_KEY: usize = 2_600;
+
+const OWNERS: LeaseOwners = LeaseOwners { table: "source", given_back_if: "true" };
+
+/// A Source in a database.
+#[derive(Clone, Debug)]
+pub(crate) struct DatabaseSource {
+    address: Address,
+    /// The URL as it was given, without a password.
+    shown: String,
+    /// The names of the Source among those of the database: the first that is there is used, or else the first is made.
+    names: Vec<String>,
+    claimant: Claimant,
+    /// `true` if the URL has the name.
+    is_named: bool,
+}
+
+impl DatabaseSource {
+    /// Reads the URL of a catalogue. Its name is the first of some names that the database has, unless the URL has one; the
+    /// folder is a name that no other folder of a state has.
+    ///
+    /// # Errors
+    /// If it is no URL of PostgreSQL.
+    pub(super) fn at(url: &str, names: Vec<String>, folder: &str) -> Result<Self, PostgresError> {
+        let address = Address::parse(url)?;
+        let (shown, own) = (address.shown.clone(), address.source.clone());
+        let (is_named, names) = (own.is_some(), own.map_or(names, |own| vec![own]));
+        let claimant = Claimant::over(folder);
+        Ok(Self { address: address.beside(SCHEMA)?, shown, names, claimant, is_named })
+    }
+
+    /// Returns the URL without a password.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Checks that the server answers, and that its tables can be used; nothing is made.
+    ///
+    /// # Errors
+    /// If not.
+    pub(super) fn probe(&self) -> Result<(), PostgresError> {
+        TABLES.probe(&Session::open(&self.address)?, &self.address)
+    }
+
+    /// Returns `true` if the URL has no other name.
+    pub(super) fn may_be(&self, name: &str) -> bool {
+        !self.is_named || self.names.iter().any(|own| own == name)
+    }
+
+    fn id(&self, session: &Session, link: &ServerLink) -> Result<Option<i64>, PostgresError> {
+        for name in &self.names {
+            let found = session.optional("SELECT id FROM source WHERE name = $1", &[name]);
+            let found = found.and_then(|row| Ok(row.map(|row| row.try_get(0)).transpose()?));
+            if let Some(id) = found.map_err(|fault| link.error(fault))? {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The catalogue of one Source in a database.
+#[derive(Debug)]
+pub(super) struct CatalogueDatabase {
+    link: Arc<ServerLink>,
+    source: i64,
+    place: Box<Path>,
+}
+
+impl CatalogueDatabase {
+    /// Opens or makes the catalogue to write it, bringing older tables up to date. Returns the last datetime that was given
+    /// out, too.
+    ///
+    /// # Errors
+    /// If the tables are newer or something else's, another process publishes the Source, or the server refuses or fails.
+    pub(super) fn open(database: &DatabaseSource) -> Result<(Self, SourceWriter, i64), CatalogueError> {
+        let link = Arc::new(ServerLink::new(database.address.clone()));
+        let session = link.session()?;
+        TABLES.migrate(&session, &database.address)?;
+        let source = match database.id(&session, &link)? {
+            Some(source) => source,
+            None => {
+                let make = || {
+                    // An update of nothing, so that the row comes back whether it was there or not.
+                    let sql = "INSERT INTO source (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name
+                               RETURNING id";
+                    Ok(session.one(sql, &[&database.names.first()])?.try_get::<_, i64>(0)?)
+                };
+                make().map_err(|fault| link.error(fault))?
+            }
+        };
+        let writing = Arc::new(ServerLink::new(database.address.clone()));
+        let mut lease = OWNERS.take(&writing, source, &database.claimant)?;
+        lease.begin_to_beat()?;
+        let (_, clock) = writer::begin(&session, source).map_err(|fault| link.error(fault))?;
+        drop(session);
+        let writer = NumberedWriter::new(writing, lease);
+        let writer = SourceWriter::new(Some(writer), source, database.shown.clone());
+        Ok((Self::new(link, source, database), writer, clock))
+    }
+
+    /// Opens the catalogue only to read it, also beside a process that writes; what would write fails.
+    ///
+    /// # Errors
+    /// If there is none, the tables are of another version, or the server refuses or fails.
+    pub(super) fn open_beside(
+        database: &DatabaseSource,
+    ) -> Result<(Self, SourceWriter, i64), CatalogueError> {
+        let link = Arc::new(ServerLink::new(database.address.clone()));
+        let session = link.session()?;
+        TABLES.check(&session, &database.address)?;
+        let missing = || PostgresError::Missing { place: database.shown.clone() };
+        let source = database.id(&session, &link)?.ok_or_else(missing)?;
+        let (_, clock) = writer::begin(&session, source).map_err(|fault| link.error(fault))?;
+        drop(session);
+        let writer = SourceWriter::new(None, source, database.shown.clone());
+        Ok((Self::new(link, source, database), writer, clock))
+    }
+
+    fn new(link: Arc<ServerLink>, source: i64, database: &DatabaseSource) -> Self {
+        Self { link, source, place: PathBuf::from(&database.shown).into() }
+    }
+}
+
+impl CatalogueEngine for CatalogueDatabase {
+    fn reader(&self) -> Result<Box<dyn ReadCatalogue>, CatalogueError> {
+        Ok(Box::new(SourceReader::new(Arc::clone(&self.link), self.source)))
+    }
+
+    fn moment(&self) -> Result<(Box<dyn ReadCatalogue>, Head), CatalogueError> {
+        let link = ServerLink::new(self.link.address.clone());
+        let (reader, head) = SourceReader::at_moment(link, self.source)?;
+        Ok((Box::new(reader), head))
+    }
+
+    fn place(&self) -> &Path {
+        &self.place
+    }
+
+    fn name(&self) -> Result<Option<String>, CatalogueError> {
+        let sql = "SELECT name FROM source WHERE id = $1";
+        Ok(Some(self.link.read(|session| Ok(session.one(sql, &[&self.source])?.try_get(0)?))?))
+    }
+
+    fn longest_key(&self) -> Option<usize> {
+        Some(LONGEST_KEY)
+    }
+}
+
+#[cfg(test)]
+mod tests;

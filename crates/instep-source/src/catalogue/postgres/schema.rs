@@ -1,0 +1,54 @@
+//! The tables of catalogues in PostgreSQL, through all versions. All Sources of a schema share them; each statement names
+//! one Source.
+
+use instep_postgres::{TableStep, Tables};
+
+/// The end of the name of the schema: tables of copies may be in the same database.
+pub(super) const SCHEMA: &str = "_source";
+
+/// The tables.
+pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1)] };
+
+/// Keys are bytes, which compare as such. URIs are found by their hash, since an index takes only a third of a page, and
+/// compared whole. A version of a resource is a `memento`, since `version` has that of the tables. Rows that are updated often leave room in their pages.
+const VERSION_1: &str = r#"
+CREATE TABLE source (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE,
+    token text, holder text, folder text, grp bigint NOT NULL DEFAULT 0,
+    sequence bigint NOT NULL DEFAULT 0, datetime bigint, forgotten bigint NOT NULL DEFAULT 0,
+    revision bigint NOT NULL DEFAULT 0, baselined bigint NOT NULL DEFAULT 0, clock bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE TABLE beat (
+    source bigint PRIMARY KEY, token text NOT NULL, beat bigint NOT NULL
+) WITH (fillfactor = 50);
+CREATE TABLE resource (
+    source bigint NOT NULL, key bytea NOT NULL,
+    file_length bigint, mtime_ns bigint, ctime_ns bigint, inode bigint, rehash boolean NOT NULL,
+    sets bigint NOT NULL, uri text COLLATE "C" NOT NULL,
+    lastmod text, length bigint, digests bytea, media_type text, encoding text, changefreq text, links text,
+    file bytea, since bigint NOT NULL, changes bigint NOT NULL, PRIMARY KEY (source, key)
+) WITH (fillfactor = 90);
+CREATE TABLE change (
+    source bigint NOT NULL, sequence bigint NOT NULL, datetime bigint NOT NULL, kind bigint NOT NULL, sets bigint NOT NULL,
+    uri text COLLATE "C" NOT NULL,
+    lastmod text, length bigint, digests bytea, media_type text, encoding text, changefreq text, links text,
+    before bytea, patch text, PRIMARY KEY (source, sequence)
+);
+CREATE TABLE memento (
+    source bigint NOT NULL, uri text COLLATE "C" NOT NULL, datetime bigint NOT NULL, gone boolean NOT NULL,
+    lastmod text, length bigint, digests bytea, media_type text, encoding text, changefreq text, links text
+);
+CREATE UNIQUE INDEX memento_of ON memento (source, md5(uri), datetime);
+CREATE INDEX memento_digests ON memento (source, md5(digests));
+CREATE TABLE tally (
+    source bigint NOT NULL, number bigint NOT NULL, resources bigint NOT NULL, bytes bigint NOT NULL,
+    PRIMARY KEY (source, number)
+) WITH (fillfactor = 50);
+CREATE TABLE activity (
+    source bigint NOT NULL, hour bigint NOT NULL, kind bigint NOT NULL, changes bigint NOT NULL,
+    PRIMARY KEY (source, hour, kind)
+);
+CREATE TABLE meta (
+    source bigint NOT NULL, name text COLLATE "C" NOT NULL, value bytea NOT NULL, PRIMARY KEY (source, name)
+);
+"#;

@@ -1,0 +1,105 @@
+//! The catalogue in an SQLite file.
+
+mod lookup;
+mod reader;
+mod rebase;
+mod row;
+mod rows;
+mod schema;
+mod versions;
+mod writer;
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use instep_store::database::open_reader;
+use rusqlite::Connection;
+
+use super::{
+    CatalogueError, Head,
+    door::{CatalogueEngine, ReadCatalogue},
+};
+use reader::FileReader;
+use row::read_clock;
+use writer::FileWriter;
+
+/// The part of the file that a reading connection keeps in memory.
+const CACHE_KIB: u32 = 2_048;
+
+/// A file, and the connections that read it.
+#[derive(Debug)]
+pub(super) struct CatalogueFile {
+    path: Box<Path>,
+    idle: Arc<IdleConnections>,
+}
+
+/// Connections that read, kept for the next reader.
+#[derive(Debug, Default)]
+struct IdleConnections(Mutex<Vec<Connection>>);
+
+impl IdleConnections {
+    fn take(&self, path: &Path) -> Result<Connection, CatalogueError> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            Some(connection) => Ok(connection),
+            None => open_reader(path, CACHE_KIB).map_err(CatalogueError::from),
+        }
+    }
+
+    fn give(&self, connection: Connection) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+impl CatalogueFile {
+    /// Opens the file to write it, makes it where there is none, and brings one of an earlier version to the present
+    /// schema, leaving a copy beside it. Returns the last datetime that was given out, too.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, is none of ours, or was written by a later version.
+    pub(super) fn open(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
+        let connection = schema::SCHEMA.open(path)?;
+        let clock = read_clock(&connection)?;
+        Ok((Self::at(path), FileWriter::new(connection, None), clock))
+    }
+
+    /// Opens the file only to read it, also beside a process that writes; what would write fails.
+    ///
+    /// # Errors
+    /// If there is none, or it has another schema than ours.
+    pub(super) fn open_beside(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
+        let beside = schema::SCHEMA.open_beside(path)?;
+        // Stands in for the connection that writes.
+        let connection = beside.connect(CACHE_KIB)?;
+        let clock = read_clock(&connection)?;
+        Ok((Self::at(beside.path()), FileWriter::new(connection, Some(beside)), clock))
+    }
+
+    fn at(path: &Path) -> Self {
+        Self { path: path.into(), idle: Arc::default() }
+    }
+
+    fn connect(&self) -> Result<FileReader, CatalogueError> {
+        Ok(FileReader::new(self.idle.take(&self.path)?, Arc::clone(&self.idle)))
+    }
+}
+
+impl CatalogueEngine for CatalogueFile {
+    fn reader(&self) -> Result<Box<dyn ReadCatalogue>, CatalogueError> {
+        Ok(Box::new(self.connect()?))
+    }
+
+    fn moment(&self) -> Result<(Box<dyn ReadCatalogue>, Head), CatalogueError> {
+        let mut reader = self.connect()?;
+        let head = reader.begin()?;
+        Ok((Box::new(reader), head))
+    }
+
+    fn place(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The rows of an open transaction.
+
+use std::os::unix::ffi::OsStrExt;
+
+use resourcesync::{Digests, Uri};
+use rusqlite::{CachedStatement, Connection, params};
+
+use super::row::{StateColumns, read_resource, resource_columns};
+use crate::catalogue::{
+    CatalogueError, Keep, NamedValue, Observation, Patch, Resource, ResourceVersion,
+    codec::{SharedTypes, write_change, write_digests, write_patch},
+    door::{LedgerRows, NewChange},
+    error::Doing,
+};
+
+const RECORDING: &str = "recording observations";
+
+macro_rules! insert {
+    ($conflict:literal) => {
+        concat!(
+            "INSERT INTO resource (",
+            resource_columns!(),
+            ")
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (key) DO ",
+            $conflict
+        )
+    };
+}
+
+const INSERT: &str = insert!("NOTHING");
+/// The row that was there keeps the time since when, and counts the change.
+const REPLACE: &str = insert!(
+    "UPDATE SET
+     file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
+     inode = excluded.inode, rehash = excluded.rehash, sets = excluded.sets, uri = excluded.uri,
+     lastmod = excluded.lastmod, length = excluded.length, digests = excluded.digests,
+     media_type = excluded.media_type, encoding = excluded.encoding, changefreq = excluded.changefreq,
+     links = excluded.links, file = excluded.file, changes = changes + excluded.changes"
+);
+
+/// The connection that writes, within a transaction.
+pub(super) struct FileRows<'a> {
+    connection: &'a Connection,
+    types: SharedTypes,
+}
+
+impl<'a> FileRows<'a> {
+    pub(super) fn new(connection: &'a Connection) -> Self {
+        Self { connection, types: SharedTypes::default() }
+    }
+
+    pub(super) fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {
+        self.connection.prepare_cached(sql).doing(RECORDING)
+    }
+
+    /// Writes the row of a resource; returns `false` if one is there that stays.
+    fn put(
+        &mut self,
+        sql: &'static str,
+        resource: &Resource,
+        (since, changes): (i64, u8),
+    ) -> Result<bool, CatalogueError> {
+        let stamp = resource.stamp.as_ref();
+        let columns = StateColumns::new(&resource.state);
+        self.prepare(sql)?
+            .execute(columns.between(
+                params![
+                    resource.key,
+                    stamp.map(|stamp| stamp.length as i64),
+                    stamp.map(|stamp| stamp.mtime_ns),
+                    stamp.map(|stamp| stamp.ctime_ns),
+                    stamp.map(|stamp| stamp.inode as i64),
+                    resource.rehash,
+                    resource.sets as i64,
+                    resource.uri.as_str()
+                ],
+                params![resource.file.as_ref().map(|file| file.as_os_str().as_bytes()), since, changes],
+            ))
+            .doing(RECORDING)
+            .map(|rows| rows > 0)
+    }
+}
+
+impl LedgerRows for FileRows<'_> {
+    fn expect(&mut self, _: &[Observation]) -> Result<(), CatalogueError> {
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), CatalogueError> {
+        self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)
+    }
+
+    fn release(&mut self) -> Result<(), CatalogueError> {
+        self.connection.execute_batch("RELEASE work").doing(RECORDING)
+    }
+
+    fn undo(&mut self) -> Result<(), CatalogueError> {
+        self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)
+    }
+
+    fn held(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+        let mut statement =
+            self.prepare(concat!("SELECT ", resource_columns!(), " FROM resource WHERE key = ?1"))?;
+        let mut rows = statement.query([key]).doing(RECORDING)?;
+        rows.next().doing(RECORDING)?.map(|row| read_resource(row, &mut self.types)).transpose()
+    }
+
+    fn insert(&mut self, resource: &Resource, since: i64) -> Result<bool, CatalogueError> {
+        self.put(INSERT, resource, (since, 0))
+    }
+
+    fn replace(&mut self, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
+        // The row is there: the time of another one is not written.
+        self.put(REPLACE, next, (0, changes)).map(drop)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<(), CatalogueError> {
+        self.prepare("DELETE FROM resource WHERE key = ?1")?.execute([key]).doing(RECORDING).map(drop)
+    }
+
+    fn append(&mut self, line: &NewChange<'_>) -> Result<(), CatalogueError> {
+        let columns = StateColumns::new(line.state);
+        let before = line.before.map(|before| write_digests(&before.digests));
+        self.prepare(
+            "INSERT INTO change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, NULL)",
+        )?
+        .execute(columns.between(
+            params![
+                line.sequence as i64,
+                line.datetime.unix_micros(),
+                write_change(line.change),
+                line.sets as i64,
+                line.uri.as_str()
+            ],
+            params![before],
+        ))
+        .doing(RECORDING)
+        .map(drop)
+    }
+
+    fn drop_changes(&mut self, through: u64) -> Result<(), CatalogueError> {
+        self.prepare("DELETE FROM change WHERE sequence <= ?1")?
+            .execute([through as i64])
+            .doing("dropping old changes")
+            .map(drop)
+    }
+
+    fn set_meta(&mut self, values: &[NamedValue]) -> Result<(), CatalogueError> {
+        for (name, value) in values {
+            match value {
+                Some(value) => self
+                    .prepare("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?
+                    .execute(params![name, value])
+                    .doing("keeping a value")?,
+                None => self
+                    .prepare("DELETE FROM meta WHERE name = ?1")?
+                    .execute([name])
+                    .doing("dropping a value")?,
+            };
+        }
+        Ok(())
+    }
+
+    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
+        self.move_to(from, to)
+    }
+
+    fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError> {
+        let mut update = self.prepare("UPDATE change SET patch = ?2 WHERE sequence = ?1")?;
+        for (sequence, patch) in patches {
+            update.execute(params![*sequence as i64, write_patch(patch)]).doing("keeping a patch")?;
+        }
+        Ok(())
+    }
+
+    fn keep_versions(
+        &mut self,
+        versions: &[(Uri, ResourceVersion)],
+        keep: Keep,
+    ) -> Result<Vec<Digests>, CatalogueError> {
+        self.put_versions(versions, keep)
+    }
+
+    fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError> {
+        self.without_version(digests)
+    }
+}

@@ -1,0 +1,292 @@
+//! A Source whose catalogue lies in PostgreSQL: what it publishes, and several machines of which one publishes.
+#![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+};
+
+use instep_testkit::{LONG, PostgresServer, Run, ended, free_port, instep, wait_for};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A Source with the resources of one folder, which each machine can read.
+struct SharedSource {
+    database: PostgresServer,
+    room: TempDir,
+    base_url: String,
+    port: u16,
+}
+
+/// A server on a machine of its own: a folder for state and documents that no other one has.
+struct Node {
+    child: Child,
+    lines: Receiver<Value>,
+    documents: PathBuf,
+}
+
+impl SharedSource {
+    /// `None` if PostgreSQL is missing.
+    fn new() -> Option<Self> {
+        let database = PostgresServer::start()?;
+        let room = tempfile::tempdir().unwrap();
+        let port = free_port().unwrap();
+        fs::create_dir(room.path().join("data")).unwrap();
+        Some(Self { database, room, base_url: format!("http://127.0.0.1:{port}/"), port })
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.room.path().join("data").join(name), text).unwrap();
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = instep(words);
+        command.current_dir(self.room.path());
+        command
+    }
+
+    fn start(&self, machine: &str, port: u16, options: &[&str]) -> Node {
+        let listen = format!("127.0.0.1:{port}");
+        let mut command = self.command(&["serve", "data", "--json", "--no-watch", "--scan-every", "1s"]);
+        command.args(["--base-url", &self.base_url, "--listen", &listen, "--state", machine]);
+        command.args(["--catalogue", &self.database.url()]).args(options);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let (sender, receiver) = channel();
+        // Whatever is printed is read, or the program would wait for a reader.
+        thread::spawn(move || {
+            lines
+                .filter_map(|line| serde_json::from_str(&line).ok())
+                .for_each(|line| drop(sender.send(line)));
+        });
+        Node {
+            child,
+            lines: receiver,
+            documents: self.room.path().join(machine).join("documents/resourcesync"),
+        }
+    }
+
+    fn sync(&self) -> Run {
+        let url = self.base_url.clone();
+        Run::of(&mut self.command(&["sync", &url, "copy", "--delete", "--max-delete", "100%", "--json"]))
+    }
+
+    fn audits_clean(&self) {
+        let url = self.base_url.clone();
+        drop(Run::of(&mut self.command(&["audit", &url, "copy"])).with_code(0));
+    }
+}
+
+impl Node {
+    /// Waits for a line of a type.
+    fn wait_for(&self, kind: &str) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(LONG).unwrap();
+            if line["type"] == kind {
+                return line;
+            }
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The open Change List as it is in place.
+    fn changes(&self) -> String {
+        fs::read_to_string(self.documents.join("changelist-000001.xml")).unwrap_or_default()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_publisher_that_is_killed_is_succeeded_on_another_machine_and_a_copy_goes_on() {
+    let Some(source) = SharedSource::new() else { return };
+    (0..20).for_each(|number| source.write(&format!("f{number}.txt"), "one"));
+    let first = source.start("first", source.port, &[]);
+    first.wait_for("ready");
+    drop(source.sync().with_code(0));
+    source.write("f0.txt", "two");
+    wait_for(|| if first.changes().contains("f0.txt") { Ok(()) } else { Err("not published") });
+    let second = source.start("second", source.port, &["--standby"]);
+    second.wait_for("standby");
+    drop(source.sync().with_code(0));
+    first.signal("-9");
+    source.write("f1.txt", "two");
+    fs::remove_file(source.room.path().join("data/f2.txt")).unwrap();
+    second.wait_for("ready");
+    // The same Change List, with what the first one wrote into it.
+    wait_for(|| if second.changes().contains("f2.txt") { Ok(()) } else { Err("not published") });
+    let changes = second.changes();
+    assert_eq!(changes.matches("<url>").count(), 3, "{changes}");
+    let synced = source.sync().with_code(0);
+    let summary: Value = serde_json::from_str(synced.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((summary["updated"].as_u64(), summary["deleted"].as_u64()), (Some(1), Some(1)), "{summary}");
+    source.audits_clean();
+}
+
+#[test]
+fn a_publisher_that_was_stopped_for_longer_than_its_lease_ends_and_writes_nothing_more() {
+    let Some(source) = SharedSource::new() else { return };
+    source.write("a.txt", "one");
+    let first = source.start("first", source.port, &[]);
+    first.wait_for("ready");
+    let mut held = source.start("refused", free_port().unwrap(), &[]);
+    assert_eq!(ended(&mut held.child).code(), Some(7));
+    first.signal("-STOP");
+    let second = source.start("second", free_port().unwrap(), &["--standby"]);
+    second.wait_for("ready");
+    source.write("b.txt", "one");
+    wait_for(|| if second.changes().contains("b.txt") { Ok(()) } else { Err("not published") });
+    first.signal("-CONT");
+    let mut first = first;
+    assert_eq!(ended(&mut first.child).code(), Some(7), "it has lost the right to publish");
+    source.write("c.txt", "one");
+    wait_for(|| if second.changes().contains("c.txt") { Ok(()) } else { Err("not published") });
+    assert_eq!(second.changes().matches("<url>").count(), 2, "{}", second.changes());
+}
+
+/// Returns text in which no number, digest or length shows when it was written.
+fn timeless(text: &str) -> String {
+    let mut timeless: String =
+        text.chars().map(|character| if character.is_ascii_digit() { '#' } else { character }).collect();
+    for attribute in [" hash=\"", " length=\""] {
+        let mut parts = timeless.split(attribute);
+        let first = parts.next().unwrap_or_default().to_owned();
+        timeless = parts
+            .fold(first, |all, part| all + attribute + part.split_once('"').map_or("", |(_, rest)| rest));
+    }
+    timeless
+}
+
+fn documents(folder: &Path, all: &mut BTreeMap<String, Vec<String>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            documents(&path, all);
+            continue;
+        }
+        let text = fs::read(&path).map(|bytes| String::from_utf8(bytes).unwrap_or_default()).unwrap();
+        all.entry(timeless(&path.file_name().unwrap().to_string_lossy())).or_default().push(timeless(&text));
+    }
+}
+
+/// Publishes a folder several times, and returns what is in place then.
+fn published(room: &Path, catalogue: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let (data, out) = (room.join("data"), room.join("out"));
+    fs::create_dir_all(data.join("d")).unwrap();
+    let write = |name: &str, text: &str| fs::write(data.join(name), text).unwrap();
+    let publish = |base: &[&str], code: i32| {
+        let mut command = instep(["publish", "data", "--out", "out", "--state", "state", "--json"]);
+        command.args(base).args(catalogue).current_dir(room);
+        let options = [
+            "--change-dump",
+            "--dump",
+            "always",
+            "--patches",
+            "--archive-count",
+            "3",
+            "--sitemap",
+            "--snapshot",
+        ];
+        drop(Run::of(command.args(options)).with_code(code));
+    };
+    let base = ["--base-url", "http://source.example/"];
+    (0..30).for_each(|number| write(&format!("d/{number:02}.json"), r#"{"value": 1, "rest": [1, 2, 3]}"#));
+    publish(&base, 0);
+    for round in 2..5 {
+        write("d/03.json", &format!("{{\"value\": {round}, \"rest\": [1, 2, 3]}}"));
+        write(&format!("new{round}.txt"), "new");
+        fs::remove_file(data.join(format!("d/1{round}.json"))).unwrap();
+        publish(&base, 0);
+    }
+    publish(&["--rebase", "http://source.example/", "http://moved.example/data/"], 0);
+    write("new2.txt", "newer");
+    publish(&["--base-url", "http://moved.example/data/"], 0);
+    // Nothing is new, and another base URL is refused.
+    publish(&["--base-url", "http://moved.example/data/"], 0);
+    publish(&base, 6);
+    let check = |code| {
+        drop(
+            Run::of(instep(["catalogue", "check", "data", "--state", "state"]).current_dir(room))
+                .with_code(code),
+        )
+    };
+    check(0);
+    write("new3.txt", "unseen");
+    check(20);
+    let mut all = BTreeMap::new();
+    documents(&out, &mut all);
+    all.values_mut().for_each(|texts| texts.sort());
+    all
+}
+
+#[test]
+fn the_documents_are_the_same_whichever_engine_has_the_catalogue() {
+    let Some(database) = PostgresServer::start() else { return };
+    let [file, server] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let by_file = published(file.path(), &[]);
+    let by_server = published(server.path(), &["--catalogue", &database.url()]);
+    assert!(by_file.len() > 10, "{:?}", by_file.keys());
+    assert!(by_file.keys().eq(by_server.keys()), "{:?}\n{:?}", by_file.keys(), by_server.keys());
+    for (name, texts) in &by_file {
+        assert_eq!(texts, &by_server[name], "{name}");
+    }
+    // What the database itself does is refused with the word for it.
+    for (words, part) in
+        [(vec!["backup", "data", "file.zip"], "pg_dump"), (vec!["compact", "data"], "VACUUM FULL")]
+    {
+        let mut command = instep(["catalogue"]);
+        let run =
+            Run::of(command.args(words).args(["--state", "state"]).current_dir(server.path())).with_code(2);
+        assert!(run.stderr.contains(part) && run.stderr.trim().lines().count() == 1, "{}", run.stderr);
+    }
+    let mut elsewhere =
+        instep(["publish", "data", "--base-url", "http://moved.example/data/", "--state", "state"]);
+    elsewhere.args(["--catalogue", "postgres://127.0.0.1:1/other"]).current_dir(server.path());
+    let run = Run::of(&mut elsewhere).with_code(2);
+    assert!(run.stderr.contains("name another folder for the state"), "{}", run.stderr);
+}
+
+#[test]
+fn a_publication_outlives_its_server_and_one_that_is_killed_is_repaired() {
+    let Some(source) = SharedSource::new() else { return };
+    (0..3_000).for_each(|number| source.write(&format!("f{number:04}.txt"), "one"));
+    let url = source.database.url();
+    let publish = || {
+        let words = ["publish", "data", "--base-url", &source.base_url, "--state", "state", "--out", "out"];
+        let mut command = source.command(&words);
+        command.args(["--catalogue", &url, "--json"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    for pause in [150, 400, 700, 1_000, 1_400] {
+        let mut killed = publish();
+        thread::sleep(std::time::Duration::from_millis(pause));
+        let _ = killed.kill();
+        let _ = killed.wait();
+    }
+    let mut run = publish();
+    source.database.stop_at_once();
+    source.database.begin();
+    assert_eq!(ended(&mut run).code(), Some(0));
+    let list = fs::read_to_string(source.room.path().join("out/resourcesync/resourcelist.xml")).unwrap();
+    assert_eq!(list.matches("<url>").count(), 3_000);
+    fs::remove_file(source.room.path().join("data/f0007.txt")).unwrap();
+    assert_eq!(ended(&mut publish()).code(), Some(0));
+    let changes =
+        fs::read_to_string(source.room.path().join("out/resourcesync/changelist-000001.xml")).unwrap();
+    assert_eq!(changes.matches("<url>").count(), 1, "{changes}");
+    drop(Run::of(&mut source.command(&["catalogue", "check", "data", "--state", "state"])).with_code(0));
+}
