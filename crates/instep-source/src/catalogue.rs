@@ -9,6 +9,7 @@ mod damage;
 mod door;
 mod error;
 mod figures;
+mod keys;
 mod ledger;
 mod lookup;
 mod place;
@@ -40,7 +41,7 @@ pub use figures::{ChangeCounts, ResourceOutline};
 pub(crate) use instep_store::database::DatabaseError;
 #[cfg(feature = "serve")]
 pub(crate) use lookup::KeyChild;
-pub(crate) use place::CataloguePlace;
+pub(crate) use place::CatalogueLocation;
 pub(crate) use record::Observation;
 pub use record::{
     ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
@@ -120,9 +121,9 @@ impl Catalogue {
         self.engine.place()
     }
 
-    /// Returns the most bytes that the key of a resource may have; `None` if any can be kept.
-    pub(crate) fn longest_key(&self) -> Option<usize> {
-        self.engine.longest_key()
+    /// Returns `true` if it may have been written from another folder, such as that of another machine.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.engine.is_shared()
     }
 
     /// The next datetime of the Source: later than each one before it, also than those of recorded changes, and
@@ -153,16 +154,6 @@ impl Catalogue {
     pub(crate) fn begin_to_record(&self, batch: Vec<Observation>) -> Result<Recording, CatalogueError> {
         self.refuse_long_keys(&batch)?;
         self.writer.begin(move |ledger| ledger.record(&batch))
-    }
-
-    fn refuse_long_keys(&self, batch: &[Observation]) -> Result<(), CatalogueError> {
-        let Some(most) = self.longest_key() else { return Ok(()) };
-        match batch.iter().filter_map(Observation::found).find(|found| found.key.len() > most) {
-            Some(Resource { key, uri, .. }) => {
-                Err(CatalogueError::TooLong { uri: uri.as_str().to_owned(), bytes: key.len(), most })
-            }
-            None => Ok(()),
-        }
     }
 
     /// Waits for what others have begun to record.

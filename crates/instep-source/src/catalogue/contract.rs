@@ -10,18 +10,18 @@ mod recording;
 mod support;
 mod upkeep;
 
-use support::TestPlace;
+use support::ContractPlace;
 
 /// Makes a test for each engine of each function.
 macro_rules! each_engine {
     ($($room:ident::$test:ident)*) => {
         mod sqlite {
-            $(#[test] fn $test() { super::$room::$test(&super::TestPlace::file()) })*
+            $(#[test] fn $test() { super::$room::$test(&super::ContractPlace::file()) })*
         }
 
         /// Each test by its name.
         #[cfg(feature = "postgres")]
-        const ALL: &[(&str, fn(&TestPlace))] = &[$((stringify!($test), $room::$test)),*];
+        const ALL: &[(&str, fn(&ContractPlace))] = &[$((stringify!($test), $room::$test)),*];
     };
 }
 
@@ -32,7 +32,7 @@ fn postgres_keeps_the_contract() {
     let Some(server) = instep_testkit::PostgresServer::start() else { return };
     let mut failed = Vec::new();
     for (name, test) in ALL {
-        let place = TestPlace::at(&format!("{}?source={name}", server.url()));
+        let place = ContractPlace::at(&format!("{}?source={name}", server.url()));
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
             failed.push(*name);
         }
@@ -61,5 +61,6 @@ each_engine! {
     upkeep::patches_are_kept_with_their_changes
     upkeep::versions_are_kept_by_number_and_age
     upkeep::a_source_that_moves_keeps_its_history_under_the_new_uris
+    upkeep::finding_o60_a_source_moves_below_its_own_base_url
     upkeep::a_catalogue_is_read_beside_its_writer_and_not_written
 }

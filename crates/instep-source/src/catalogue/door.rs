@@ -26,7 +26,13 @@ pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
     /// Returns its file, or the URL of its database without a password: for messages.
     fn place(&self) -> &Path;
 
+    /// Returns `true` if several machines can write it, one after the other.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Returns the name of the Source in its database; `None` if it has a file of its own.
+    #[cfg(feature = "postgres")]
     fn name(&self) -> Result<Option<String>, CatalogueError> {
         Ok(None)
     }
@@ -133,7 +139,7 @@ pub(super) trait WriteCatalogue: Send {
     fn transaction(
         &mut self,
         timeline: &Timeline,
-        run: &mut dyn FnMut(&mut dyn Ledger),
+        run: &mut dyn FnMut(&mut dyn CatalogueTransaction),
     ) -> Result<(), CatalogueError>;
 
     /// Gives the space of what was dropped back: bytes before and after. Fails if the engine does that by itself.
@@ -146,11 +152,11 @@ pub(super) trait WriteCatalogue: Send {
 }
 
 /// The catalogue while a transaction is open.
-pub(super) trait Ledger {
+pub(super) trait CatalogueTransaction {
     /// Runs one piece of work; what it did is undone when it fails, and only that.
     fn attempt(
         &mut self,
-        work: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), CatalogueError>,
+        work: &mut dyn FnMut(&mut dyn CatalogueTransaction) -> Result<(), CatalogueError>,
     ) -> Result<(), CatalogueError>;
 
     /// Records what was observed.
@@ -229,13 +235,13 @@ pub(super) trait LedgerRows {
     /// Drops the lines of the change log up to a sequence number.
     fn drop_changes(&mut self, through: u64) -> Result<(), CatalogueError>;
 
-    /// As [`Ledger::set_meta`].
+    /// As [`CatalogueTransaction::set_meta`].
     fn set_meta(&mut self, values: &[NamedValue]) -> Result<(), CatalogueError>;
 
-    /// As [`Ledger::rebase`].
+    /// As [`CatalogueTransaction::rebase`].
     fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError>;
 
-    /// As [`Ledger::set_patches`].
+    /// As [`CatalogueTransaction::set_patches`].
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError>;
 
     /// Adds versions, in their order; one that is there already stays. Then drops those of the same resources that are too
@@ -246,6 +252,6 @@ pub(super) trait LedgerRows {
         keep: Keep,
     ) -> Result<Vec<Digests>, CatalogueError>;
 
-    /// As [`Ledger::unreferenced`].
+    /// As [`CatalogueTransaction::unreferenced`].
     fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError>;
 }

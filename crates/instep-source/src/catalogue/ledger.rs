@@ -8,7 +8,7 @@ use super::{
     ResourceVersion,
     codec::write_change,
     counters::Counters,
-    door::{Ledger, LedgerRows, NewChange},
+    door::{CatalogueTransaction, LedgerRows, NewChange},
     timeline::Timeline,
 };
 
@@ -154,10 +154,10 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
     }
 }
 
-impl<R: LedgerRows> Ledger for ChangeLog<'_, R> {
+impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
     fn attempt(
         &mut self,
-        work: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), CatalogueError>,
+        work: &mut dyn FnMut(&mut dyn CatalogueTransaction) -> Result<(), CatalogueError>,
     ) -> Result<(), CatalogueError> {
         let (head, counters) = (self.head, self.counters.clone());
         // Several callers share a transaction; the failure of one must not cost the others.

@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 
 /// The place of the catalogue of a Source.
 #[derive(Clone, Debug)]
-pub(crate) enum CataloguePlace {
+pub(crate) enum CatalogueLocation {
     /// An SQLite file.
     File(PathBuf),
     /// A Source in a database of PostgreSQL, and the name by which it knows the folder of the state.
@@ -42,7 +42,7 @@ pub(crate) struct RemoteCatalogue {
     folder: String,
 }
 
-impl CataloguePlace {
+impl CatalogueLocation {
     /// Returns the place of the catalogue of a Source with this folder of its state: the one at a URL, the one that the
     /// folder remembers, or the file in the folder. In a database it has the first of the names that is there, or gets the
     /// first.

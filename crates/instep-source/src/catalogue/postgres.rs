@@ -5,6 +5,7 @@
 //! transaction whose answer was lost is recognised by its number (`NumberedWriter`).
 
 mod lookup;
+mod moment;
 mod reader;
 mod row;
 mod rows;
@@ -25,7 +26,7 @@ use super::{
     CatalogueError, Head,
     door::{CatalogueEngine, ReadCatalogue},
 };
-use reader::SourceReader;
+use moment::SourceReader;
 use schema::{SCHEMA, TABLES};
 use writer::SourceWriter;
 
@@ -167,6 +168,10 @@ impl CatalogueEngine for CatalogueDatabase {
 
     fn place(&self) -> &Path {
         &self.place
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 
     fn name(&self) -> Result<Option<String>, CatalogueError> {

@@ -47,6 +47,7 @@ impl Timeline {
     }
 
     /// Goes on after a datetime that was given out elsewhere.
+    #[cfg(feature = "postgres")]
     pub(super) fn go_on_after(&self, last: i64) {
         self.last.fetch_max(last, Ordering::SeqCst);
     }

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     CatalogueError,
-    door::{Ledger, WriteCatalogue},
+    door::{CatalogueTransaction, WriteCatalogue},
     timeline::Timeline,
 };
 
@@ -21,7 +21,7 @@ const GROUP: usize = 256;
 /// A piece of work that was handed over, and whoever waits for it.
 trait LedgerWork: Send {
     /// Does the work in the open transaction; again if the transaction has to be repeated, unless the work itself failed.
-    fn run(&mut self, ledger: &mut dyn Ledger);
+    fn run(&mut self, ledger: &mut dyn CatalogueTransaction);
 
     /// Answers the one who waits, once the fate of the transaction is known.
     fn answer(self: Box<Self>, committed: Result<(), CatalogueError>);
@@ -49,9 +49,9 @@ struct WaitingWork<T, W> {
 impl<T, W> LedgerWork for WaitingWork<T, W>
 where
     T: Send,
-    W: Fn(&mut dyn Ledger) -> Result<T, CatalogueError> + Send,
+    W: Fn(&mut dyn CatalogueTransaction) -> Result<T, CatalogueError> + Send,
 {
-    fn run(&mut self, ledger: &mut dyn Ledger) {
+    fn run(&mut self, ledger: &mut dyn CatalogueTransaction) {
         if self.outcome.as_ref().is_some_and(|outcome| outcome.as_ref().is_err_and(|it| !it.may_pass())) {
             return;
         }
@@ -114,7 +114,7 @@ impl Writer {
     /// Hands over a piece of work and waits until it is committed, or has failed.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut dyn Ledger) -> Result<T, CatalogueError> + Send + 'static,
+        work: impl Fn(&mut dyn CatalogueTransaction) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
         self.begin(work)?.wait()
     }
@@ -122,7 +122,7 @@ impl Writer {
     /// Hands over a piece of work; it is done after all that was handed over before it.
     pub(super) fn begin<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut dyn Ledger) -> Result<T, CatalogueError> + Send + 'static,
+        work: impl Fn(&mut dyn CatalogueTransaction) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<PendingCommit<T>, CatalogueError> {
         let (reply, answer) = sync_channel(1);
         let work = WaitingWork { work, outcome: None, reply, undone: Arc::clone(&self.undone) };

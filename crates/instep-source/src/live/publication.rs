@@ -20,6 +20,9 @@ use crate::{Error, ErrorKind, PublishMonitor, PublishProblem, Publisher, publish
 /// The delay after a failed publication before the next attempt.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
+/// The interval at which a process that shares its catalogue with others makes sure of its right to publish.
+const CONFIRM_EVERY: Duration = Duration::from_secs(5);
+
 /// The thread that publishes.
 pub(super) struct PublicationLoop {
     pub(super) dumps: Dumps,
@@ -47,6 +50,8 @@ impl PublicationLoop {
             let until = if has_unwatched { next_scan.min(next_unwatched) } else { next_scan };
             let until_scan = until.saturating_duration_since(now);
             let wait = settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan));
+            let is_shared = self.publisher.catalogue().is_shared();
+            let wait = if is_shared { wait.min(CONFIRM_EVERY) } else { wait };
             match messages.recv_timeout(wait) {
                 Ok(LiveMessage::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return None,
                 Ok(message) => {
@@ -57,6 +62,9 @@ impl PublicationLoop {
                     continue;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(lost) = self.lost_right() {
+                return Some(lost);
             }
             let now = Instant::now();
             if now >= next_scan {
@@ -91,6 +99,14 @@ impl PublicationLoop {
                 }
             }
         }
+    }
+
+    /// Returns the error that says so if another process has the right to publish now: also a Source that does not change must
+    /// not go on serving what that one replaces.
+    fn lost_right(&self) -> Option<Error> {
+        let catalogue = self.publisher.catalogue();
+        let confirmed = if catalogue.is_shared() { catalogue.confirm() } else { Ok(()) };
+        confirmed.map_err(Error::from).err().filter(|error| matches!(error, Error::Locked { .. }))
     }
 
     fn note(&mut self, message: LiveMessage, settle: &mut Settle) {

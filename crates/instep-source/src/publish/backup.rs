@@ -19,7 +19,7 @@ use zip::ZipArchive;
 use super::{lock, remembered};
 use crate::{
     Error,
-    catalogue::{CATALOGUE, Catalogue, CataloguePlace},
+    catalogue::{CATALOGUE, Catalogue, CatalogueLocation},
 };
 
 /// The databases of a state folder; the first one is always there.
@@ -47,7 +47,7 @@ pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
     if !is_published(state) {
         return Err(remembered::unknown(state));
     }
-    if let Some(url) = CataloguePlace::known(state)?.database() {
+    if let Some(url) = CatalogueLocation::known(state)?.database() {
         let what = format!("it is in PostgreSQL, at {url}: back that database up with pg_dump");
         return Err(Error::option("catalogue", what));
     }
@@ -114,7 +114,7 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
 
 /// Returns `true` if something was published with this state.
 pub fn is_published(state: &Path) -> bool {
-    CataloguePlace::is_in(state)
+    CatalogueLocation::is_in(state)
 }
 
 /// Copies a database in one transaction, while others may write it.

@@ -7,6 +7,7 @@ use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, Snapshot},
     content::{Holdings, StateSpool},
+    records::STATES_KEPT,
     render::{SourcePlace, SourcePolicy},
 };
 
@@ -24,6 +25,10 @@ impl SourceContext {
         let policy = SourcePolicy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
         if let Some(spool) = StateSpool::of(&options) {
+            // A folder that is new has none of the states that another one kept, such as that of another machine.
+            if !spool.folder().exists() && STATES_KEPT.read(&catalogue)?.is_some() {
+                catalogue.set_meta(vec![STATES_KEPT.forget()])?;
+            }
             spool.open().map_err(Error::write(spool.folder()))?;
         }
         Ok(Self { options, policy, catalogue, holdings })
@@ -45,6 +50,7 @@ impl SourceContext {
                 snapshot,
                 holdings: &self.holdings,
                 base: self.place().base(),
+                patches_in: self.catalogue.is_shared().then(|| self.out()),
                 versions: self.options.versions.map(|_| VersionPlace::new(self.place().base())),
                 set,
             })

@@ -7,7 +7,7 @@ use instep_store::Lock;
 use super::{context::SourceContext, lock, published, rebase, remembered, sets};
 use crate::{
     Error, PublishOptions,
-    catalogue::{Catalogue, CataloguePlace, Clock, system_clock},
+    catalogue::{Catalogue, CatalogueLocation, Clock, system_clock},
     content::Holdings,
     render::{SourcePlace, SourcePolicy},
     scan::ScanStop,
@@ -67,10 +67,10 @@ impl Publisher {
     /// If nothing has been published with this state; else as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
         let unknown = || remembered::unknown(state);
-        if !CataloguePlace::is_in(state) {
+        if !CatalogueLocation::is_in(state) {
             return Err(unknown());
         }
-        let place = CataloguePlace::known(state)?;
+        let place = CatalogueLocation::known(state)?;
         let lock = lock::take(state)?;
         let catalogue = place.open(state, system_clock())?;
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::published;
 use crate::{
     Error, PublishOptions,
-    catalogue::{Catalogue, CataloguePlace},
+    catalogue::{Catalogue, CatalogueLocation},
     content,
     records::{ArchiveSummary, FORMER_BASE_URLS},
     render::SourcePlace,
@@ -13,11 +13,11 @@ use crate::{
 
 /// Returns the place of the catalogue. In a database the Source has its base URL as name, unless the operator names another
 /// one; one that moves is found by the one before.
-pub(super) fn place_of_catalogue(options: &PublishOptions) -> Result<CataloguePlace, Error> {
+pub(super) fn place_of_catalogue(options: &PublishOptions) -> Result<CatalogueLocation, Error> {
     let bases = [Some(options.base_url.as_str()), options.rebase_from.as_deref()].into_iter().flatten();
     let places = bases.map(SourcePlace::new).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = places.iter().map(SourcePlace::base).collect();
-    CataloguePlace::of(&options.state, options.catalogue.as_deref(), &names)
+    CatalogueLocation::of(&options.state, options.catalogue.as_deref(), &names)
 }
 
 /// Moves the Source, if the options say so; refuses another base URL if they do not.
@@ -51,7 +51,7 @@ pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<O
 /// # Errors
 /// If the catalogue cannot be read.
 pub fn published_base_url(state: &Path) -> Result<Option<String>, Error> {
-    match CataloguePlace::known(state)?.beside()? {
+    match CatalogueLocation::known(state)?.beside()? {
         Some(catalogue) => base_url(&catalogue),
         None => Ok(None),
     }

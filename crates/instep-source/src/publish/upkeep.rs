@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Publisher, needed::needed_after, published, rebase, remembered, sets};
 use crate::{
     Error, PublishMonitor, PublishOptions,
-    catalogue::{CATALOGUE, Catalogue, CataloguePlace, Recorded},
+    catalogue::{CATALOGUE, Catalogue, CatalogueLocation, Recorded},
     content::Holdings,
     render::{HostSetup, SourcePolicy, host_setup},
     scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
@@ -82,7 +82,7 @@ pub fn check(
         ),
         Err(Error::Locked { .. }) => {
             let catalogue =
-                CataloguePlace::known(state)?.beside()?.ok_or_else(|| remembered::unknown(state))?;
+                CatalogueLocation::known(state)?.beside()?.ok_or_else(|| remembered::unknown(state))?;
             let options = remembered::load(&catalogue.snapshot()?, state)?;
             let options = options.ok_or_else(|| remembered::unknown(state))?;
             let holdings = Holdings::new(&options, &catalogue)?;

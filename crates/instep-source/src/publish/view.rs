@@ -1,11 +1,11 @@
 //! The sets of the catalogue as documents show them.
 
-use std::vec;
+use std::{path::Path, vec};
 
 use super::version_place::VersionPlace;
 use crate::{
     Error,
-    catalogue::{ChangeRecord, Resource, ResourceTotals, Snapshot},
+    catalogue::{ChangeRecord, Patch, Resource, ResourceTotals, Snapshot},
     content::Holdings,
     render::SetView,
 };
@@ -17,6 +17,8 @@ pub(super) struct CatalogueView<'a> {
     pub(super) holdings: &'a Holdings,
     /// The base URL.
     pub(super) base: &'a str,
+    /// The folder that has to have the patches which are offered; `None` if only this machine makes any.
+    pub(super) patches_in: Option<&'a Path>,
     /// The URIs of versions; `None` if none are kept.
     pub(super) versions: Option<VersionPlace>,
     /// The number of the set.
@@ -54,7 +56,9 @@ impl SetView for CatalogueView<'_> {
         Box::new(self.snapshot.changes(self.mask(), after).map(|change| {
             let mut change = change?;
             self.holdings.describe_change(self.set, self.snapshot, &mut change)?;
-            let patch = change.patch.as_ref().and_then(|patch| patch.link(self.base, change.datetime));
+            let is_here = |patch: &&Patch| self.patches_in.is_none_or(|out| out.join(&patch.name).exists());
+            let patch = change.patch.as_ref().filter(is_here);
+            let patch = patch.and_then(|patch| patch.link(self.base, change.datetime));
             change.state.links.extend(patch);
             if let Some(versions) = &self.versions {
                 let links = versions.links(&change.uri, &change.state, Some(change.datetime));

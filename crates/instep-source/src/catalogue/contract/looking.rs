@@ -2,16 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use super::support::{TestPlace, file, gone, resource};
+use super::support::{ContractPlace, file, gone, resource};
 use crate::catalogue::{Catalogue, ChangeCounts, FileStamp, Observation, ResourceTotals, lookup::KeyChild};
 
-fn with(at: &TestPlace, names: &[&str]) -> Catalogue {
+fn with(at: &ContractPlace, names: &[&str]) -> Catalogue {
     let catalogue = at.open();
     catalogue.record(names.iter().map(|name| Observation::Found(resource(name))).collect()).unwrap();
     catalogue
 }
 
-pub(super) fn finding_d14_a_folder_has_its_own_items_only_each_once(at: &TestPlace) {
+pub(super) fn finding_d14_a_folder_has_its_own_items_only_each_once(at: &ContractPlace) {
     let catalogue = with(at, &["a", "a/1", "a/2/x", "a/2/y", "a0", "b/1", "c"]);
     let snapshot = catalogue.snapshot().unwrap();
     let names = |prefix: &[u8], from: &[u8], most| -> Vec<String> {
@@ -47,7 +47,7 @@ pub(super) fn finding_d14_a_folder_has_its_own_items_only_each_once(at: &TestPla
     assert_eq!(seen, 3_000);
 }
 
-pub(super) fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards(at: &TestPlace) {
+pub(super) fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards(at: &ContractPlace) {
     let catalogue = with(at, &["one/Two.txt", "one/t_o.txt", "one/100%.txt", "other"]);
     let snapshot = catalogue.snapshot().unwrap();
     let found = |texts: &[&str], bounds: (&[u8], &[u8]), most| {
@@ -65,7 +65,7 @@ pub(super) fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildca
     assert_eq!(found(&["o"], (b"\x01other", &[]), 9), 1);
 }
 
-pub(super) fn finding_d14_changes_are_counted_by_kind_and_outlive_the_log(at: &TestPlace) {
+pub(super) fn finding_d14_changes_are_counted_by_kind_and_outlive_the_log(at: &ContractPlace) {
     let catalogue = at.open();
     catalogue.record(vec![Observation::Found(resource("before"))]).unwrap();
     catalogue.complete_baseline(1).unwrap();
@@ -82,7 +82,7 @@ pub(super) fn finding_d14_changes_are_counted_by_kind_and_outlive_the_log(at: &T
     assert_eq!(sum(ChangeCounts::total), 5);
 }
 
-pub(super) fn stamps_come_in_the_order_of_keys_within_a_range(at: &TestPlace) {
+pub(super) fn stamps_come_in_the_order_of_keys_within_a_range(at: &ContractPlace) {
     let catalogue = at.open();
     let number = |number: usize| {
         let mut resource = resource(&format!("f/{number:04}"));
@@ -103,7 +103,7 @@ pub(super) fn stamps_come_in_the_order_of_keys_within_a_range(at: &TestPlace) {
     assert!(seen.into_iter().eq(wanted));
 }
 
-pub(super) fn outlines_and_totals_agree_with_the_resources(at: &TestPlace) {
+pub(super) fn outlines_and_totals_agree_with_the_resources(at: &ContractPlace) {
     let catalogue = at.open();
     let number = |number: usize| Observation::Found(file(&format!("{number:05}"), "four"));
     catalogue.record((0..2_100).map(number).collect()).unwrap();
@@ -125,7 +125,7 @@ pub(super) fn outlines_and_totals_agree_with_the_resources(at: &TestPlace) {
     assert_eq!(snapshot.resources(2).count(), 0);
 }
 
-pub(super) fn the_changes_of_one_resource_come_newest_first(at: &TestPlace) {
+pub(super) fn the_changes_of_one_resource_come_newest_first(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     for bytes in ["1", "2", "3"] {
         catalogue

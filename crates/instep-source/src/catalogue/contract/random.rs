@@ -6,11 +6,11 @@ use instep_testkit::PostgresServer;
 use proptest::prelude::*;
 use resourcesync::MediaType;
 
-use super::support::{TestPlace, at as time, digests, file, resource, uri};
+use super::support::{ContractPlace, at as time, digests, file, resource, uri};
 use crate::catalogue::{Catalogue, FileStamp, Keep, Observation, Patch, ResourceState, ResourceVersion};
 
 #[derive(Clone, Debug)]
-enum Operation {
+enum RandomStep {
     Record(Vec<Observation>),
     Baseline(u64),
     Meta(u8, Option<u8>),
@@ -42,58 +42,64 @@ fn seen() -> impl Strategy<Value = Observation> {
     })
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = RandomStep> {
     let versions = prop::collection::vec((0..3_u8, 0..20_i64, prop::option::of(0..4_u8)), 0..6);
     prop_oneof![
-        8 => prop::collection::vec(seen(), 0..20).prop_map(Operation::Record),
-        1 => prop::sample::select(vec![1_u64, 2, 1 << 63]).prop_map(Operation::Baseline),
-        1 => (0..3_u8, prop::option::of(any::<u8>())).prop_map(|(name, value)| Operation::Meta(name, value)),
-        1 => (0..60_u64).prop_map(Operation::Forget),
-        2 => (versions, 1..4_usize, 0..20_i64).prop_map(|(all, count, since)| Operation::Versions(all, count, since)),
-        1 => prop::collection::vec(0..40_u64, 0..4).prop_map(Operation::Patches),
-        1 => any::<bool>().prop_map(Operation::Rebase),
-        1 => Just(Operation::Reopen),
+        8 => prop::collection::vec(seen(), 0..20).prop_map(RandomStep::Record),
+        1 => prop::sample::select(vec![1_u64, 2, 1 << 63]).prop_map(RandomStep::Baseline),
+        1 => (0..3_u8, prop::option::of(any::<u8>())).prop_map(|(name, value)| RandomStep::Meta(name, value)),
+        1 => (0..60_u64).prop_map(RandomStep::Forget),
+        2 => (versions, 1..4_usize, 0..20_i64).prop_map(|(all, count, since)| RandomStep::Versions(all, count, since)),
+        1 => prop::collection::vec(0..40_u64, 0..4).prop_map(RandomStep::Patches),
+        1 => any::<bool>().prop_map(RandomStep::Rebase),
+        1 => Just(RandomStep::Reopen),
     ]
 }
 
 /// Carries an operation out, and returns what it says.
-fn apply(place: &TestPlace, catalogue: &mut Option<Catalogue>, operation: &Operation) -> String {
+fn apply(
+    place: &ContractPlace,
+    catalogue: &mut Option<Catalogue>,
+    (number, operation): (i64, &RandomStep),
+) -> String {
     let open = catalogue.get_or_insert_with(|| place.open());
     match operation.clone() {
-        Operation::Record(batch) => format!("{:?}", open.record(batch).unwrap()),
-        Operation::Baseline(sets) => format!("{:?}", open.complete_baseline(sets).unwrap()),
-        Operation::Meta(name, value) => {
+        RandomStep::Record(batch) => format!("{:?}", open.record(batch).unwrap()),
+        RandomStep::Baseline(sets) => format!("{:?}", open.complete_baseline(sets).unwrap()),
+        RandomStep::Meta(name, value) => {
             let value = (name.to_string(), value.map(|value| vec![value]));
             format!("{:?}", open.set_meta(vec![value]).unwrap())
         }
-        Operation::Forget(through) => format!("{:?}", open.set_meta_and_forget(Vec::new(), through).unwrap()),
-        Operation::Versions(all, count, since) => {
+        RandomStep::Forget(through) => {
+            format!("{:?}", open.set_meta_and_forget(Vec::new(), through).unwrap())
+        }
+        RandomStep::Versions(all, count, since) => {
             let one = |(name, micros, bytes): (u8, i64, Option<u8>)| {
                 let state = bytes.map(|bytes| ResourceState {
                     digests: digests(&bytes.to_string()),
                     ..ResourceState::new()
                 });
-                (uri(&name.to_string()), ResourceVersion::new(time(micros), state))
+                (uri(&name.to_string()), ResourceVersion::new(time(100 * number + micros), state))
             };
             let beside = ("versioned".to_owned(), Some(vec![1]));
-            let keep = Keep { count, since: time(since) };
+            let keep = Keep { count, since: time(100 * (number - since)) };
             let mut dropped = open.keep_versions(all.into_iter().map(one).collect(), keep, beside).unwrap();
             dropped.sort_by_key(ToString::to_string);
             dropped.dedup();
             format!("{dropped:?}")
         }
-        Operation::Patches(sequences) => {
+        RandomStep::Patches(sequences) => {
             let patch = |sequence| {
                 (sequence, Patch::new(format!("{sequence}"), &MediaType::new("a/b"), 1, &digests("p")))
             };
             let beside = ("patched".to_owned(), None);
             format!("{:?}", open.set_patches(sequences.into_iter().map(patch).collect(), beside).unwrap())
         }
-        Operation::Rebase(there) => {
+        RandomStep::Rebase(there) => {
             let (from, to) = if there { ("http://x/", "http://y/z/") } else { ("http://y/z/", "http://x/") };
             format!("{:?}", open.rebase(from, to, Vec::new()).unwrap())
         }
-        Operation::Reopen => {
+        RandomStep::Reopen => {
             *catalogue = None;
             String::new()
         }
@@ -126,11 +132,12 @@ fn both_engines_say_the_same_after_the_same_operations() {
     let operations = prop::collection::vec(operation(), 1..24);
     let outcome = runner.run(&operations, |operations| {
         number.set(number.get() + 1);
-        let places = [TestPlace::file(), TestPlace::at(&format!("{}?source={}", server.url(), number.get()))];
+        let places =
+            [ContractPlace::file(), ContractPlace::at(&format!("{}?source={}", server.url(), number.get()))];
         let mut open = [None, None];
-        for operation in &operations {
-            let [one, other] = [0, 1].map(|engine| apply(&places[engine], &mut open[engine], operation));
-            prop_assert_eq!(one, other, "{:?}", operation);
+        for numbered in (0..).zip(&operations) {
+            let [one, other] = [0, 1].map(|engine| apply(&places[engine], &mut open[engine], numbered));
+            prop_assert_eq!(one, other, "{:?}", numbered);
         }
         let [one, other] = [0, 1].map(|engine| {
             let open = open[engine].get_or_insert_with(|| places[engine].open());

@@ -4,7 +4,7 @@ use std::thread;
 
 use resourcesync::{ChangeFreq, Digests, Link, MediaType, PackagePath, Relation, Uri};
 
-use super::support::{TestPlace, at as time, changes, digests, file, gone, log, resource};
+use super::support::{ContractPlace, at as time, changes, digests, file, gone, log, resource};
 use crate::catalogue::{FileStamp, Observation, Resource};
 
 fn found(number: usize) -> Observation {
@@ -14,7 +14,7 @@ fn found(number: usize) -> Observation {
     Observation::Found(resource)
 }
 
-pub(super) fn whatever_is_known_of_a_resource_is_read_back(at: &TestPlace) {
+pub(super) fn whatever_is_known_of_a_resource_is_read_back(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     let uri = Uri::parse("http://x/a").unwrap();
     let mut resource = Resource::new(b"\0http://x/a".to_vec(), uri.clone());
@@ -59,7 +59,7 @@ pub(super) fn whatever_is_known_of_a_resource_is_read_back(at: &TestPlace) {
     assert_eq!(uris, [Some("http://x/own"), None, Some("http://x/a")]);
 }
 
-pub(super) fn a_snapshot_does_not_see_what_is_recorded_after_it(at: &TestPlace) {
+pub(super) fn a_snapshot_does_not_see_what_is_recorded_after_it(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     catalogue.record((0..2_000).map(found).collect()).unwrap();
     let snapshot = catalogue.snapshot().unwrap();
@@ -75,7 +75,7 @@ pub(super) fn a_snapshot_does_not_see_what_is_recorded_after_it(at: &TestPlace) 
     assert!(later.changes(1, 2_000).all(|change| change.unwrap().datetime > snapshot.at()));
 }
 
-pub(super) fn what_many_record_at_once_is_recorded_once_each(at: &TestPlace) {
+pub(super) fn what_many_record_at_once_is_recorded_once_each(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     thread::scope(|scope| {
         for client in 0..16 {
@@ -97,7 +97,7 @@ pub(super) fn what_many_record_at_once_is_recorded_once_each(at: &TestPlace) {
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
 
-pub(super) fn before_the_baseline_nothing_is_logged_and_after_it_everything(at: &TestPlace) {
+pub(super) fn before_the_baseline_nothing_is_logged_and_after_it_everything(at: &ContractPlace) {
     let catalogue = at.open();
     let recorded =
         catalogue.record(vec![Observation::Found(file("a", "1")), Observation::Found(file("b", "1"))]);
@@ -118,7 +118,7 @@ pub(super) fn before_the_baseline_nothing_is_logged_and_after_it_everything(at: 
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
 
-pub(super) fn bytes_that_are_known_are_no_change_whatever_else_is_new(at: &TestPlace) {
+pub(super) fn bytes_that_are_known_are_no_change_whatever_else_is_new(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     catalogue.record(vec![Observation::Found(file("a", "1"))]).unwrap();
     let revision = catalogue.head().unwrap().revision;
@@ -138,7 +138,7 @@ pub(super) fn bytes_that_are_known_are_no_change_whatever_else_is_new(at: &TestP
     assert_eq!((held.stamp, held.state.media_type), (seen.stamp, seen.state.media_type));
 }
 
-pub(super) fn a_resource_that_leaves_a_set_is_deleted_there_and_no_where_else(at: &TestPlace) {
+pub(super) fn a_resource_that_leaves_a_set_is_deleted_there_and_no_where_else(at: &ContractPlace) {
     let catalogue = at.open();
     catalogue.complete_baseline(7).unwrap();
     let mut resource = file("a", "1");
@@ -157,7 +157,7 @@ pub(super) fn a_resource_that_leaves_a_set_is_deleted_there_and_no_where_else(at
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
 
-pub(super) fn one_key_may_come_several_times_in_a_batch(at: &TestPlace) {
+pub(super) fn one_key_may_come_several_times_in_a_batch(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     let batch = vec![
         Observation::Found(file("a", "1")),
@@ -178,7 +178,7 @@ pub(super) fn one_key_may_come_several_times_in_a_batch(at: &TestPlace) {
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
 
-pub(super) fn times_go_on_after_those_of_another_process(at: &TestPlace) {
+pub(super) fn times_go_on_after_those_of_another_process(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     catalogue.record(vec![Observation::Found(file("a", "1"))]).unwrap();
     let last = catalogue.now();

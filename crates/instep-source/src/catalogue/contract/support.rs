@@ -7,11 +7,11 @@ use std::sync::{
 
 use resourcesync::{Algorithm, DateTime, Digests, Hasher, Uri};
 
-use crate::catalogue::{Catalogue, CataloguePlace, ChangeRecord, Observation, Resource, Snapshot};
+use crate::catalogue::{Catalogue, CatalogueLocation, ChangeRecord, Observation, Resource, Snapshot};
 
 /// A place for the catalogue of one Source.
-pub(super) struct TestPlace {
-    pub(super) at: CataloguePlace,
+pub(super) struct ContractPlace {
+    pub(super) at: CatalogueLocation,
     /// Goes with this value.
     pub(super) folder: tempfile::TempDir,
     clock: Arc<AtomicI64>,
@@ -20,7 +20,7 @@ pub(super) struct TestPlace {
 /// The time at which the clocks of the tests begin.
 pub(super) const START: i64 = 1_700_000_000_000_000;
 
-impl TestPlace {
+impl ContractPlace {
     pub(super) fn file() -> Self {
         Self::of(None)
     }
@@ -32,7 +32,7 @@ impl TestPlace {
 
     fn of(url: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let at = CataloguePlace::of(folder.path(), url, &["http://x/"]).unwrap();
+        let at = CatalogueLocation::of(folder.path(), url, &["http://x/"]).unwrap();
         Self { at, folder, clock: Arc::new(AtomicI64::new(START)) }
     }
 

@@ -2,14 +2,14 @@
 
 use resourcesync::{DateTime, Digests, MediaType};
 
-use super::support::{START, TestPlace, at as time, changes, digests, file, gone, log, uri};
+use super::support::{ContractPlace, START, at as time, changes, digests, file, gone, log, uri};
 use crate::catalogue::{Keep, Observation, Patch, ResourceState, ResourceVersion};
 
 fn found(number: usize) -> Observation {
     Observation::Found(file(&format!("{number:05}"), "1"))
 }
 
-pub(super) fn forgotten_changes_are_gone_and_the_head_says_so(at: &TestPlace) {
+pub(super) fn forgotten_changes_are_gone_and_the_head_says_so(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     catalogue.record((0..100).map(found).collect()).unwrap();
     catalogue.forget_changes(60).unwrap();
@@ -20,7 +20,7 @@ pub(super) fn forgotten_changes_are_gone_and_the_head_says_so(at: &TestPlace) {
     assert!(sequences.into_iter().eq(61..=101));
 }
 
-pub(super) fn times_lead_to_sequences(at: &TestPlace) {
+pub(super) fn times_lead_to_sequences(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     catalogue.record((0..12_000).map(found).collect()).unwrap();
     let snapshot = catalogue.snapshot().unwrap();
@@ -36,7 +36,7 @@ pub(super) fn times_lead_to_sequences(at: &TestPlace) {
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
 
-pub(super) fn kept_values_are_replaced_and_dropped(at: &TestPlace) {
+pub(super) fn kept_values_are_replaced_and_dropped(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     let value = |name: &str, value: Option<&[u8]>| (name.to_owned(), value.map(<[u8]>::to_vec));
     catalogue.set_meta(vec![value("a", Some(b"1")), value("b", Some(b""))]).unwrap();
@@ -50,7 +50,7 @@ pub(super) fn kept_values_are_replaced_and_dropped(at: &TestPlace) {
     assert_eq!(catalogue.head().unwrap().forgotten, 1);
 }
 
-pub(super) fn patches_are_kept_with_their_changes(at: &TestPlace) {
+pub(super) fn patches_are_kept_with_their_changes(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     catalogue.record((1..=3).map(found).collect()).unwrap();
     let patch = Patch::new("p".to_owned(), &MediaType::new("application/vcdiff"), 9, &digests("p"));
@@ -66,7 +66,7 @@ fn version(micros: i64, bytes: Option<&str>) -> ResourceVersion {
     ResourceVersion::new(time(micros), state)
 }
 
-pub(super) fn versions_are_kept_by_number_and_age(at: &TestPlace) {
+pub(super) fn versions_are_kept_by_number_and_age(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     let beside = || ("versioned".to_owned(), Some(b"1".to_vec()));
     let keep = |versions: Vec<_>, count, since| {
@@ -100,7 +100,7 @@ pub(super) fn versions_are_kept_by_number_and_age(at: &TestPlace) {
     assert_eq!(snapshot.versions(&b).unwrap(), [version(5, Some("3"))]);
 }
 
-pub(super) fn a_source_that_moves_keeps_its_history_under_the_new_uris(at: &TestPlace) {
+pub(super) fn a_source_that_moves_keeps_its_history_under_the_new_uris(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     let mut named = file("named", "1");
     named.key = b"\0http://x/named".to_vec();
@@ -123,7 +123,7 @@ pub(super) fn a_source_that_moves_keeps_its_history_under_the_new_uris(at: &Test
     assert_eq!(snapshot.versions(&moved).unwrap().len(), 1);
 }
 
-pub(super) fn a_catalogue_is_read_beside_its_writer_and_not_written(at: &TestPlace) {
+pub(super) fn a_catalogue_is_read_beside_its_writer_and_not_written(at: &ContractPlace) {
     assert!(at.at.beside().unwrap().is_none());
     let catalogue = at.open_baselined();
     catalogue.record(vec![found(1)]).unwrap();
@@ -134,4 +134,28 @@ pub(super) fn a_catalogue_is_read_beside_its_writer_and_not_written(at: &TestPla
     assert_eq!(beside.snapshot().unwrap().resources(1).count(), 2);
     beside.record(vec![found(3)]).unwrap_err();
     assert_eq!(catalogue.snapshot().unwrap().resources(1).count(), 2);
+}
+
+pub(super) fn finding_o60_a_source_moves_below_its_own_base_url(at: &ContractPlace) {
+    let catalogue = at.open_baselined();
+    let named = |name: &str| {
+        let mut named = file(name, "1");
+        named.key = format!("\0http://x/{name}").into_bytes();
+        Observation::Found(named)
+    };
+    // Each gets the name that another one has before the move.
+    let names = ["a", "d/a", "d/d/a", "d/z", "z"];
+    catalogue.record(names.iter().map(|name| named(name)).collect()).unwrap();
+    let versions = names.iter().map(|name| (uri(name), version(1, Some(name)))).collect();
+    let beside = ("versioned".to_owned(), Some(b"1".to_vec()));
+    catalogue.keep_versions(versions, Keep { count: 9, since: time(0) }, beside).unwrap();
+    catalogue.rebase("http://x/", "http://x/d/", Vec::new()).unwrap();
+    let snapshot = catalogue.snapshot().unwrap();
+    for name in names {
+        let moved = uri(&format!("d/{name}"));
+        let key = format!("\0http://x/d/{name}").into_bytes();
+        assert_eq!(snapshot.resource(&key).unwrap().unwrap().uri, moved);
+        assert_eq!(snapshot.versions(&moved).unwrap(), [version(1, Some(name))]);
+    }
+    assert_eq!((snapshot.resources(1).count(), snapshot.damage().unwrap()), (5, Vec::new()));
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use resourcesync::Uri;
 
 use super::{
-    reader::SourceReader,
+    moment::SourceReader,
     row::{change_columns, read_change, read_resource, resource_columns},
 };
 use crate::catalogue::{CatalogueError, ChangeRecord, Resource, codec::SharedTypes};

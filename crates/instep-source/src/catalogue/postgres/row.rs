@@ -134,7 +134,7 @@ pub(super) fn read_change(row: &Row, types: &mut SharedTypes) -> Result<ChangeRe
 
 /// States of many rows, a column each, for one statement.
 #[derive(Debug, Default)]
-pub(super) struct StateColumns<'a> {
+pub(super) struct StateArrays<'a> {
     pub(super) lastmod: Vec<Option<String>>,
     pub(super) length: Vec<Option<i64>>,
     pub(super) digests: Vec<Option<Vec<u8>>>,
@@ -144,7 +144,7 @@ pub(super) struct StateColumns<'a> {
     pub(super) links: Vec<Option<String>>,
 }
 
-impl<'a> StateColumns<'a> {
+impl<'a> StateArrays<'a> {
     pub(super) fn of(states: impl IntoIterator<Item = &'a ResourceState>) -> Self {
         let mut columns = Self::default();
         for state in states {

@@ -219,16 +219,22 @@ impl LedgerRows for SourceRows<'_> {
 
     fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
         self.run(|session, source| {
-            // The keys of what applications and manifests name hold the whole URI.
-            let keys = "UPDATE resource SET key = substring(key for 1) || convert_to($3 || substr(uri, length($2) + 1), 'UTF8')
+            // In two steps, since one may get the key or the URI of another that moves too. The keys of what applications and
+            // manifests name hold the whole URI.
+            let keys = "UPDATE resource SET key = '\\xff'::bytea || substring(key for 1) || convert_to($3 || substr(uri, length($2) + 1), 'UTF8')
                         WHERE source = $1 AND starts_with(uri, $2) AND substring(key from 2) = convert_to(uri, 'UTF8')";
             session.execute(keys, &[&source, &from, &to])?;
-            for table in ["resource", "change", "memento"] {
+            let arrive = "UPDATE resource SET key = substring(key from 2) WHERE source = $1 AND key >= '\\xff'::bytea";
+            session.execute(arrive, &[&source])?;
+            for (table, on_its_way) in [("resource", ""), ("change", ""), ("memento", " ")] {
                 let sql = format!(
-                    "UPDATE {table} SET uri = $3 || substr(uri, length($2) + 1) WHERE source = $1 AND starts_with(uri, $2)"
+                    "UPDATE {table} SET uri = '{on_its_way}' || $3 || substr(uri, length($2) + 1)
+                     WHERE source = $1 AND starts_with(uri, $2)"
                 );
                 session.execute(&sql, &[&source, &from, &to])?;
             }
+            let arrive = "UPDATE memento SET uri = substr(uri, 2) WHERE source = $1 AND starts_with(uri, ' ')";
+            session.execute(arrive, &[&source])?;
             // A Source without a name of its own is found by its base URL.
             session.execute("UPDATE source SET name = $3 WHERE id = $1 AND name = $2", &[&source, &from, &to])?;
             Ok(())

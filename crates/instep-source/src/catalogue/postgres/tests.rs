@@ -13,7 +13,7 @@ use resourcesync::Uri;
 use super::SCHEMA;
 use crate::{
     Error, ErrorKind,
-    catalogue::{Catalogue, CataloguePlace, Observation, Resource, system_clock},
+    catalogue::{Catalogue, CatalogueLocation, Observation, Resource, system_clock},
 };
 
 /// Runs statements in the schema of the catalogues.
@@ -23,7 +23,7 @@ fn sql(server: &PostgresServer, sql: &str) {
 }
 
 fn open(state: &Path, url: &str) -> Result<Catalogue, Error> {
-    CataloguePlace::of(state, Some(url), &["http://x/"])?.open(state, system_clock())
+    CatalogueLocation::of(state, Some(url), &["http://x/"])?.open(state, system_clock())
 }
 
 fn found(name: &str) -> Observation {
@@ -57,7 +57,7 @@ fn what_a_server_refuses_is_said_in_a_line_without_the_password() {
         assert!(text.contains(words), "{text}");
         assert!(!text.contains("wrong") && !text.contains("secret") && !text.contains('\n'), "{text}");
     }
-    assert!(!CataloguePlace::is_in(state.path()), "nothing was begun");
+    assert!(!CatalogueLocation::is_in(state.path()), "nothing was begun");
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn sources_of_one_schema_do_not_see_each_other_and_their_folders_lead_to_them() 
     assert_eq!(second.snapshot().unwrap().totals(0).unwrap().resources, 2);
     drop((first, second));
     // The folder remembers both URL and name.
-    let known = CataloguePlace::known(two.path()).unwrap();
+    let known = CatalogueLocation::known(two.path()).unwrap();
     assert_eq!(names(&known.beside().unwrap().unwrap()), ["b", "c"]);
-    let again = CataloguePlace::of(two.path(), None, &["http://x/"]).unwrap();
+    let again = CatalogueLocation::of(two.path(), None, &["http://x/"]).unwrap();
     assert_eq!(names(&again.open(two.path(), system_clock()).unwrap()), ["b", "c"]);
     for other in ["?source=first", "?schema=elsewhere"] {
         let refused = open(two.path(), &format!("{}{other}", server.url())).unwrap_err();
@@ -104,14 +104,14 @@ fn sources_of_one_schema_do_not_see_each_other_and_their_folders_lead_to_them() 
 fn a_source_that_moves_is_found_by_its_new_base_url_from_any_folder() {
     let Some(server) = PostgresServer::start() else { return };
     let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let at = |state: &Path, names: &[&str]| CataloguePlace::of(state, Some(&server.url()), names).unwrap();
+    let at = |state: &Path, names: &[&str]| CatalogueLocation::of(state, Some(&server.url()), names).unwrap();
     let place = at(one.path(), &["http://x/"]);
     let catalogue = place.open(one.path(), system_clock()).unwrap();
     catalogue.record(vec![found("a")]).unwrap();
     catalogue.rebase("http://x/", "http://y/", Vec::new()).unwrap();
     place.remember(one.path(), &catalogue).unwrap();
     drop(catalogue);
-    assert_eq!(names(&CataloguePlace::known(one.path()).unwrap().beside().unwrap().unwrap()), ["a"]);
+    assert_eq!(names(&CatalogueLocation::known(one.path()).unwrap().beside().unwrap().unwrap()), ["a"]);
     let moved = at(two.path(), &["http://y/", "http://x/"]).open(two.path(), system_clock()).unwrap();
     assert_eq!(names(&moved), ["a"]);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{DateTime, Digests, Uri};
 
-use super::row::{StateColumns, damaged, read_state};
+use super::row::{StateArrays, damaged, read_state};
 use crate::catalogue::{
     Keep, ResourceState, ResourceVersion,
     codec::{SharedTypes, read_digests, write_digests},
@@ -47,8 +47,7 @@ pub(super) fn keep(
     let uris: Vec<&str> = versions.iter().map(|(uri, _)| uri.as_str()).collect();
     let datetimes: Vec<i64> = versions.iter().map(|(_, version)| version.datetime.unix_micros()).collect();
     let are_gone: Vec<bool> = versions.iter().map(|(_, version)| version.state.is_none()).collect();
-    let states =
-        StateColumns::of(versions.iter().map(|(_, version)| version.state.as_ref().unwrap_or(&gone)));
+    let states = StateArrays::of(versions.iter().map(|(_, version)| version.state.as_ref().unwrap_or(&gone)));
     let sql = "INSERT INTO memento (source, uri, datetime, gone, lastmod, length, digests, media_type, encoding, changefreq,
                links)
                SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::text[], $6::bigint[], $7::bytea[],

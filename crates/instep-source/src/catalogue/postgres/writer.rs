@@ -8,7 +8,7 @@ use super::{row::read_head, rows::SourceRows};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
-    door::{Ledger, WriteCatalogue},
+    door::{CatalogueTransaction, WriteCatalogue},
     ledger::ChangeLog,
     timeline::Timeline,
 };
@@ -35,7 +35,7 @@ impl WriteCatalogue for SourceWriter {
     fn transaction(
         &mut self,
         timeline: &Timeline,
-        run: &mut dyn FnMut(&mut dyn Ledger),
+        run: &mut dyn FnMut(&mut dyn CatalogueTransaction),
     ) -> Result<(), CatalogueError> {
         let (source, place) = (self.source, self.place.as_str());
         let Some(writer) = &mut self.writer else {

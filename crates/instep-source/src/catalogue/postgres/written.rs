@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use instep_postgres::{EngineFault, Session};
 use resourcesync::Uri;
 
-use super::row::{StateColumns, resource_columns};
+use super::row::{StateArrays, resource_columns};
 use crate::catalogue::{FileStamp, Resource, ResourceState};
 
 /// A line of the change log that is to be written.
@@ -34,7 +34,7 @@ pub(super) fn write_resources(
     let rehashes: Vec<bool> = resources.iter().map(|resource| resource.rehash).collect();
     let sets: Vec<i64> = resources.iter().map(|resource| resource.sets.cast_signed()).collect();
     let uris: Vec<&str> = resources.iter().map(|resource| resource.uri.as_str()).collect();
-    let states = StateColumns::of(resources.iter().map(|resource| &resource.state));
+    let states = StateArrays::of(resources.iter().map(|resource| &resource.state));
     let files: Vec<Option<&[u8]>> =
         resources.iter().map(|it| it.file.as_ref().map(|file| file.as_os_str().as_bytes())).collect();
     let since: Vec<i64> =
@@ -84,7 +84,7 @@ pub(super) fn write_resources(
 pub(super) fn write_lines(session: &Session, source: i64, lines: &[LogLine]) -> Result<(), EngineFault> {
     let numbers = |of: fn(&LogLine) -> i64| -> Vec<i64> { lines.iter().map(of).collect() };
     let uris: Vec<&str> = lines.iter().map(|line| line.uri.as_str()).collect();
-    let states = StateColumns::of(lines.iter().map(|line| &line.state));
+    let states = StateArrays::of(lines.iter().map(|line| &line.state));
     let before: Vec<Option<&[u8]>> = lines.iter().map(|line| line.before.as_deref()).collect();
     let sql = "INSERT INTO change (source, sequence, datetime, kind, sets, uri, lastmod, length, digests, media_type, encoding,
                changefreq, links, before)

@@ -5,6 +5,9 @@ use rusqlite::params;
 use super::rows::FileRows;
 use crate::catalogue::{CatalogueError, error::Doing};
 
+/// The beginning of keys that are on their way: no root has this number.
+const BEHIND_ALL: [u8; 1] = [u8::MAX];
+
 const MOVING: &str = "moving to another base URL";
 
 impl FileRows<'_> {
@@ -13,10 +16,14 @@ impl FileRows<'_> {
         for table in [
             "UPDATE resource SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
             "UPDATE change SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
-            "UPDATE version SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
+            // Behind a blank, which no URI begins with, until all have moved: one may get the URI of another that moves too.
+            "UPDATE version SET uri = ' ' || ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
         ] {
             self.prepare(table)?.execute(params![from, to, rest_of(from)]).doing(MOVING)?;
         }
+        self.prepare("UPDATE version SET uri = substr(uri, 2) WHERE substr(uri, 1, 1) = ' '")?
+            .execute([])
+            .doing(MOVING)?;
         Ok(())
     }
 
@@ -35,9 +42,12 @@ impl FileRows<'_> {
         }
         let mut rename = self.prepare("UPDATE resource SET key = ?2 WHERE key = ?1")?;
         for (key, uri) in keys {
-            let moved = [&key[..1], to.as_bytes(), &uri.as_bytes()[from.len()..]].concat();
+            let moved = [&BEHIND_ALL, &key[..1], to.as_bytes(), &uri.as_bytes()[from.len()..]].concat();
             rename.execute(params![key, moved]).doing(MOVING)?;
         }
+        self.prepare("UPDATE resource SET key = substr(key, 2) WHERE key >= ?1")?
+            .execute(params![BEHIND_ALL])
+            .doing(MOVING)?;
         Ok(())
     }
 }

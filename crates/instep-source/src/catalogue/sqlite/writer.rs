@@ -7,7 +7,7 @@ use super::{row::read_head, rows::FileRows};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
-    door::{Ledger, WriteCatalogue},
+    door::{CatalogueTransaction, WriteCatalogue},
     error::Doing,
     ledger::ChangeLog,
     timeline::Timeline,
@@ -41,7 +41,7 @@ impl WriteCatalogue for FileWriter {
     fn transaction(
         &mut self,
         timeline: &Timeline,
-        run: &mut dyn FnMut(&mut dyn Ledger),
+        run: &mut dyn FnMut(&mut dyn CatalogueTransaction),
     ) -> Result<(), CatalogueError> {
         // At once: a transaction that begins by reading could not become one that writes if another process wrote in between.
         self.connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;

@@ -1,0 +1,120 @@
+//! Readers: of what was committed last, over a connection that all share, or of one moment, over a connection of its own.
+
+use std::{cell::RefCell, sync::Arc};
+
+use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
+
+use super::row::read_head;
+use crate::catalogue::{CatalogueError, Head};
+
+/// A reader of one Source.
+#[derive(Debug)]
+pub(super) struct SourceReader {
+    pub(super) link: Arc<ServerLink>,
+    source: i64,
+    moment: Option<ReadMoment>,
+}
+
+/// A moment at which everything is read.
+#[derive(Debug)]
+struct ReadMoment {
+    head: Head,
+    /// The connection whose transaction sees it; `None` after it was lost.
+    session: RefCell<Option<Arc<Session>>>,
+}
+
+impl SourceReader {
+    /// Returns a reader of what was committed last.
+    pub(super) fn new(link: Arc<ServerLink>, source: i64) -> Self {
+        Self { link, source, moment: None }
+    }
+
+    /// Returns a reader of the catalogue as it is now; the link is this reader's alone.
+    pub(super) fn at_moment(link: ServerLink, source: i64) -> Result<(Self, Head), PostgresError> {
+        let mut reader = Self::new(Arc::new(link), source);
+        let (session, head) = reader.until_it_answers(|| reader.begin())?;
+        reader.moment = Some(ReadMoment { head, session: RefCell::new(Some(session)) });
+        Ok((reader, head))
+    }
+
+    /// Reads, again if the connection is lost meanwhile.
+    pub(super) fn read<T>(
+        &self,
+        work: impl Fn(&Session, i64) -> Result<T, EngineFault>,
+    ) -> Result<T, CatalogueError> {
+        Ok(match &self.moment {
+            Some(moment) => self.until_it_answers(|| self.read_at(moment, &work))?,
+            None => self.link.read(|session| work(session, self.source))?,
+        })
+    }
+
+    /// Reads what a moment shows. It is gone with its connection: reading goes on only if nothing was recorded since, so
+    /// that another transaction shows the same.
+    fn read_at<T>(
+        &self,
+        moment: &ReadMoment,
+        work: &impl Fn(&Session, i64) -> Result<T, EngineFault>,
+    ) -> Result<T, PostgresError> {
+        let begun = moment.session.borrow().clone();
+        let session = match begun {
+            Some(session) => session,
+            None => {
+                let (session, head) = self.begin()?;
+                if !is_same(head, moment.head) {
+                    return Err(PostgresError::Interrupted { place: self.place() });
+                }
+                Arc::clone(moment.session.borrow_mut().insert(session))
+            }
+        };
+        let value = work(&session, self.source).map_err(|fault| self.link.error(fault));
+        if value.is_err() {
+            moment.session.borrow_mut().take();
+            self.link.give_up();
+        }
+        value
+    }
+
+    fn begin(&self) -> Result<(Arc<Session>, Head), PostgresError> {
+        let session = self.link.session()?;
+        let begun = session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        let head = begun.map_err(EngineFault::from).and_then(|()| head(&session, self.source));
+        if head.is_err() {
+            self.link.give_up();
+        }
+        head.map(|head| (session, head)).map_err(|fault| self.link.error(fault))
+    }
+
+    fn until_it_answers<T>(&self, work: impl Fn() -> Result<T, PostgresError>) -> Result<T, PostgresError> {
+        let mut patience = self.link.patience();
+        loop {
+            match work() {
+                Ok(value) => return Ok(value),
+                Err(failure) => patience.wait_after(failure)?,
+            }
+        }
+    }
+
+    fn place(&self) -> String {
+        self.link.address.shown.clone()
+    }
+}
+
+/// Returns `true` if both show the same resources and changes. What else is committed between the two changes neither.
+fn is_same(one: Head, other: Head) -> bool {
+    (one.sequence, one.revision, one.baselined) == (other.sequence, other.revision, other.baselined)
+}
+
+/// Returns the position of a catalogue.
+pub(super) fn head(session: &Session, source: i64) -> Result<Head, EngineFault> {
+    let sql = "SELECT sequence, datetime, forgotten, revision, baselined FROM source WHERE id = $1";
+    read_head(&session.one(sql, &[&source])?)
+}
+
+impl Drop for SourceReader {
+    fn drop(&mut self) {
+        let session = self.moment.as_ref().and_then(|moment| moment.session.borrow_mut().take());
+        if session.is_some_and(|session| session.batch("ROLLBACK").is_err()) {
+            self.link.give_up();
+        }
+    }
+}
