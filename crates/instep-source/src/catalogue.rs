@@ -18,6 +18,7 @@ mod postgres;
 mod record;
 mod snapshot;
 mod sqlite;
+mod stamp_page;
 mod stamps;
 mod timeline;
 mod versions;
@@ -47,7 +48,8 @@ pub use record::{
     ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
 };
 pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
-pub(crate) use stamps::{KnownStamp, Stamps};
+pub(crate) use stamp_page::KnownStamp;
+pub(crate) use stamps::Stamps;
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub(crate) use versions::ResourceVersion;

@@ -61,6 +61,6 @@ each_engine! {
     upkeep::patches_are_kept_with_their_changes
     upkeep::versions_are_kept_by_number_and_age
     upkeep::a_source_that_moves_keeps_its_history_under_the_new_uris
-    upkeep::finding_o60_a_source_moves_below_its_own_base_url
+    upkeep::o60_a_source_moves_below_its_own_base_url
     upkeep::a_catalogue_is_read_beside_its_writer_and_not_written
 }

@@ -11,8 +11,8 @@ use resourcesync::{Change, DateTime, Digests, Uri};
 
 use super::{
     CatalogueError, ChangeRecord, Head, Keep, NamedValue, Observation, Patch, Recorded, Resource,
-    ResourceOutline, ResourceState, ResourceTotals, ResourceVersion, codec::SharedTypes, stamps::StampPage,
-    timeline::Timeline,
+    ResourceOutline, ResourceState, ResourceTotals, ResourceVersion, codec::SharedTypes,
+    stamp_page::StampPage, timeline::Timeline,
 };
 
 /// Opens readers of a catalogue. Any number of them read beside the one writer.

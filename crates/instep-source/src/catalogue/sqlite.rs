@@ -1,5 +1,6 @@
 //! The catalogue in an SQLite file.
 
+mod idle;
 mod lookup;
 mod reader;
 mod rebase;
@@ -9,47 +10,22 @@ mod schema;
 mod versions;
 mod writer;
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
-
-use instep_store::database::open_reader;
-use rusqlite::Connection;
+use std::{path::Path, sync::Arc};
 
 use super::{
     CatalogueError, Head,
     door::{CatalogueEngine, ReadCatalogue},
 };
+use idle::{CACHE_KIB, IdleConnections};
 use reader::FileReader;
 use row::read_clock;
 use writer::FileWriter;
-
-/// The part of the file that a reading connection keeps in memory.
-const CACHE_KIB: u32 = 2_048;
 
 /// A file, and the connections that read it.
 #[derive(Debug)]
 pub(super) struct CatalogueFile {
     path: Box<Path>,
     idle: Arc<IdleConnections>,
-}
-
-/// Connections that read, kept for the next reader.
-#[derive(Debug, Default)]
-struct IdleConnections(Mutex<Vec<Connection>>);
-
-impl IdleConnections {
-    fn take(&self, path: &Path) -> Result<Connection, CatalogueError> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            Some(connection) => Ok(connection),
-            None => open_reader(path, CACHE_KIB).map_err(CatalogueError::from),
-        }
-    }
-
-    fn give(&self, connection: Connection) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
-    }
 }
 
 impl CatalogueFile {

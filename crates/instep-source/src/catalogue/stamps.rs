@@ -1,12 +1,10 @@
 //! The stamps that a scan compares files with: the rows in order, without an allocation for each.
 
 use super::{
-    CatalogueError, FileStamp,
+    CatalogueError,
     door::{KeyRange, ReadCatalogue},
+    stamp_page::{KnownStamp, PAGE, StampPage},
 };
-
-/// Rows that are fetched at once.
-pub(super) const PAGE: usize = 1_024;
 
 /// Rows of the catalogue as far as a scan needs them. It holds no transaction: a scan records only behind the row it
 /// stands at.
@@ -18,45 +16,6 @@ pub(crate) struct Stamps {
     page: StampPage,
     next: usize,
     complete: bool,
-}
-
-/// A page of rows.
-#[derive(Debug, Default)]
-pub(super) struct StampPage {
-    keys: Vec<u8>,
-    lines: Vec<StampLine>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct StampLine {
-    start: usize,
-    end: usize,
-    known: KnownStamp,
-}
-
-/// A file as the catalogue knows it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct KnownStamp {
-    /// Its stamp when it was hashed.
-    pub(crate) stamp: Option<FileStamp>,
-    /// `true` if it is to be hashed again whatever its stamp.
-    pub(crate) rehash: bool,
-    /// The sets it belongs to.
-    pub(crate) sets: u64,
-}
-
-impl StampPage {
-    /// Adds a row.
-    pub(super) fn push(&mut self, key: &[u8], known: KnownStamp) {
-        let start = self.keys.len();
-        self.keys.extend_from_slice(key);
-        self.lines.push(StampLine { start, end: self.keys.len(), known });
-    }
-
-    fn get(&self, number: usize) -> Option<(&[u8], KnownStamp)> {
-        let line = self.lines.get(number)?;
-        Some((&self.keys[line.start..line.end], line.known))
-    }
 }
 
 impl Stamps {

@@ -136,7 +136,7 @@ pub(super) fn a_catalogue_is_read_beside_its_writer_and_not_written(at: &Contrac
     assert_eq!(catalogue.snapshot().unwrap().resources(1).count(), 2);
 }
 
-pub(super) fn finding_o60_a_source_moves_below_its_own_base_url(at: &ContractPlace) {
+pub(super) fn o60_a_source_moves_below_its_own_base_url(at: &ContractPlace) {
     let catalogue = at.open_baselined();
     let named = |name: &str| {
         let mut named = file(name, "1");

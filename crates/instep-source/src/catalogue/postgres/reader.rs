@@ -17,7 +17,7 @@ use crate::catalogue::{
     ResourceVersion,
     codec::SharedTypes,
     door::{KeyRange, ReadCatalogue},
-    stamps::{self, StampPage},
+    stamp_page::{self, StampPage},
 };
 
 /// Rows that are fetched at once where a reader goes through many.
@@ -101,7 +101,7 @@ impl ReadCatalogue for SourceReader {
                 "SELECT key, file_length, mtime_ns, ctime_ns, inode, rehash, sets FROM resource
                  WHERE source = $1 AND key {beginning} $2 AND key < $3 ORDER BY key LIMIT $4"
             );
-            session.query(&sql, &[&source, &range.from, &range.to, &(stamps::PAGE as i64)])
+            session.query(&sql, &[&source, &range.from, &range.to, &(stamp_page::PAGE as i64)])
         })?;
         for row in &rows {
             let known = || {

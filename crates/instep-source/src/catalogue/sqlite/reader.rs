@@ -6,7 +6,8 @@ use resourcesync::{DateTime, Uri};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    IdleConnections, lookup,
+    idle::IdleConnections,
+    lookup,
     row::{change_columns, read_change, read_head, read_resource, read_stamp, resource_columns},
     versions,
 };
@@ -16,7 +17,7 @@ use crate::catalogue::{
     codec::SharedTypes,
     door::{KeyRange, ReadCatalogue},
     error::Doing,
-    stamps::{self, StampPage},
+    stamp_page::{self, StampPage},
 };
 
 const READING: &str = "reading";
@@ -138,7 +139,8 @@ impl ReadCatalogue for FileReader {
         }
         let sql = if range.is_after { rows!("key > ?1") } else { rows!("key >= ?1") };
         let mut statement = self.connection()?.prepare_cached(sql).doing(DOING)?;
-        let mut rows = statement.query(params![range.from, range.to, stamps::PAGE as i64]).doing(DOING)?;
+        let mut rows =
+            statement.query(params![range.from, range.to, stamp_page::PAGE as i64]).doing(DOING)?;
         while let Some(row) = rows.next().doing(DOING)? {
             let key = row.get_ref(0).doing(DOING)?.as_blob().unwrap_or_default();
             page.push(key, known(row).doing(DOING)?);
