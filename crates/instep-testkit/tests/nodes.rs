@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use instep_testkit::{LONG, PostgresServer, Run, ended, free_port, instep, wait_for};
+use instep_testkit::{LONG, PostgresServer, Run, ended, free_port, instep, peers, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -74,7 +74,8 @@ impl SharedSource {
     /// Asks the database, without us.
     fn sql(&self, sql: &str) -> String {
         let url = self.database.url();
-        Run::of(Command::new("psql").args(["-A", "-t", "-X", "-c", sql, &url])).stdout.trim().to_owned()
+        let [psql] = peers::find(["psql"]).unwrap();
+        Run::of(Command::new(psql).args(["-A", "-t", "-X", "-c", sql, &url])).stdout.trim().to_owned()
     }
 
     fn sync(&self) -> Run {

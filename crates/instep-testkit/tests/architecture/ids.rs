@@ -52,9 +52,10 @@ fn cited_rules<'t>(text: &'t str, areas: &BTreeSet<&str>) -> Vec<&'t str> {
     words(text).filter(is_rule).collect()
 }
 
-/// The name of the function that begins on a line.
+/// The name of the function that begins on a line. Tests of a contract are seen by the list of them above.
 fn name_of_function(line: &str) -> Option<&str> {
     let line = line.trim_start();
+    let line = line.strip_prefix("pub(super) ").unwrap_or(line);
     let name = line.strip_prefix("fn ").or_else(|| line.strip_prefix("async fn "))?;
     name.split('(').next()
 }
