@@ -90,7 +90,8 @@ fn value_attribute(text: &mut String, name: &str, value: Option<impl Display>) {
     text.push('"');
 }
 
-/// Appends text with what XML means otherwise escaped. White space too: a reader would see blanks in its place.
+/// Appends text with the special characters of XML escaped. White space is escaped too, because a reader would
+/// normalize it to blanks.
 pub(super) fn push_escaped(text: &mut String, value: &str) {
     if has_special(value) {
         let escaped = escape(value).replace('\t', "&#9;").replace('\n', "&#10;").replace('\r', "&#13;");
@@ -100,7 +101,7 @@ pub(super) fn push_escaped(text: &mut String, value: &str) {
     }
 }
 
-/// Looks at every byte, also after it found one: so the compiler compares many of them at once.
+/// Continues after the first match, so that the compiler can compare many bytes at once.
 fn has_special(text: &str) -> bool {
     let special = |byte: u8| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | b'\t' | b'\n' | b'\r');
     text.bytes().fold(false, |found, byte| found | special(byte))
