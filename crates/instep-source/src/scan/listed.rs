@@ -49,7 +49,7 @@ impl Merge<'_, '_> {
         Ok(())
     }
 
-    /// Passes over the rows before a key; they are gone where the manifest names everything.
+    /// Skips the rows before a key; they are deleted if the manifest names everything.
     pub(super) fn pass_to_listed(
         &mut self,
         key: &[u8],
