@@ -47,7 +47,7 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
     Ok(audit.report)
 }
 
-/// An audit looks as a sync would that deletes and does nothing.
+/// An audit reads like a sync that deletes, but changes nothing.
 fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
     let mut sync = SyncOptions::new(url, &options.dir);
     sync.delete = true;
@@ -58,7 +58,7 @@ fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
     sync
 }
 
-/// Begins to hash what a state says is held; the lists of the Source are read beside it.
+/// Begins to hash the files that a state records as held; the lists of the Source are read concurrently.
 fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Hashed {
     let hashing = Hashing {
         store: copy.store.clone(),
@@ -122,7 +122,7 @@ impl Audit<'_> {
         self.compare_with_disk(hashed).await
     }
 
-    /// Compares the copy with one of so many Sources. One that cannot be compared costs the others nothing.
+    /// Compares the copy with one of several Sources. If one cannot be compared, the others still are.
     async fn compare_with_source(
         &mut self,
         as_sync: &SyncOptions,
@@ -201,7 +201,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Reports what is pending of resources that are not held, and that the documents did not show to be missing.
+    /// Reports pending resources that are not held and that the documents did not show as missing.
     fn report_pending(&mut self) -> Result<(), Error> {
         let Some(state) = self.pending.take() else { return Ok(()) };
         for (set, _) in state.sets()? {

@@ -40,8 +40,8 @@ impl Clocks {
         self.server.fetch_max(sent.unix_micros(), Relaxed);
     }
 
-    /// Returns the latest time that can have been. A server alone is not believed: who replays old documents can state
-    /// old times too (D36).
+    /// Returns the latest possible present time. The server's clock alone is not trusted, because an attacker who
+    /// replays old documents can also state old times (D36).
     pub(crate) fn latest_time(&self) -> DateTime {
         let server = DateTime::from_unix_micros(self.server.load(Relaxed));
         latest_time(Some(server.max(now())))

@@ -1,6 +1,6 @@
-//! Documents, fetched whole: conditional, capped, decoded, read entry by entry.
+//! Fetches complete documents: conditional, capped, decoded, read entry by entry.
 //!
-//! Nothing here decides what a document leads to.
+//! The meaning of a document is decided elsewhere.
 
 mod ahead;
 mod arrived;
@@ -60,7 +60,7 @@ pub struct Documents {
 
 /// Receives each document that a run fetches, as it arrived, before anything in it is used.
 pub trait DocumentWitness: fmt::Debug + Send + Sync {
-    /// A document arrived whole that was asked for at a URI. The run waits until this returns.
+    /// Called when the document at a URI has arrived completely. The run waits until this returns.
     fn arrived(&self, uri: &Uri, document: &Download);
 }
 
@@ -102,7 +102,7 @@ impl Documents {
         Self { most, ..self }
     }
 
-    /// Returns documents with a budget of their own.
+    /// Returns documents with a separate budget.
     pub(crate) fn with_budget(&self, most: u64) -> Self {
         Self { most, asked_for: Arc::default(), ..self.clone() }
     }
@@ -113,7 +113,7 @@ impl Documents {
         Self { limits, ..self }
     }
 
-    /// Stops waiting for a document once the token is cancelled, whatever it waits for: a slow server, a retry, or a
+    /// Stops waiting for a document once the token is cancelled, in every case: a slow server, a retry, or a
     /// `Retry-After` of an hour (B12).
     #[must_use]
     pub(crate) fn ending(self, stop: CancellationToken) -> Self {
@@ -132,7 +132,7 @@ impl Documents {
         Self { files: true, ..self }
     }
 
-    /// Returns the folder where large documents are put aside.
+    /// Returns the folder in which large documents are stored.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -147,10 +147,10 @@ impl Documents {
         &self.stop
     }
 
-    /// Fetches a URI, whatever it has.
+    /// Fetches a URI with any content.
     ///
     /// # Errors
-    /// If it does not arrive whole, is too large, or is out of scope.
+    /// If it does not arrive completely, is too large, or is out of scope.
     pub async fn fetch(
         &self,
         uri: &Uri,
@@ -185,7 +185,7 @@ impl Documents {
         }
     }
 
-    /// Fetches a URI unconditionally, whatever it has.
+    /// Fetches a URI with any content, unconditionally.
     ///
     /// # Errors
     /// As [`Self::fetch`].

@@ -6,9 +6,9 @@ use crate::{
     state::{StateError, WaitingPlans},
 };
 
-/// Takes slices of the plan that another run over the same copy shares, until none is free, and commits what they bring.
-/// The options are those of that run, but for the folder, which only receives what is on its way. Returns what was done;
-/// `None` if nothing is shared. The run that shares the plan reports it too.
+/// Claims slices of the plan that another run over the same copy shares, until none is free, and commits their
+/// results. The options are those of that run, except for the folder, which only stages incoming files. Returns the
+/// result; `None` if no plan is shared. The run that shares the plan also reports it.
 ///
 /// # Errors
 /// If the state, the storage or the network cannot be used, or this worker's share has ended.
@@ -33,7 +33,7 @@ impl SharedPlans {
         Ok(Self(WaitingPlans::at(url).map_err(StateError::from)?))
     }
 
-    /// Returns the names of the copies whose plans have slices that nobody has claimed.
+    /// Returns the names of the copies whose plans have unclaimed slices.
     ///
     /// # Errors
     /// If the server cannot be reached, or fails.

@@ -1,4 +1,4 @@
-//! Channels of notifications. A message leads to a look at the Source, or is applied if it provably continues what is
+//! Channels of notifications. A message causes a run over the Source, or is applied if it provably follows the state
 //! held (W5).
 
 mod backoff;

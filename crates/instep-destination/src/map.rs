@@ -1,15 +1,15 @@
 //! URI to safe path: the only place where text from the network becomes a path.
 //!
 //! A [`Mapper`] keeps these invariants:
-//! - two URIs get one path only where they are the same but for spelling (`%7E` and `~`, `HTTP:` and `http:`) or
-//!   fragment;
-//! - a path depends on nothing but its URI and the operator's base and maps, so the order of arrival never matters;
-//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`, but
-//!   for versions into `.instep/versions`.
+//! - two URIs get the same path only if they differ just in spelling (`%7E` and `~`, `HTTP:` and `http:`) or
+//! fragment;
+//! - a path depends only on its URI and the operator's base and maps, so the order of arrival never matters;
+//! - each segment is a name that every common file system accepts, and none leads out of the copy or into `.instep`,
+//! except for versions into `.instep/versions`.
 //!
-//! Names stay readable: octets are decoded where they can be, and escaped as `%XX` where they cannot. `%40` is never
-//! the escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside
-//! `/a/...`, `%40` before a query, `%40%40` before a digest.
+//! Names stay readable: octets are decoded if possible, and escaped as `%XX` otherwise. `%40` is never the escape of
+//! an `@`, so it marks parts that the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`,
+//! `%40` before a query, `%40%40` before a digest.
 
 mod error;
 mod explicit;
@@ -31,8 +31,8 @@ pub(crate) use fold::fold as folded;
 
 use parts::{Authority, UriParts};
 
-/// The URI below which resources lie at the top of the copy: the operator's URL where it ends in a slash, else its
-/// host's root.
+/// The URI whose resources lie at the top of the copy: the operator's URL if it ends in a slash, otherwise the root
+/// of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MapBase {
     authority: Authority,
@@ -40,7 +40,7 @@ pub(crate) struct MapBase {
 }
 
 impl MapBase {
-    /// The base that an operator's URL stands for.
+    /// The base of an operator's URL.
     ///
     /// # Errors
     /// If the URL is not http(s) or has no host.
@@ -53,7 +53,7 @@ impl MapBase {
         Ok(Self { authority: parts.authority, segments })
     }
 
-    /// Returns the segments after those of the base; `None` if the URI does not lie below it.
+    /// Returns the segments after those of the base; `None` if the URI is not below it.
     fn below<'s, 'u>(
         &self,
         authority: &Authority,
@@ -116,7 +116,7 @@ impl Mapper {
 }
 
 impl CopyPath {
-    /// Returns the path of the resource of which this is the path of a version; `None` if it is none.
+    /// Returns the path of the resource, if this is the path of one of its versions; `None` otherwise.
     pub(crate) fn resource_of_version(&self) -> Option<Self> {
         Self::from_state(self.folder().strip_prefix(VERSIONS)?.strip_prefix('/')?)
     }

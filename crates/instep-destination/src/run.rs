@@ -1,5 +1,5 @@
-//! One run over one copy: what its steps share, and how it begins and ends. In which order the steps are taken,
-//! `sync.rs` says.
+//! One run over one copy: the data that its steps share, its beginning and its end. `sync.rs` defines the order of
+//! the steps.
 
 mod copy;
 mod limits;
@@ -44,21 +44,21 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) options: &'a SyncOptions,
     pub(crate) policy: Policy,
     limits: RunLimits,
-    /// Ends whatever the run waits for.
+    /// Ends every wait of the run.
     pub(crate) stop: RunStop,
     pub(crate) reporter: Reporter<'a>,
     pub(crate) network: Network,
     pub(crate) copy: LocalCopy,
-    /// Keeps what is fetched as WARC too, if that is wanted.
+    /// Also stores fetched resources as WARC, if requested.
     pub(crate) archive: Option<Arc<WebArchive>>,
-    /// Held resources whose files are missing or not what the state says.
+    /// Held resources whose files are missing or differ from the state.
     pub(crate) damaged: Arc<Marks>,
     /// The set that holds versions, if they are kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) login_page: LoginPage,
     /// The results of the plan so far.
     pub(crate) tally: TransferTally,
-    /// `true` if the Source asks for a pause between requests.
+    /// `true` if the Source requests a pause between requests.
     pub(crate) is_paced: bool,
 }
 
@@ -117,7 +117,7 @@ impl<'a> SyncRun<'a> {
         })
     }
 
-    /// Finds out what the operator's URL leads to.
+    /// Finds the documents for the operator's URL.
     pub(crate) async fn discover(&mut self) -> Result<Discovered, Error> {
         self.reporter.enter(Phase::Discovering);
         let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.options.url) };
@@ -146,7 +146,7 @@ impl<'a> SyncRun<'a> {
         Ok(found)
     }
 
-    /// Returns what reports whom the run waits for.
+    /// Returns the reporter of hosts that the run waits for.
     pub(crate) fn lookout(&self) -> Lookout<'a> {
         Lookout::new(self.reporter.monitor, self.network.client.clone())
     }
@@ -176,7 +176,7 @@ impl<'a> SyncRun<'a> {
         plausible(time, Some(self.network.documents.clocks().latest_time()))
     }
 
-    /// Returns an empty plan for a set; with what is owed, it begins with that.
+    /// Returns an empty plan for a set; with the owed entries if requested.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let (clocks, actions) = (self.network.documents.clocks().clone(), self.copy.new_actions()?);
         let mut draft = Draft::new(self.state().reader()?, id, self.policy.clone(), actions, clocks)?;
@@ -201,7 +201,7 @@ impl<'a> SyncRun<'a> {
         Ok(SetRun::new(id, draft))
     }
 
-    /// Returns how the run ends if it is to end before its work is done.
+    /// Returns the outcome of the run if it should end before its work is done.
     pub(crate) fn ending(&self) -> Option<Outcome> {
         if self.options.shutdown.is_requested() {
             return Some(Outcome::Interrupted);
@@ -215,7 +215,7 @@ impl<'a> SyncRun<'a> {
     /// Ends the run. How it ended is written down whether it failed or not, and the copy is free for the next.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         self.reporter.conclude();
-        // Last, so that it has what no group was made of: documents, and answers that the copy had already.
+        // Last, so that it has exchanges that belong to no group: documents, and answers for unchanged resources.
         let result =
             result.and(self.archive.as_ref().map_or(Ok(()), |archive| archive.close()).map_err(Error::from));
         // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
@@ -241,7 +241,7 @@ impl<'a> SyncRun<'a> {
         let strategy = self.reporter.report.strategy;
         if let Err(error) = result {
             let ended = (error.exit_code(), error_chain(&error));
-            // The operator is to see the error, not what keeps it from being written down.
+            // The operator should see the error, not the fault that prevents recording it.
             if let Err(unwritten) = self.copy.finish(strategy, ended, &problems) {
                 tracing::debug!(%unwritten, "the end of the run is not written down");
             }
@@ -249,7 +249,7 @@ impl<'a> SyncRun<'a> {
         }
         self.reporter.report.owed = self.copy.owed()?;
         if let (listed @ 1.., 0) = self.policy.selection.counts() {
-            // A pattern that matches nothing is most often a mistake, and looks like success otherwise (D8).
+            // A pattern without matches is usually a mistake, and would otherwise look like success (D8).
             self.reporter
                 .note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
         }

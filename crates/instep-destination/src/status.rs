@@ -53,7 +53,7 @@ pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
         status.sources.push(status_of(&*state, source, url)?);
     }
     status.objects = objects(&*state)?;
-    // Of a copy in object storage the folder has no more than the state.
+    // For a copy in object storage the folder has only the state.
     status.free = if status.objects.is_some() { None } else { FolderStore::free_bytes(dir) };
     status.running = is_locked(&LocalCopy::own_folder(dir));
     Ok(status)
@@ -67,7 +67,7 @@ fn objects(state: &dyn ReadState) -> Result<Option<ObjectsStatus>, Error> {
     Ok(Some(ObjectsStatus { place: place.to_string(), packs, bytes, dead }))
 }
 
-/// Returns what a copy holds and owes of one Source, and how its last run ended.
+/// Returns the held and owed resources of one Source, and the result of its last run.
 fn status_of(state: &dyn ReadState, source: SourceId, url: String) -> Result<SourceStatus, Error> {
     let sets = state.sets_of(source)?;
     let problems = problems(state, &sets)?;
@@ -122,7 +122,7 @@ fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u6
     Ok(problems)
 }
 
-/// Returns `true` if a run has the copy. A lock that cannot be looked at is nobody's: no run could take it either.
+/// Returns `true` if a run has the copy. A lock that cannot be opened counts as free: no run could take it either.
 fn is_locked(own: &Path) -> bool {
     RootFolder::open(own).is_ok_and(|own| Lock::is_taken(own).unwrap_or(false))
 }

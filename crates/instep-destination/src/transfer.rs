@@ -56,7 +56,7 @@ impl SyncRun<'_> {
         }
         self.reporter.enter(Phase::Fetching);
         self.fetch(&set, carrier, &mut unexplained).await?;
-        // What changed after the moment that is wanted explains nothing of it, and must not be passed.
+        // Changes after the requested time explain nothing about it, and must not be passed.
         let rounds = if self.options.as_of.is_some() { 0 } else { ROUNDS };
         for _ in 0..rounds {
             let Some(reached) = &checkpoint else { break };
@@ -64,7 +64,7 @@ impl SyncRun<'_> {
                 break;
             }
             let reached = reached.clone();
-            // Before the changes are read: they may create again what this plan deletes.
+            // Before the changes are read, because they may create resources again that this plan deletes.
             self.delete(&mut set).await?;
             self.tally.done += set.with(|draft| draft.repeated);
             let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
@@ -83,7 +83,7 @@ impl SyncRun<'_> {
         self.conclude(set, checkpoint).await
     }
 
-    /// Carries out a plan that holds nothing but what is pending. The checkpoint stays.
+    /// Carries out a plan that has only pending retries. The checkpoint stays.
     pub(crate) async fn retry(&mut self, set: SetRun) -> Result<(), Error> {
         let mut unexplained = Unexplained::new();
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
@@ -93,7 +93,7 @@ impl SyncRun<'_> {
         self.conclude(set, None).await
     }
 
-    /// Fetches what a plan asks for.
+    /// Fetches the resources of a plan.
     pub(crate) async fn fetch(
         &mut self,
         set: &SetRun,
@@ -134,7 +134,7 @@ impl SyncRun<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Fetches what slices of a plan ask for that another run has sealed.
+    /// Fetches the resources of slices of a plan that another run has sealed.
     #[cfg(feature = "postgres")]
     pub(crate) async fn fetch_slices(
         &mut self,
@@ -159,9 +159,8 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if the disk has no room for what a plan brings, and the plan deletes what documents name as
-    /// deleted (B19). What is only not listed any more goes last, as ever; and where versions are kept, a deletion
-    /// frees nothing.
+    /// Returns `true` if the disk has no space for the plan, and the plan has deletions that documents name (B19).
+    /// Deletions inferred from absence still come last; and if versions are kept, a deletion frees nothing.
     fn needs_space_first(&self, set: &SetRun) -> Result<bool, Error> {
         let (totals, inferred) = set.with(|draft| (draft.totals(), draft.inventory.inferred));
         if totals.deletions == 0 || inferred > 0 || self.versions.is_some() {
@@ -170,7 +169,7 @@ impl SyncRun<'_> {
         Ok(self.copy.store.room()?.is_some_and(|free| totals.bytes > free))
     }
 
-    /// Removes what a plan says is gone, once.
+    /// Carries out the deletions of a plan, once.
     async fn delete(&mut self, set: &mut SetRun) -> Result<(), Error> {
         if std::mem::replace(&mut set.has_deleted, true) {
             return Ok(());
@@ -181,8 +180,8 @@ impl SyncRun<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves it
-    /// where it is.
+    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves
+    /// the checkpoint unchanged.
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
@@ -213,8 +212,8 @@ impl SyncRun<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Reads the changes once more, the inventory where no changes are told (D39): a plan of what is new in it, and
-    /// where that leads.
+    /// Reads the changes once more, or the inventory if there are none (D39): returns a plan of new entries, and the
+    /// checkpoint after it.
     async fn look_again(
         &mut self,
         found: &CapabilitySet,

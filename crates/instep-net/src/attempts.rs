@@ -6,8 +6,8 @@ use tokio::time::sleep;
 
 use crate::{error::HttpError, hosts::Hosts, origin::Origin, retry};
 
-/// The pause from which on people want to know what is waited for. It is said once for all requests to a host that wait
-/// (D10).
+/// The pause from which on the user is informed of the host and the time. It is reported once for all requests to a
+/// host that wait (D10).
 const NOTICED: Duration = Duration::from_secs(1);
 
 /// The attempts that one piece of work has left, with the pauses between them.

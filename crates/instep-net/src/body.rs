@@ -52,7 +52,7 @@ impl Body {
         Self { incoming, uri, timeout, window: None, bandwidth, permit, flight, witness: None }
     }
 
-    /// Tells everything that arrives to a witness.
+    /// Passes everything that arrives to a witness.
     pub(crate) fn witnessed_by(mut self, witness: Option<Box<dyn BodyWitness>>) -> Self {
         self.witness = witness;
         self
@@ -76,7 +76,7 @@ impl Body {
         Ok(Some(data))
     }
 
-    /// Returns the whole body; `None` if it has more than `most` bytes.
+    /// Returns the complete body; `None` if it has more than `most` bytes.
     ///
     /// # Errors
     /// As [`Self::chunk`].
@@ -117,7 +117,7 @@ impl Body {
     fn arrived(&mut self, bytes: u64) {
         let Some(window) = &mut self.window else { return };
         window.bytes += bytes;
-        // The time in which nobody asked for data is not the server's.
+        // The time in which the caller requested no data does not count against the server.
         if window.end.is_elapsed() {
             self.window = None;
         }

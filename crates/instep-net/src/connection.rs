@@ -1,7 +1,7 @@
 //! Requests on an open connection.
 //!
-//! A connection of HTTP/1 has no task of its own: whoever waits for its answer drives it. For a small resource the
-//! switches between tasks cost as much as the transfer.
+//! An HTTP/1 connection has no task of its own: the caller that waits for its response drives it. For a small
+//! resource the switches between tasks would cost as much as the transfer.
 
 use std::{
     pin::{Pin, pin},
@@ -44,7 +44,7 @@ pub(crate) struct Single {
     sender: http1::SendRequest<Full<Bytes>>,
     /// The part that reads and writes; `None` once the connection has ended.
     driver: Option<http1::Connection<Stream, Full<Bytes>>>,
-    /// The other end is a proxy, which expects the whole URI.
+    /// The other end is a proxy, which expects the complete URI.
     is_proxied: bool,
 }
 
@@ -131,7 +131,7 @@ impl Single {
         self.driver.is_some() && self.sender.is_ready()
     }
 
-    /// Reads what has arrived without waiting for more.
+    /// Reads the bytes that have arrived, without waiting for more.
     pub(crate) fn catch_up(&mut self) {
         drive(&mut self.driver, &mut without_waker());
     }
@@ -159,7 +159,7 @@ fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &
     }
 }
 
-/// A context that wakes nobody: what is polled with it becomes ready only while the same task drives the connection.
+/// A context without a waker: a future polled with it becomes ready only while the same task drives the connection.
 fn without_waker() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }

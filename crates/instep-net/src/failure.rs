@@ -2,7 +2,7 @@
 
 use rustls::{CertificateError, Error, InvalidMessage};
 
-/// The reason why a connection that could be opened is of no use.
+/// The reason why an open connection cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFailure {
@@ -27,7 +27,7 @@ pub enum ProtocolFailure {
 }
 
 impl ProtocolFailure {
-    /// Returns the reason that an error of TLS stands for; `None` for one that has no better words than its own.
+    /// Returns the reason for an error of TLS; `None` if its own text is best.
     pub(crate) fn of(error: &Error) -> Option<Self> {
         match error {
             Error::InvalidCertificate(certificate) => match certificate {

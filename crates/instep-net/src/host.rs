@@ -1,4 +1,4 @@
-//! One host: what is known of it, and how hard it may be used.
+//! One host: its state and its limits.
 
 use std::{
     sync::{
@@ -43,7 +43,7 @@ impl Permit {
         self.host.note(|traffic| traffic.bytes += bytes);
     }
 
-    /// Records that the host said something.
+    /// Records that the host sent something.
     pub(crate) fn heard(&self) {
         self.seat.heard();
     }
@@ -69,7 +69,7 @@ pub(crate) struct HostLimits {
 /// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
 pub(crate) struct Host {
     pool: Arc<ConnectionPool>,
-    /// Connections that were opened for a scope in which the host may have private addresses: nobody else uses them.
+    /// Connections opened for a scope in which the host may have private addresses; other scopes do not use them.
     private_pool: Arc<ConnectionPool>,
     origin: Origin,
     share: Arc<Semaphore>,
@@ -79,7 +79,7 @@ pub(crate) struct Host {
     /// The moment since which its answers are timed.
     began: Instant,
     failures: AtomicU32,
-    /// The pace of requests: that of the options, else the one that the host asks for.
+    /// The pace of requests: that of the options, or the one that the host requests.
     rate: OnceLock<Rate>,
     /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
     adaptive: bool,
@@ -89,13 +89,13 @@ pub(crate) struct Host {
     traffic: Mutex<Traffic>,
     /// Seats that several processes share.
     seats: Option<SharedSeats>,
-    /// The time at which it said something last.
+    /// The time at which it last sent something.
     heard: Arc<AtomicU64>,
 }
 
 impl Host {
     /// Failures in a row after which a host gets no requests for a while (D30). Five resources with six attempts each
-    /// may fail without anything being wrong with the host as a whole.
+    /// may fail although the host itself is healthy.
     const MOST_FAILURES: u32 = 40;
 
     pub(crate) fn new(origin: Origin, limits: &HostLimits) -> Self {
@@ -126,7 +126,7 @@ impl Host {
         }
     }
 
-    /// Keeps to a pause between two requests, unless the options or an earlier word of the host set the pace.
+    /// Keeps a pause between two requests, unless the options or an earlier request of the host set the pace.
     pub(crate) fn keep_pause(&self, pause: Duration) {
         self.rate.get_or_init(|| Rate::new(pause.as_secs_f64().recip()));
     }
@@ -185,7 +185,7 @@ impl Host {
         pause.max(rest).max(next.filter(|_| is_idle))
     }
 
-    /// Records that the host has too much to do (429, 503): it gets no requests for as long as it asks for (D29).
+    /// Records that the host is overloaded (429, 503): it gets no requests for the time that it requests (D29).
     pub(crate) fn overloaded(&self, status: StatusCode, pause: Option<Duration>) {
         self.change_limit(AdaptiveLimit::overloaded);
         if let Some(pause) = pause.filter(|_| self.adaptive) {
@@ -235,8 +235,8 @@ impl Host {
         &self.origin
     }
 
-    /// Waits until one more transfer may begin: first for a permit of the host, so that those who wait for a slow host
-    /// hold nothing that others need, then for one of those that several processes share, then for a seat.
+    /// Waits until one more transfer may begin: first for a permit of the host, so that transfers waiting for a slow
+    /// host hold nothing that others need; then for one of the permits that several processes share; then for a seat.
     pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
         self.pause.wait(&self.origin).await?;

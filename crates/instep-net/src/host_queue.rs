@@ -38,7 +38,7 @@ struct Line<T> {
     in_hand: usize,
     /// The items that it may have in hand, if not as many as the others.
     most: Option<usize>,
-    /// The host stands in `turns`.
+    /// The host is in `turns`.
     has_turn: bool,
 }
 

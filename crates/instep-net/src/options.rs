@@ -39,9 +39,9 @@ pub struct HttpOptions {
     /// connections do. They become more than `per_host` only as far as each step brings more, and never again once the
     /// host reported overload.
     pub streams: usize,
-    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it asks for one, none for a
-    /// while if it only fails. Without this only the fixed limits hold, and one bad URI of a host does not affect the
-    /// others.
+    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it requests one, and no
+    /// requests for a while if it only fails. Without this only the fixed limits apply, and one bad URI of a host
+    /// does not affect the others.
     pub adaptive: bool,
     /// The number of connections to one host that are kept open without a request; `None` for as many as `per_host`, so
     /// that no transfer needs a new one.
@@ -58,7 +58,7 @@ pub struct HttpOptions {
     pub user_agent: String,
     /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
-    /// Hears of each exchange, for an archive; nobody if `None`.
+    /// Receives each exchange, for an archive; `None` if there is no archive.
     pub witness: Option<Arc<dyn Witness>>,
     /// The gate that each request passes before it begins; none if `None`.
     pub gate: Option<RequestGate>,

@@ -57,7 +57,7 @@ impl ConnectionPool {
         connections.idle.pop().map(|(single, _)| Connection::Single(single))
     }
 
-    /// Closes connections that nobody has used for a while. Returns `true` if none is left.
+    /// Closes connections that were not used for a while. Returns `true` if none is left.
     pub(crate) fn close_idle(&self) -> bool {
         let mut connections = self.lock();
         connections.close_idle();
@@ -143,7 +143,7 @@ struct ConnectionLease {
 impl Drop for ConnectionLease {
     fn drop(&mut self) {
         let Some(mut single) = self.single.take() else { return };
-        // A short body that nobody read has arrived already: reading it costs less than another connection.
+        // A short unread body has already arrived: reading it costs less than another connection.
         if !single.is_free() {
             single.catch_up();
         }

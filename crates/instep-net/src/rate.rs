@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 
-/// A rate that is shared by everybody who takes from it.
+/// A rate that all its users share.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,

@@ -20,8 +20,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// Returns the validators of the representation, without those that it may share with another one of the same
-    /// second.
+    /// Returns the validators of the representation, without those that another representation of the same second may
+    /// share.
     pub fn validators(&self) -> Validators {
         let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
         Validators::new(self.header(header::ETAG), self.header(header::LAST_MODIFIED))
@@ -70,7 +70,7 @@ pub struct ContentRange {
     pub first: u64,
     /// The last byte of the part.
     pub last: u64,
-    /// The length of the whole representation; `None` if the server does not state it.
+    /// The length of the complete representation; `None` if the server does not state it.
     pub total: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn backoff(first: Duration, retry: u32, chance: f64) -> Duration {
     whole.mul_f64(0.5 + chance / 2.0)
 }
 
-/// Returns the pause that a `Retry-After` asks for, in seconds or as a date, but never more than `most` (D29). `None`
+/// Returns the pause that a `Retry-After` requests, in seconds or as a date, but never more than `most` (D29). `None`
 /// if it is neither.
 pub(crate) fn retry_after(text: &str, now: SystemTime, most: Duration) -> Option<Duration> {
     let text = text.trim();

@@ -18,7 +18,7 @@ use crate::{origin::Origin, seats::Seats};
 /// The seats, and those who wait for one.
 pub(crate) struct Seating {
     seats: Mutex<Seats>,
-    /// Whoever waits for a seat waits in line.
+    /// Callers that wait for a seat wait in line.
     line: AsyncMutex<()>,
     given_back: Notify,
     /// The moment that times count from.
@@ -42,8 +42,8 @@ impl Seating {
         })
     }
 
-    /// Waits for a seat for a transfer from a host: one that is given back, or one of a host that says nothing.
-    /// `heard` is the time at which the host was heard last.
+    /// Waits for a seat for a transfer from a host: one that is given back, or one of a silent host. `heard` is the
+    /// time at which the host last sent something.
     pub(crate) async fn take(self: &Arc<Self>, host: &Origin, heard: &Arc<AtomicU64>) -> Seat {
         let _place = self.line.lock().await;
         loop {
@@ -73,7 +73,7 @@ impl Seating {
 }
 
 impl Seat {
-    /// Records that the host said something: one that is silent leaves its seats to others (B17).
+    /// Records that the host sent something: a silent host leaves its seats to others (B17).
     pub(crate) fn heard(&self) {
         self.heard.store(self.seating.now(), Relaxed);
     }

@@ -10,10 +10,10 @@ use std::{
 
 use crate::origin::Origin;
 
-/// Seats for transfers. All hosts that say nothing count together for a quarter of them: what they hold beyond that,
-/// others may take meanwhile.
+/// Seats for transfers. All silent hosts together count for at most a quarter of them: others may use the seats that
+/// silent hosts hold beyond that.
 ///
-/// Times are milliseconds since any moment that stays the same.
+/// Times are milliseconds since any fixed moment.
 #[derive(Debug)]
 pub(crate) struct Seats {
     most: usize,
@@ -25,12 +25,12 @@ pub(crate) struct Seats {
 #[derive(Debug)]
 struct SeatedHost {
     held: usize,
-    /// The time at which it was heard last: an answer, or a piece of one.
+    /// The time at which it last sent an answer, or a piece of one.
     heard: Arc<AtomicU64>,
 }
 
 impl Seats {
-    /// The time after which a host that was not heard counts as silent.
+    /// The time without data after which a host counts as silent.
     const SILENCE: u64 = 5_000;
 
     pub(crate) fn new(most: usize) -> Self {
@@ -40,8 +40,8 @@ impl Seats {
     /// Takes a seat.
     ///
     /// # Errors
-    /// If there is none: the time at which there is one if nobody is heard until then; `None` if only a seat that is
-    /// given back can help.
+    /// If there is none: the time at which there will be one if no host sends anything until then; `None` if only a
+    /// returned seat can help.
     pub(crate) fn take(
         &mut self,
         host: &Origin,
@@ -55,7 +55,7 @@ impl Seats {
         if let Some(seated) = self.hosts.get_mut(host) {
             seated.held += 1;
         } else {
-            // It has been asked for nothing, so that it could not say anything.
+            // Nothing was requested of it yet, so it is not silent.
             heard.store(now, Relaxed);
             self.hosts.insert(host.clone(), SeatedHost { held: 1, heard: Arc::clone(heard) });
         }

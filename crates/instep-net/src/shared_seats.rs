@@ -14,11 +14,11 @@ use tokio::{
 
 use crate::origin::Origin;
 
-/// The transfers that a client may have under way to each host, where several processes share what a host bears. Clones are
-/// one and the same.
+/// The parallel transfers that a client may have to each host, if several processes share the host's limit. Clones
+/// share the counts.
 ///
-/// It decides nothing: transfers wait until its owner has given the host enough seats, and the owner is told what is
-/// waited for. A seat is one transfer.
+/// It makes no decisions: transfers wait until its owner has granted enough seats for the host, and the owner is
+/// notified of what they wait for. A seat is one transfer.
 #[derive(Clone, Default)]
 pub struct SharedSeats(Arc<SharedSeatBook>);
 
@@ -33,14 +33,14 @@ struct HostSeats {
     /// As many as `granted` and `overdue` together, less those in use.
     free: Arc<Semaphore>,
     granted: usize,
-    /// Seats in use beyond those that are granted: each goes when its transfer ends.
+    /// Seats in use beyond those granted: each is removed when its transfer ends.
     overdue: usize,
     waiting: usize,
-    /// The most that were in use or waited for at a time since the owner looked last.
+    /// The largest number in use or waited for at a time since the owner's last read.
     most: usize,
     /// No transfer begins before.
     rests_until: Option<Instant>,
-    /// A pause that the host asked this process for, and of which the owner has yet to hear.
+    /// A pause that the host requested from this process and that the owner has not read yet.
     asked: Option<Duration>,
 }
 
@@ -50,11 +50,11 @@ struct HostSeats {
 pub struct SeatDemand {
     /// The host.
     pub origin: Origin,
-    /// The most seats that were in use or waited for at a time since the owner looked last.
+    /// The largest number of seats in use or waited for at a time since the owner's last read.
     pub wanted: usize,
     /// The seats that are granted, and those in use beyond them.
     pub kept: usize,
-    /// A pause that the host asked for since the last time.
+    /// A pause that the host requested since the last read.
     pub asked: Option<Duration>,
 }
 
@@ -103,7 +103,7 @@ impl SharedSeats {
         Self::default()
     }
 
-    /// Waits until a transfer waits for a seat, one that is overdue has come back, or a host has asked for a pause.
+    /// Waits until a transfer waits for a seat, an overdue seat was returned, or a host has requested a pause.
     pub async fn news(&self) {
         self.0.news.notified().await;
     }
@@ -136,7 +136,7 @@ impl SharedSeats {
         host.kept()
     }
 
-    /// Grants no host any seat. Transfers that are under way go on.
+    /// Grants no seats for any host. Current transfers continue.
     pub fn revoke(&self) {
         let origins: Vec<_> = self.hosts().keys().cloned().collect();
         for origin in origins {
@@ -151,7 +151,7 @@ impl SharedSeats {
         hosts.entry(origin.clone()).or_insert_with(HostSeats::new).rest(Instant::now() + pause);
     }
 
-    /// Records that a host asked for a pause: the owner hears of it.
+    /// Records that a host requested a pause, for the owner.
     pub(crate) fn asked(&self, origin: &Origin, pause: Duration) {
         let mut hosts = self.hosts();
         let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);

@@ -60,13 +60,13 @@ impl ObjectPlace {
         })
     }
 
-    /// Uses another service than that of AWS, by its `http` or `https` URL; without it `AWS_ENDPOINT_URL` says which.
+    /// Uses another service than AWS, by its `http` or `https` URL; the default is `AWS_ENDPOINT_URL`.
     #[must_use]
     pub fn at(self, endpoint: impl Into<String>) -> Self {
         Self { endpoint: Some(endpoint.into()), ..self }
     }
 
-    /// Uses a store that the application has opened, of whatever kind; the bucket is only a name then.
+    /// Uses a store of any kind that the application has opened; the bucket is then only a name.
     #[cfg(feature = "s3")]
     #[must_use]
     pub fn in_store(self, store: Arc<dyn ObjectStore>) -> Self {
@@ -83,7 +83,7 @@ impl ObjectPlace {
         Ok(Self { prefix: named.prefix, ..self.clone() })
     }
 
-    /// Returns the whole bucket, of the same service.
+    /// Returns the entire bucket, of the same service.
     #[must_use]
     pub fn bucket_itself(&self) -> Self {
         Self { prefix: String::new(), ..self.clone() }

@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The URL is none of a state.
+    /// The URL is not that of a state.
     #[error("Not the URL of a state in PostgreSQL: {what}")]
     Url {
         /// The fault.
@@ -62,7 +62,7 @@ pub enum PostgresError {
         /// The run that has it.
         holder: String,
     },
-    /// The server lost what it had confirmed.
+    /// The server lost changes that it had confirmed.
     #[error("The server of the state {place} lost changes that it had confirmed: run again")]
     WentBack {
         /// The state.
@@ -76,7 +76,7 @@ pub enum PostgresError {
         /// The reason.
         source: tokio_postgres::Error,
     },
-    /// A row holds what no version of instep writes.
+    /// A row has a value that no version of instep writes.
     #[error("The state {place} is damaged: {what}")]
     Damaged {
         /// The state.
@@ -87,7 +87,7 @@ pub enum PostgresError {
 }
 
 impl PostgresError {
-    /// Returns the database that it is about; empty for a URL that is none.
+    /// Returns the database concerned; empty for an invalid URL.
     pub fn place(&self) -> &str {
         match self {
             Self::Url { .. } => "",

@@ -1,5 +1,5 @@
-//! Connections that nobody uses for a moment. A look at a Source opens several, one after the other, and each costs the server
-//! more than all that a small Source has it do: a process, and what that has to learn about the tables.
+//! Connections that are free for a moment. A run over a Source opens several, one after the other, and each costs the
+//! server more than all statements of a small Source: a process, and its knowledge of the tables.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -27,7 +27,7 @@ fn idle() -> MutexGuard<'static, Vec<IdleSession>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns a connection to the same schema, by the same login, that works; `None` if there is none.
+/// Returns a working connection to the same schema with the same login; `None` if there is none.
 pub(crate) fn take(address: &Address) -> Option<Session> {
     loop {
         let session = {
@@ -35,8 +35,8 @@ pub(crate) fn take(address: &Address) -> Option<Session> {
             let place = idle.iter().rposition(|other| other.address.is_same_schema(address))?;
             idle.remove(place).session
         };
-        // Shows that the server still answers, and ends what a thread that panicked may have left. A lone ROLLBACK would be a
-        // warning in the server's log each time.
+        // Checks that the server still answers, and ends a transaction that a panicked thread may have left. A lone
+        // ROLLBACK would write a warning to the server's log each time.
         if !session.is_closed() && session.batch("BEGIN; ROLLBACK").is_ok() {
             return Some(session);
         }

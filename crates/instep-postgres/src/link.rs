@@ -39,12 +39,12 @@ impl ServerLink {
         Self { address, patience: PATIENCE, current: Mutex::new(None) }
     }
 
-    /// Returns a link that waits no longer than this: for who tries again by other means.
+    /// Returns a link that waits at most this long, for callers that try again by other means.
     pub fn with_patience(address: Address, patience: Duration) -> Self {
         Self { address, patience, current: Mutex::new(None) }
     }
 
-    /// Returns the connection, opened now if there is none and none waits to be used again.
+    /// Returns the connection: the present one, a free one, or a new one.
     ///
     /// # Errors
     /// If the server cannot be reached, or refuses.

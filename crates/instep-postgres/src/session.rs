@@ -55,7 +55,7 @@ impl Session {
             }
         });
         let session = Self { client, statements: Mutex::default() };
-        // The order of groups and of what is recorded with them needs commits that stay.
+        // The order of groups, and of the records with them, requires durable commits.
         let settings = format!(
             "SET search_path TO {}; SET client_min_messages TO warning;
              SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",

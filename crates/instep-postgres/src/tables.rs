@@ -8,11 +8,11 @@ use crate::{
     session::{Session, quoted},
 };
 
-/// Tables of one kind in a schema of their own, with a table `version` that says which version they have.
+/// Tables of one kind in their own schema, with a table `version` that records their version.
 ///
-/// Processes of two versions work with the same tables while one after the other is brought up to date. So a version that
-/// needs more of them adds it by [`TableStep::Adds`], and only what cannot be done so is a [`TableStep::Breaks`], whose
-/// tables an older program refuses.
+/// During an upgrade, processes of two versions work with the same tables. A version that needs more tables or
+/// columns therefore adds them by [`TableStep::Adds`]. Only changes that cannot be additions are a
+/// [`TableStep::Breaks`]; older programs refuse such tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// The statements that lead from one form of the tables to the next. Never edited once released.
@@ -22,10 +22,10 @@ pub struct Tables {
 /// A step from one form of tables to the next.
 #[derive(Clone, Copy, Debug)]
 pub enum TableStep {
-    /// Statements after which only a program that knows them may use the tables: each has a version of its own.
+    /// Statements after which only a program that knows them may use the tables: each has its own version number.
     Breaks(&'static str),
-    /// Statements that only add: a table, an index, a column that has a value where nobody writes one. A program of the
-    /// same version that does not know them goes on, and may begin to use the tables after them.
+    /// Statements that only add: a table, an index, a column with a default value. A program of the same version that
+    /// does not know them continues, and may also start afterwards.
     Adds(&'static str),
 }
 

@@ -217,8 +217,8 @@ impl Announcer {
         Ok(())
     }
 
-    /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce
-    /// about it.
+    /// Announces once on their own channels that sets are gone. Returns the documents that the other channels must
+    /// announce for it.
     fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<WrittenDocument>, Error> {
         if std::mem::replace(&mut self.is_withdrawal_told, true) {
             return Ok(Vec::new());

@@ -23,7 +23,7 @@ pub struct WarcRecord<'a> {
     pub head: &'a WarcHead,
     /// The length of its block in bytes.
     pub length: u64,
-    /// Its block. What is not read of it is skipped.
+    /// Its block. Unread bytes are skipped.
     pub block: &'a mut dyn BufRead,
 }
 
@@ -107,7 +107,7 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
             break;
         }
         match (line.split_once(':'), fields.last_mut()) {
-            // A value may go on in the next line, which begins with a blank then.
+            // A value may continue in the next line, which then begins with a blank.
             (_, Some((_, value))) if line.starts_with([' ', '\t']) => {
                 *value = format!("{value} {}", line.trim()).into();
             }
@@ -144,7 +144,7 @@ fn line(input: &mut dyn BufRead, offset: u64) -> Result<Option<String>, WarcErro
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
-            // Fields are UTF-8; what is not is kept readable, because one bad field is no reason to lose a record.
+            // Fields are UTF-8; other bytes are kept readable, because one bad field is no reason to lose a record.
             Ok(Some(String::from_utf8_lossy(&line).into_owned()))
         }
         Some(_) if line.len() as u64 + 1 >= MOST_LINE => {

@@ -12,7 +12,8 @@ use crate::head::WarcHead;
 /// Bytes that are read and compressed at a time.
 const STEP: usize = 64 << 10;
 
-/// Records of so few bytes are stored whatever their packing: to compress one costs more time than it saves space.
+/// Records with at most this many bytes are stored with any packing: compressing one costs more time than it saves
+/// space.
 const SMALL: u64 = 1_024;
 
 /// Bytes of a stored block (RFC 1951 §3.2.4).
@@ -178,12 +179,12 @@ impl<W: Write> WarcWriter<W> {
         self.offset
     }
 
-    /// Returns what is written to.
+    /// Returns the sink.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Returns what was written to.
+    /// Returns the sink.
     pub fn into_inner(self) -> W {
         self.out
     }

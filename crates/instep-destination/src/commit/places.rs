@@ -111,7 +111,8 @@ impl Committer {
         Ok(path)
     }
 
-    /// The path itself, or with a digest where another resource has the name; then that one gets its digest too (D7).
+    /// The path itself, or the path with a digest if another resource has the name; the other one then gets its
+    /// digest too (D7).
     fn told_apart(&mut self, uri: &Uri, mapped: &CopyPath, path: CopyPath) -> Result<CopyPath, CommitError> {
         let mut clashes = self.group.contested.contains(&*self.name(path.as_str()));
         if let Some(other) =
@@ -210,7 +211,7 @@ impl Committer {
         }
     }
 
-    /// Returns the kind of what has a name; `None` if a file on the way makes it impossible.
+    /// Returns the kind of a name; `None` if a file on the way makes it impossible.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, CommitError> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         if self.group.open_folders.get(folder) == Some(&false) {

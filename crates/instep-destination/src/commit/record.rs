@@ -1,4 +1,4 @@
-//! The vocabulary of commits: what is asked for, and what came of it.
+//! The types of commits: requests and their results.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -29,9 +29,9 @@ pub(crate) struct CommitOptions {
     pub longest_wait: Duration,
     /// The waiting of a commit for the disk; give the store the same.
     pub durability: Durability,
-    /// `true` if files that the state does not know give way to resources of their name (an adopted copy).
+    /// `true` if files that the state does not have are replaced by resources of the same name (an adopted copy).
     pub replaces_unknown: bool,
-    /// `true` if a copy is taken up of which the state holds resources and the disk nothing at all (D35).
+    /// `true` if a copy is accepted although the state holds resources and the disk has no file at all (D35).
     pub accepts_emptied: bool,
 }
 
@@ -48,14 +48,15 @@ impl CommitOptions {
         }
     }
 
-    /// Returns those of a copy in packs, which waits for 30 s: a request costs money, and a small pack is one for each reader too. What a
-    /// run or a round of following brings is committed when that ends, however little it is.
+    /// Returns the limits of a copy in packs, which waits for 30 s: each request costs money, and a small pack is
+    /// also an extra request for each reader. The last group of a run, or of a round of following, is committed at
+    /// its end, at any size.
     pub(crate) fn for_packs() -> Self {
         Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
     }
 
-    /// Returns those of a worker that helps another run, with groups of half the size: what a worker that is killed had not
-    /// committed is fetched again, and a pack still has a thousand resources.
+    /// Returns the limits of a worker that helps another run, with groups of half the size: if it is killed, fewer
+    /// resources are fetched again, and a pack still has a thousand resources.
     #[cfg(feature = "postgres")]
     pub(crate) fn for_share() -> Self {
         Self { most_resources: 1_024, ..Self::for_packs() }
@@ -80,7 +81,7 @@ pub(crate) enum Commit {
         uri: Uri,
         /// Its path.
         path: CopyPath,
-        /// Length and digests of the bytes read, and what the Source says.
+        /// Length and digests of the bytes read, and the metadata that the Source states.
         metadata: ResourceMetadata,
         /// The set that holds it.
         set: SetId,
@@ -103,13 +104,13 @@ pub(crate) enum Commit {
         /// The time at which the Source deleted it.
         datetime: Option<DateTime>,
     },
-    /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
+    /// The held bytes are current; their other metadata is new. Clears an owed entry for it.
     Current {
         /// The resource.
         uri: Uri,
-        /// Lastmod, datetime, validator, media type; what is `None` stays as it is.
+        /// Lastmod, datetime, validator, media type; a value of `None` keeps the present one.
         metadata: ResourceMetadata,
-        /// The set that asked for it.
+        /// The set that requested it.
         set: SetId,
         /// `true` if the last modification may be that of later bytes too.
         is_racy: bool,
@@ -123,7 +124,7 @@ pub(crate) enum Commit {
         /// The set that names the links.
         set: SetId,
     },
-    /// The resource could not be had; the checkpoint may pass it.
+    /// The resource could not be fetched; the checkpoint may pass it.
     Owed(SetId, Owed),
     /// A pending retry of a set is no longer needed.
     Settled(SetId, Uri),
@@ -135,7 +136,7 @@ pub(crate) enum Commit {
     OfSlice(Box<SliceOutcome>),
 }
 
-/// The outcome of an action of a slice, and what is said of it in the transaction that commits it.
+/// The outcome of an action of a slice, and the record of it for the transaction that commits it.
 #[derive(Clone, Debug)]
 pub(crate) struct SliceOutcome {
     pub(crate) commit: Commit,
@@ -143,15 +144,15 @@ pub(crate) struct SliceOutcome {
     pub(crate) progress: SliceProgress,
     /// The counts beside files, which are counted when they are committed.
     pub(crate) counts: ShareCounts,
-    /// The reason if the resource could not be had, for the run that has the copy.
+    /// The reason if the resource could not be fetched, for the run that has the copy.
     pub(crate) failure: Option<SliceFailure>,
 }
 
 impl SliceOutcome {
-    /// Notes what is said of the outcome, and returns what is committed of it.
+    /// Records the outcome, and returns the commit for it.
     pub(super) fn note_in(self, slices: &mut SliceLedger) -> Commit {
         let Self { commit, progress, counts, failure } = self;
-        // It says of all outcomes before it too.
+        // It also covers all outcomes before it.
         slices.progress.insert(progress.slice, progress);
         slices.counts.add(counts);
         slices.failures.extend(failure);
@@ -197,7 +198,7 @@ pub(crate) struct NewFile {
     pub path: CopyPath,
     /// The bytes.
     pub staged: Staged,
-    /// The metadata that the Source gives it; length and digests are taken from what is staged.
+    /// The metadata that the Source states; length and digests are those of the staged bytes.
     pub metadata: ResourceMetadata,
     /// The set that holds it.
     pub set: SetId,
@@ -226,7 +227,7 @@ impl NewFile {
 pub(crate) struct Committed {
     /// The resource.
     pub uri: Uri,
-    /// The path that it has or had.
+    /// Its present or former path.
     pub path: CopyPath,
     /// Created, updated or deleted.
     pub change: Change,
@@ -238,7 +239,7 @@ pub(crate) struct Committed {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub(crate) struct Flushed {
-    /// The changes that were made, in the order in which they were asked for.
+    /// The changes that were made, in the order of the requests.
     pub committed: Vec<Committed>,
     /// The resources that something in the copy blocks; they are owed now.
     pub refused: Vec<(Uri, StoreError)>,
@@ -250,9 +251,9 @@ pub(crate) struct Flushed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Recovered {
-    /// Steps that had been taken: the state has them now.
+    /// Steps that had been done: the state has them now.
     pub finished: usize,
-    /// Steps that had not: the copy and the state are as before.
+    /// Steps that had not been done: the copy and the state are as before.
     pub undone: usize,
     /// Resources that are neither the old nor the new version: they will be fetched again.
     pub lost: usize,
@@ -279,7 +280,7 @@ pub(crate) enum Step {
     Discard,
 }
 
-/// An operation that something stands in the way of.
+/// A blocked operation.
 pub(super) struct Refused {
     pub(super) index: usize,
     pub(super) error: StoreError,

@@ -40,7 +40,7 @@ pub(super) enum Sight {
     Broken,
     /// Nothing is there: 404, 410.
     Gone,
-    /// No answer, or one that says nothing of what is there.
+    /// No answer, or one that shows nothing.
     Nothing,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Adds to what was found the pause that `robots.txt` asks for.
+    /// Adds the pause that `robots.txt` requests to the result.
     pub(super) fn paced(&self, mut found: Discovered) -> Discovered {
         found.crawl_delay = self.crawl_delay;
         found
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         links: Vec<(Way, Uri)>,
     ) -> Result<Option<Discovered>, DiscoverError> {
         let mut several = Several::of(links.iter().map(|(_, uri)| uri));
-        // Of several, those that are wanted are chosen when they are together.
+        // If there are several, the requested ones are selected when they are collected.
         let sets = if links.len() > 1 { &[] } else { self.sets };
         for (way, uri) in links {
             if self.trouble_at(&uri).is_none()
@@ -121,9 +121,9 @@ impl<'a> Search<'a> {
         several.together(self.sets)
     }
 
-    /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). What cannot be had may be a Resource List. If the others
-    /// are plain Sitemaps, they are taken only in a first run, and only if nothing is in its place: what a copy followed
-    /// before is not replaced by something else (B20).
+    /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). One that cannot be fetched may be a Resource List. If
+    /// the others are plain Sitemaps, they are used only in a first run, and only if nothing replaces them: the
+    /// documents that a copy followed before are not replaced by something else (B20).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,

@@ -12,7 +12,7 @@ pub struct Trouble {
     pub uri: Uri,
     /// The fault.
     pub what: String,
-    /// `true` if a set of resources that was asked for is lost by it, or what the set offers.
+    /// `true` if a requested set of resources, or its capabilities, are lost because of it.
     pub costs_a_set: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Bodies that arrived whole, and the documents that they are.
+//! Bodies that arrived completely, and their documents.
 
 use std::io::{self, BufRead, Read};
 
@@ -11,7 +11,7 @@ use super::{error::DocumentError, spool::DocumentBytes};
 /// The number of decoded bytes for each coded one beyond which a document is refused as a bomb (D14).
 pub(super) const MOST_RATIO: u64 = 200;
 
-/// A body that arrived whole. Its type is not known yet.
+/// A body that arrived completely. Its type is not known yet.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Download {
@@ -94,8 +94,8 @@ pub struct Document {
     pub validators: Validators,
     /// The findings in the header.
     pub findings: Vec<Finding>,
-    /// The time at which it was sent, by the server's clock. `None` if the server does not say, or it came in something
-    /// else.
+    /// The time at which it was sent, by the server's clock. `None` if the server states none, or if it came in a
+    /// package.
     pub date: Option<DateTime>,
     pub(super) content: DocumentBytes,
     pub(super) limits: Limits,
@@ -131,11 +131,11 @@ impl Document {
         Ok(entries.entries_read())
     }
 
-    /// Returns the BLAKE3 of its decoded bytes: only this program compares it, and it costs a tenth of SHA-256 where
-    /// the processor has no instructions for that. It blocks.
+    /// Returns the BLAKE3 of its decoded bytes. Only this program compares it, and it costs a tenth of SHA-256 on
+    /// processors without instructions for the latter. It blocks.
     ///
     /// # Errors
-    /// If they cannot be read from where they lie.
+    /// If the stored bytes cannot be read.
     pub(crate) fn digest(&self) -> io::Result<[u8; 32]> {
         let mut bytes = self.content.open(MOST_RATIO)?;
         let mut hasher = blake3::Hasher::new();

@@ -96,7 +96,7 @@ impl DocumentError {
         error.status().is_some_and(|status| [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status))
     }
 
-    /// Returns `true` if nothing further is to be asked for: the run is to end, or asked for too much.
+    /// Returns `true` if nothing further may be requested: the run should end, or has exceeded a limit.
     pub(crate) fn ends_search(&self) -> bool {
         matches!(self, Self::Stopped { .. } | Self::TooMany { .. })
     }

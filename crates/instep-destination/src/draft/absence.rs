@@ -1,4 +1,4 @@
-//! Absence: what a complete inventory implies by what it does not name (invariant 6).
+//! Absence: the conclusions from the names that a complete inventory does not have (invariant 6).
 
 use resourcesync::DateTime;
 

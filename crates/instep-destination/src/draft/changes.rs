@@ -15,7 +15,7 @@ use crate::{
 
 impl Draft {
     /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at
-    /// `since` or later. The list is read to its end before the first of them counts (D16).
+    /// `since` or later. The list is read to its end before the first of them takes effect (D16).
     pub(crate) fn read_changes(
         &mut self,
         document: &Document,
@@ -39,7 +39,7 @@ impl Draft {
         }
         self.may_hold_earlier = true;
         if self.policy.limit.is_some() && self.inventory.selected == 0 {
-            // Without an inventory the limit is about what is held already.
+            // Without an inventory the limit refers to the resources already held.
             self.inventory.selected = self.state.held_count()?;
         }
         let root = document.header.metadata.as_ref();
@@ -52,16 +52,16 @@ impl Draft {
 
     fn fold(&mut self, document: &Document, shape: &Shape, begins: Option<DateTime>) -> Result<(), Error> {
         let speaker = document.origin();
-        // A manifest speaks of what is in its package.
+        // The entries of a manifest describe the members of its package.
         let is_list = document.header.capability() == Some(&Capability::ChangeList);
         let links = if is_list { LinksNamed::All } else { LinksNamed::Some };
         let packs_differences = !is_list && document.header.dialect.packs_differences();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let (mut part, mut weight) = (Vec::new(), 0);
-        // The place of an entry is known within a part only: what comes later in a list of that order is older.
+        // The position of an entry is known only within a part: in a list of that order, later entries are older.
         let most = if shape.times.newest_first { Self::PART_OF_NEWEST } else { Self::PART };
-        // In a list that was read before the place of an entry tells that it is new, not its time.
+        // In a list that was read before, the position of an entry shows that it is new, not its time.
         let tells_times = shape.known == 0 && self.policy.as_of.is_none();
         let (mut ordinal, mut inherited) = (0, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
@@ -69,7 +69,7 @@ impl Draft {
             ordinal += 1;
             self.account.read += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
-            // In a list that was read before the place of an entry tells that it is new, whatever its time.
+            // In a list that was read before, the position of an entry shows that it is new, with any time.
             let is_before = shape.known == 0 && shape.is_before(&entry, ordinal);
             if ordinal <= shape.known || is_before {
                 self.account.known += 1;
@@ -103,8 +103,8 @@ impl Draft {
         self.merge_changes(part, links)
     }
 
-    /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
-    /// elsewhere.
+    /// Returns `true` if an entry out of scope deletes a resource that is not held (A12): a Source that moved deletes
+    /// its resources at the old place.
     fn is_deletion_of_nothing(&self, speaker: Option<&Origin>, entry: &Entry) -> Result<bool, Error> {
         if entry.metadata.change != Some(Change::Deleted) {
             return Ok(false);
@@ -128,7 +128,7 @@ impl Draft {
             return Ok(None);
         }
         let presence = match DesiredPresence::after(entry.metadata.change.as_ref()) {
-            // Deletions count whatever is selected: the selection may have been wider when the resource was fetched.
+            // Deletions count with any selection: the selection may have been wider when the resource was fetched.
             DesiredPresence::Absent => DesiredPresence::Absent,
             _ if !self.policy.selection.wants(entry) => DesiredPresence::Excluded,
             presence => presence,
@@ -143,8 +143,8 @@ impl Draft {
         Ok(Some(desired))
     }
 
-    /// Returns `true` if resources may be chosen by what an entry's resource says. A resource that no record describes
-    /// is never chosen, so that what has none is a record, or of no interest.
+    /// Returns `true` if resources may be selected by the content of an entry's resource. A resource that no record
+    /// describes is never selected, so a resource without one is either a record or irrelevant.
     fn may_be_record(&self, entry: &Entry) -> bool {
         self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }

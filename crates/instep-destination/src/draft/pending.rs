@@ -1,4 +1,4 @@
-//! Pending: how a plan begins with what is owed, and begins again.
+//! Pending retries: how a plan begins with the owed entries, and starts over.
 
 use resourcesync::DateTime;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Draft {
-    /// Forgets what was read: an inventory is read again (D39). What is owed stays.
+    /// Discards everything that was read, because an inventory is read again (D39). Owed entries stay.
     pub(crate) fn start_over(&mut self) -> Result<(), Error> {
         self.actions.forget_after(0)?;
         if let Some(versions) = &mut self.versions {
@@ -24,7 +24,7 @@ impl Draft {
         if self.begins_with_owed { self.plan_owed() } else { Ok(()) }
     }
 
-    /// Begins with what is owed (invariant 5).
+    /// Begins with the owed entries (invariant 5).
     pub(crate) fn plan_owed(&mut self) -> Result<(), Error> {
         self.begins_with_owed = true;
         let mut after: Option<String> = None;

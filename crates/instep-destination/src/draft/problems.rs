@@ -19,7 +19,7 @@ struct KeptProblem {
 }
 
 impl Problems {
-    /// More than so many at a time are only counted: a list may be wrong in every entry.
+    /// More than this number at a time are only counted: a list may have a fault in every entry.
     const MOST_KEPT: usize = 1_000;
 
     /// Adds something that costs an entry or a document.

@@ -13,8 +13,8 @@ pub(super) const PER_ADDRESS: usize = 16;
 
 /// The open connections, the oldest first.
 ///
-/// A stranger who drips a header must not keep a hub out, not even from behind the same address. So a new connection is
-/// always taken if an older one has not yet asked for a callback that exists: that one is closed.
+/// An outsider who sends a header slowly must not block a hub, even from the same address. A new connection is
+/// therefore always accepted if an older one has not yet requested an existing callback: that one is closed.
 #[derive(Debug)]
 pub(super) struct CallbackConnections<A> {
     open: VecDeque<OpenConnection<A>>,
@@ -71,7 +71,7 @@ impl<A: PartialEq> CallbackConnections<A> {
         self.open.retain(|open| open.number != number);
     }
 
-    /// Ends the oldest connection of those that no known request came over.
+    /// Ends the oldest of the connections without a known request.
     fn close_stranger(&mut self, among: impl Fn(&OpenConnection<A>) -> bool) -> Option<()> {
         let position = self.open.iter().position(|open| !open.is_known && among(open))?;
         self.open.remove(position)?.end.cancel();

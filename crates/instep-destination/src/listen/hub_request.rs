@@ -1,4 +1,4 @@
-//! The requests to a hub about a subscription, its answers, and what becomes of its deliveries.
+//! The requests to a hub about a subscription, its answers, and the results of its deliveries.
 
 use std::time::Duration;
 

@@ -60,7 +60,7 @@ impl Socket {
     }
 
     async fn listen_once(&self, uri: &Uri) -> Result<(), SocketFailure> {
-        // The scope knows http and https: a channel's origin is checked like that of a document.
+        // The scope supports http and https: a channel's origin is checked like that of a document.
         let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
         let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
         let config =

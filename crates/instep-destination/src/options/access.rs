@@ -21,7 +21,7 @@ pub struct AccessOptions {
     pub retries: u32,
     /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
     pub timeout: Duration,
-    /// Narrows what a document may lead to to its exact origin.
+    /// Restricts the targets of a document to its exact origin.
     pub strict_origin: bool,
     /// Further origins that documents may lead to: `https://mirror.example.org:8443`.
     pub allow_origins: Vec<String>,
@@ -99,7 +99,7 @@ impl AccessOptions {
         self.witnessed_client(url, None)
     }
 
-    /// Returns the client of a run, of whose exchanges somebody hears.
+    /// Returns the client of a run that passes its exchanges to a witness.
     pub(crate) fn witnessed_client(
         &self,
         url: &str,

@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         /// W5: lost, repeated and in any order, notifications never move the checkpoint past a change that was not
-        /// told.
+        /// received.
         #[test]
         fn w5_no_change_is_passed_over(order in prop::collection::vec(0usize..20, 0..60)) {
             let mut checkpoint = 0;

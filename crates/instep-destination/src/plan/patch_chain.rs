@@ -20,7 +20,7 @@ pub(crate) fn following(mut desired: Desired, earlier: &Desired) -> Desired {
         let (hash, patches) = (earlier.metadata.digests.to_string(), before.patches.clone());
         retrieval.steps.push(PatchStep { hash, patches });
     }
-    // A copy that holds a version of before these steps fetches the resource whole.
+    // A copy that holds an earlier version than these steps fetches the complete resource.
     let surplus = retrieval.steps.len().saturating_sub(MOST);
     retrieval.steps.drain(..surplus);
     if let Some(first) = retrieval.steps.first_mut().filter(|_| surplus > 0) {

@@ -19,8 +19,8 @@ pub(crate) struct Mark {
     pub leading: Option<[u8; 32]>,
 }
 
-/// Looks at a Change List once before it is applied: where its times stand, in which order it is, and whether it
-/// continues what was read before (CL-11, DIA-4, DIA-5).
+/// Reads a Change List once before it is applied: where its times are stated, its order, and if it continues the list
+/// that was read before (CL-11, DIA-4, DIA-5).
 #[derive(Debug)]
 pub(crate) struct Survey {
     judge: ChangeTimesJudge,
@@ -55,14 +55,14 @@ pub(crate) struct Shape {
     since: Option<DateTime>,
     /// The end of the interval that the list is complete for.
     until: Option<DateTime>,
-    /// The place of the last entry whose own time is before `since`; 0 if the times do not rise, and so say nothing of
-    /// others.
+    /// The position of the last entry whose own time is before `since`; 0 if the times do not rise, and so show
+    /// nothing about others.
     last_before: u64,
 }
 
 impl Survey {
-    /// Begins to look at a list with this header, of which so much was read before. Times later than `latest` are no
-    /// times: a clock that is far ahead would hide every change that comes after it (D38).
+    /// Begins to survey a list with this header, of which `mark` records the part that was read before. Times later
+    /// than `latest` are ignored: a clock that is far ahead would hide every later change (D38).
     pub(crate) fn new(header: &Header, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
         let root = header.metadata.as_ref();
         let from = root.and_then(|root| root.from);
@@ -82,7 +82,7 @@ impl Survey {
         }
     }
 
-    /// Looks for changes at a time or later; `None` if all count.
+    /// Finds changes at a time or later; `None` if all count.
     #[must_use]
     pub(crate) fn since(self, since: Option<DateTime>) -> Self {
         Self { since, ..self }
@@ -112,7 +112,7 @@ impl Survey {
             times,
             latest: self.latest,
             entries,
-            // Newest first, new entries stand before the known ones.
+            // If the newest come first, new entries are before the known ones.
             known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
             // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
@@ -139,16 +139,16 @@ impl Shape {
     /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
     pub(crate) fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
         if self.times.newest_first {
-            // The one before is the later one: its time says nothing.
+            // The entry before is the later one: its time shows nothing.
             return Place { time: self.own_time(entry), ordinal: self.entries.saturating_sub(ordinal) };
         }
         *inherited = self.own_time(entry).or(*inherited);
         Place { time: *inherited, ordinal }
     }
 
-    /// Returns `true` if an entry is known to be older than the changes that count. Without a time of its own it is
-    /// that only if an older one follows it, or all of the list is older: it happened at the time of the one before it
-    /// or at any time later (O3).
+    /// Returns `true` if an entry is known to be older than the changes that count. An entry without a time is known
+    /// to be so only if an older one follows it, or if the complete list is older: it happened at the time of the one
+    /// before it or at any later time (O3).
     pub(crate) fn is_before(&self, entry: &Entry, ordinal: u64) -> bool {
         match self.own_time(entry) {
             Some(time) => is_over(Some(time), self.since),
@@ -156,7 +156,7 @@ impl Shape {
         }
     }
 
-    /// Returns the time that an entry says of its change.
+    /// Returns the time that an entry states for its change.
     pub(crate) fn own_time(&self, entry: &Entry) -> Option<DateTime> {
         plausible(self.times.of(entry), self.latest)
     }

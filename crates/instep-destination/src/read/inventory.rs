@@ -34,11 +34,11 @@ const READINGS: usize = 3;
 /// An inventory that was read.
 #[derive(Debug)]
 pub(crate) struct Inventory {
-    /// The earliest `at` of what was read (DST-2).
+    /// The earliest `at` of the documents read (DST-2).
     pub(crate) at: Option<DateTime>,
     /// `true` if every part of it was read (RLI-8).
     pub(crate) complete: bool,
-    /// The list that stands for it.
+    /// The list that represents it.
     uri: Uri,
     /// The Resource Dump, if its manifests are the inventory.
     pub(crate) dump: Option<Dump>,
@@ -52,7 +52,8 @@ impl Inventory {
         deciding_time(self.at, self.was_applied)
     }
 
-    /// Plans the whole inventory: of the Resource List, or where there is none of the manifests of the Resource Dump.
+    /// Plans the complete inventory: of the Resource List, or if there is none, of the manifests of the Resource
+    /// Dump.
     pub(crate) async fn read_any(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -73,8 +74,8 @@ impl Inventory {
         }
     }
 
-    /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
-    /// applied, unless `anew`.
+    /// Plans the complete Resource List with the changes since its `at` folded over it. `None` if it is the last
+    /// applied one, unless `anew`.
     pub(crate) async fn read(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -116,8 +117,8 @@ impl Inventory {
         Ok(Some(inventory))
     }
 
-    /// Plans the Resource List once more if it is another one than the plan before was made of. It counts as read in
-    /// the next run only, which looks for what it no longer names.
+    /// Plans the Resource List once more if it differs from the one that the earlier plan was made of. It counts as
+    /// read only in the next run, which looks for resources that it no longer names.
     pub(crate) async fn read_newer(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -134,8 +135,8 @@ impl Inventory {
         let Some(document) = opened.filter(|document| !same_instant(read.at, at(document))) else {
             return Ok(());
         };
-        // Without a time, the same bytes are the same inventory: to plan it again would ask for everything again.
-        // The parts of an index without times may be others; the next run looks at them.
+        // Without a time, the same bytes are the same inventory: planning it again would request everything again.
+        // The parts of an index without times may have changed; the next run checks them.
         let is_known = document.header.form == Form::Index || has_digest(&document, Some(&read)).await?;
         match read.at.is_none() && is_known {
             true => Ok(()),
@@ -143,9 +144,9 @@ impl Inventory {
         }
     }
 
-    /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is
-    /// read again (D39): gives the document that was planned, and the digest of the inventory. `applied` is the record
-    /// of the one that was applied.
+    /// Plans a Resource List, or the members of an index over several. One that is republished while it is read is
+    /// read again (D39). Returns the planned document, and the digest of the inventory. `applied` is the record of
+    /// the last applied one.
     async fn plan(
         run: &mut SyncRun<'_>,
         uri: Uri,
@@ -171,7 +172,7 @@ impl Inventory {
                 && inventory.at.is_some()
                 && readings < READINGS
             {
-                // Of an index that tells no changes that is known only now; it decides about each entry.
+                // Of an index without changes that is known only now; it decides about each entry.
                 known = Some(digest);
                 set.work(Draft::start_over).await?;
                 continue;
@@ -195,7 +196,7 @@ impl Inventory {
         }
     }
 
-    /// Plans what the members of an index list; whether all of it was of one state. Where the index does not change
+    /// Plans the members of an index. Returns `true` if all of them were of one state. If the index does not change
     /// with its members, the digest becomes that of all of them.
     async fn read_members(
         &mut self,
@@ -264,14 +265,14 @@ impl Inventory {
         }
         // The earliest time is unknown if that of a part is (DST-2).
         self.at = self.at.filter(|_| !is_undated);
-        // Where each part says that it is the one the index means, only what is inferred from absence needs more.
+        // If each part states that it is the one that the index means, only conclusions from absence need more.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
         Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
     }
 }
 
-/// Refuses a document that says that it is something else than a Resource List (R6): what it does not name would seem to
-/// be gone.
+/// Refuses a document that declares itself as something else than a Resource List (R6): resources that it does not
+/// name would seem to be deleted.
 fn refuse_other_kind(document: &Document) -> Result<(), Error> {
     match document.header.capability() {
         None | Some(Capability::ResourceList | Capability::Other(_)) => Ok(()),
@@ -286,7 +287,7 @@ async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Res
     documents.get(uri, speaker).await?.document()
 }
 
-/// Returns the time of an inventory. `None` if it says none, or one that cannot be: a clock that is far ahead (D38).
+/// Returns the time of an inventory. `None` without one, or if it is impossible because a clock is far ahead (D38).
 fn plausible_time(run: &SyncRun<'_>, uri: &Uri, document: &Document) -> Option<DateTime> {
     let at = document.header.metadata.as_ref().and_then(|root| root.at)?;
     let time = plausible(Some(at), Some(latest_time(document.date)));

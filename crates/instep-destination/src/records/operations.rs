@@ -14,8 +14,8 @@ use crate::{
 /// One step of a group: recorded before it is taken, so that a start after a crash can find out if it was.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that
-    /// ignores case; `None` if that is the path itself.
+    /// A staged file gets its final name, replacing an existing file. The key is the form of the mapped path in a
+    /// store that ignores case; `None` if that is the path itself.
     Place {
         uri: Uri,
         path: CopyPath,
@@ -67,7 +67,7 @@ pub(crate) fn from_bytes(version: u32, bytes: &[u8]) -> io::Result<Vec<Operation
     written.into_iter().map(Operation::try_from).collect()
 }
 
-/// One operation. New kinds go at the end: their places are what the bytes have.
+/// One operation. New kinds are added at the end, because the stored bytes have their positions.
 #[derive(Serialize, Deserialize)]
 enum WrittenOperation<'a> {
     Place {

@@ -1,4 +1,5 @@
-//! A package of a dump as bytes, for the list of those that a run has found: like its plan, it goes with the run.
+//! A package of a dump as bytes, for the list of packages that a run has found. Like the plan, it is removed with the
+//! run.
 
 use instep_net::Origin;
 use resourcesync::{DateTime, Entry, Link, Relation, Uri, value::UriError};
@@ -81,10 +82,10 @@ impl<'a> WrittenPackage<'a> {
         Ok(Some((Uri::parse(uri)?, date.as_ref().map(|date| date.0), place)))
     }
 
-    /// Returns the entry of the dump, with what is used of it.
+    /// Returns the entry of the dump, with the parts that are used.
     ///
     /// # Errors
-    /// If these are not the bytes that were written.
+    /// If these bytes were not written by this program.
     pub(crate) fn entry(self) -> Result<Entry, UriError> {
         let mut entry = Entry::new(Uri::parse(self.uri)?);
         let metadata = &mut entry.metadata;

@@ -10,14 +10,14 @@ use crate::transfer::fetch::Mismatch;
 /// Bytes of two bodies that are compared.
 const COMPARED_BYTES: usize = 256 << 10;
 
-/// Recognises a page that stands in front of everything: one wrong body comes for most of what is asked for.
+/// Recognizes a login page: one wrong body is returned for most of the requests.
 #[derive(Debug, Default)]
 pub(crate) struct LoginPage {
     answers: u64,
     wrong: BTreeMap<String, WrongBody>,
 }
 
-/// A body that came where another one should.
+/// A body that was returned instead of the expected one.
 #[derive(Debug, Default)]
 struct WrongBody {
     count: u64,
@@ -28,7 +28,7 @@ struct WrongBody {
 }
 
 impl LoginPage {
-    /// Fewer answers say nothing.
+    /// Fewer answers are not conclusive.
     const ENOUGH: u64 = 20;
     /// Different wrong bodies that are counted.
     const BODIES: usize = 64;
@@ -38,7 +38,7 @@ impl LoginPage {
         self.answers += 1;
     }
 
-    /// Counts a wrong answer. A wrong length alone does not tell one body from others (A13).
+    /// Counts a wrong answer. A wrong length alone does not distinguish one body from others (A13).
     pub(crate) fn wrong(&mut self, uri: &Uri, mismatch: &Mismatch) {
         match mismatch {
             Mismatch::Length { found, .. } => self.count(uri, format!("{found} bytes"), None),
@@ -46,7 +46,7 @@ impl LoginPage {
         }
     }
 
-    /// Counts a page that came instead of a resource whose entry says neither length nor digest.
+    /// Counts a page that was returned instead of a resource whose entry has neither length nor digest.
     pub(crate) fn page(&mut self, uri: &Uri, length: u64) {
         self.count(uri, format!("{length} bytes of HTML"), None);
     }
@@ -91,7 +91,7 @@ impl LoginPage {
         self.recognised().is_some()
     }
 
-    /// Returns what tells the page's body from others, if there is such a page.
+    /// Returns the value that identifies the body of the page, if there is such a page.
     pub(crate) fn recognised(&self) -> Option<&str> {
         self.most_wrong().filter(|(_, wrong)| wrong.is_one == Some(true)).map(|(body, _)| body.as_str())
     }

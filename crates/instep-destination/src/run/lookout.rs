@@ -1,4 +1,4 @@
-//! The report of what a run waits for, whatever it is at: documents are awaited as long as resources (D10).
+//! Reports the hosts that a run waits for, in every phase: documents may take as long as resources (D10).
 
 use std::{pin::pin, time::Duration};
 

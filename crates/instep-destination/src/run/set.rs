@@ -12,7 +12,7 @@ use crate::{
     state::{Action, DocumentRecord, SetId},
 };
 
-/// A set, its plan, and what is to be remembered when the plan is done.
+/// A set, its plan, and the records to write when the plan is done.
 #[derive(Debug)]
 pub(crate) struct SetRun {
     pub(crate) id: SetId,
@@ -28,7 +28,7 @@ pub(crate) struct SetRun {
     pub(crate) kept: u64,
     /// `true` once its deletions are done.
     pub(crate) has_deleted: bool,
-    /// The reason why its deletions are not done, and the checkpoint stays where it is (D35).
+    /// The reason why its deletions are not carried out and the checkpoint stays (D35).
     pub(crate) refused: Option<Error>,
 }
 
@@ -48,7 +48,7 @@ impl SetRun {
         }
     }
 
-    /// Looks at the plan or changes it, briefly.
+    /// Reads or changes the plan, briefly.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Draft) -> T) -> T {
         work(&mut self.draft.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -74,8 +74,8 @@ impl SetRun {
         tokio::task::spawn_blocking(work).await?
     }
 
-    /// Plans a Resource List, on a thread that may block. `stated` is the time that the document above it states for
-    /// it, `was_applied` tells that it is the inventory that was applied last.
+    /// Plans a Resource List, on a thread that may block. `stated` is its time according to the document above it;
+    /// `was_applied` is `true` if it is the last applied inventory.
     pub(crate) async fn read_list(
         &mut self,
         document: &Document,

@@ -1,4 +1,4 @@
-//! The slices that a worker has claimed, and what of them is done.
+//! The slices that a worker has claimed, and their progress.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct SliceBook {
 }
 
 impl SliceBook {
-    /// Returns the book of a worker that has so many transfers at a time.
+    /// Returns the book of a worker with this number of parallel transfers.
     pub(crate) fn new(transfers: usize) -> Self {
         Self { slices: BTreeMap::new(), in_hand: 0, ahead: LEAST_AHEAD.max(4 * transfers) }
     }
@@ -41,8 +41,8 @@ impl SliceBook {
         self.in_hand > 0
     }
 
-    /// Takes a slice that was claimed. Returns the places of the actions that are to be done: a worker that had it before
-    /// may have done the others.
+    /// Takes a claimed slice. Returns the places of the actions that are not done: an earlier worker may have done
+    /// the others.
     pub(crate) fn take(&mut self, progress: SliceProgress) -> Vec<SlicePlace> {
         let slice = progress.slice;
         self.slices.insert(slice, progress);

@@ -38,7 +38,7 @@ pub enum StateError {
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] PostgresError),
-    /// A record does not hold what any version of instep writes.
+    /// A record has content that no version of instep writes.
     #[error(
         "The record {name:?} in {place} cannot be read ({what}): restore the state from a backup, or rebuild it from the copy"
     )]

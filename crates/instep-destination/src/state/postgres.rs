@@ -1,8 +1,8 @@
-//! The state in a database of PostgreSQL, beside those of other copies.
+//! The state in a PostgreSQL database, beside those of other copies.
 //!
-//! Readers share a connection, since each reads with single statements; who writes has one of its own. A server that
-//! restarts or fails over makes a run wait: it goes on with a new connection, and a transaction whose answer was lost is
-//! recognised by its number (`writer.rs`).
+//! Readers share a connection, since each reads with single statements; the writer has its own. If a server restarts
+//! or fails over, the run waits and continues with a new connection, and a transaction whose answer was lost is
+//! recognized by its number (`writer.rs`).
 
 mod changes;
 mod followed;
@@ -62,13 +62,13 @@ impl DatabaseCopy {
         Ok(Self { address, name, claimant })
     }
 
-    /// Returns the copy for a run that knows that whoever wrote it before is over: it waits for nobody.
+    /// Returns the copy for a run that knows that its former writer has ended, so that it need not wait.
     pub(crate) fn succeeding(mut self) -> Self {
         self.claimant.succeeds = true;
         self
     }
 
-    /// Returns the URL without a password, and the name of the copy: what leads to the state again.
+    /// Returns the URL without a password, and the name of the copy, with which the state can be found again.
     pub(crate) fn remembered(&self) -> (&str, &str) {
         (&self.address.shown, &self.name)
     }
@@ -119,7 +119,7 @@ impl PostgresState {
         TABLES.probe(&Session::open(&copy.address)?, &copy.address)
     }
 
-    /// Opens the state only to read it, also beside a run.
+    /// Opens the state only for reading, also beside a run.
     ///
     /// # Errors
     /// If there is none, the tables are of another version, or the server refuses or fails.
@@ -134,7 +134,7 @@ impl PostgresState {
         Ok(Self { link, copy: id, writer: None, records_changes: false, share: None })
     }
 
-    /// Forgets a copy of which there is nothing, as far as that can be.
+    /// Removes a copy without content, if possible.
     pub(crate) fn remove_empty(copy: &DatabaseCopy) {
         let Ok(state) = Self::open_beside(copy) else { return };
         let is_empty = state.export(&mut |_| ControlFlow::Break(())).is_ok_and(|all| all.is_continue());

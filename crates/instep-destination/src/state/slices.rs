@@ -1,9 +1,9 @@
-//! A large plan in slices, which several workers carry out: what an engine keeps of it.
+//! A large plan in slices, which several workers carry out: the interface of its storage.
 //!
-//! The run that has the copy writes the plan down in slices of at most [`SLICE`] actions, and seals it. From then on each
-//! worker with a share of it claims slices. A group says how far its slices are done in the transaction that commits what
-//! it brought, so a slice that is freed goes on where the last group ended. A checkpoint of the set is refused for as long
-//! as a slice is left.
+//! The run that has the copy writes the plan in slices of at most [`SLICE`] actions, and seals it. From then on each
+//! worker with a share of it claims slices. A group records the progress of its slices in the transaction that
+//! commits its resources, so a freed slice continues where the last group ended. A checkpoint of the set is refused
+//! as long as a slice is left.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -48,7 +48,7 @@ impl DoneActions {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Returns what an engine has kept; `None` if that is something else.
+    /// Reads the stored value of an engine; `None` if it is invalid.
     #[cfg(feature = "postgres")]
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut words = [0; WORDS];
@@ -98,7 +98,7 @@ pub(crate) struct ClaimedSlice {
     pub(crate) actions: Vec<u8>,
 }
 
-/// Counts of what a worker's groups have done of a plan.
+/// Counts of the results of a worker's groups for a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShareCounts {
     /// Actions that came to an outcome.
@@ -124,7 +124,7 @@ impl ShareCounts {
         self.each().into_iter().zip(others.each()).for_each(|(sum, more)| *sum += *more);
     }
 
-    /// Returns what came since others.
+    /// Returns the difference to earlier counts.
     pub(crate) fn since(mut self, mut before: Self) -> Self {
         self.each().into_iter().zip(before.each()).for_each(|(sum, less)| *sum = sum.saturating_sub(*less));
         self
@@ -136,12 +136,12 @@ impl ShareCounts {
 pub(crate) struct PlanShare {
     pub(crate) sharer: SharerId,
     pub(crate) beat: i64,
-    /// `true` if it has given back what it had, or others did that.
+    /// `true` if it has returned its slices, or others freed them.
     pub(crate) has_ended: bool,
     pub(crate) counts: ShareCounts,
 }
 
-/// A resource that a worker could not have, for the run that has the copy to look at again.
+/// A resource that a worker could not fetch, for the run that has the copy to try again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SliceFailure {
     pub(crate) uri: String,
@@ -160,9 +160,9 @@ pub(crate) struct SliceLedger {
     pub(crate) failures: Vec<SliceFailure>,
 }
 
-/// Writes a plan down in slices; what the run that has the copy does.
+/// Writes a plan in slices; used by the run that has the copy.
 pub(crate) trait SharePlan {
-    /// Begins the plan of a set, in place of any former one. Nobody sees its slices yet.
+    /// Begins the plan of a set, replacing any former one. Its slices are not visible yet.
     fn begin_plan(&mut self, set: SetId) -> Result<(), StateError>;
 
     /// Adds slices to the plan.
@@ -192,7 +192,7 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Returns `true` if no slice is left but those of this worker.
     fn have_others_done(&self) -> Result<bool, StateError>;
 
-    /// Returns what other workers could not have, behind a URI.
+    /// Returns the failures of other workers, after a URI.
     fn failures_after(&self, after: &str, most: usize) -> Result<Vec<SliceFailure>, StateError>;
 }
 

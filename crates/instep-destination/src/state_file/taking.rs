@@ -33,7 +33,7 @@ impl<'r> Taking<'r> {
         Self { lines, longest, place, next: None, given, read_back, fault: None }
     }
 
-    /// Returns the figures of what was taken over.
+    /// Returns the figures of the imported records.
     pub(super) fn finish(self) -> Result<StateFigures, LineFault> {
         self.fault.map_or(Ok(self.lines.figures), Err)
     }

@@ -1,6 +1,6 @@
 //! Resources to staged, verified files: a queue per host, bounded concurrency, retries, resumption.
 //!
-//! Nothing here knows why a resource is wanted or what is held; nothing is committed here.
+//! The reasons for a request and the held resources are not known here, and nothing is committed here.
 
 mod error;
 mod partial;
@@ -34,8 +34,8 @@ use shared::SharedTransfer;
 use transfer::Transfer;
 pub(crate) use verify::Seen;
 
-/// Workers at most for each transfer that the client allows. A worker whose host is slow or asked for a pause waits;
-/// there must be others for the remaining hosts.
+/// The most workers for each transfer that the client allows. A worker whose host is slow or paused waits, so there
+/// must be others for the remaining hosts.
 const WORKERS_PER_TRANSFER: usize = 4;
 
 /// Fetches resources into staged files whose length and digests are the expected ones.
@@ -104,7 +104,7 @@ impl Fetcher {
         let queue = Arc::new(TaskQueue::new(tasks, options.per_host.min(options.transfers), enough));
         let most = options.transfers.max(1) * WORKERS_PER_TRANSFER;
         let mut workers = JoinSet::new();
-        // One is always free to receive the next task, and no more are made: a run that fetches nothing needs one.
+        // One worker is always free for the next task, and no more are started: a run that fetches nothing needs one.
         while workers.len() < most && queue.has_in_hand(workers.len()).await {
             let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
             // On the heap from the beginning: a task is moved several times before it runs, and this one has 13 KiB.
@@ -168,8 +168,8 @@ impl Fetcher {
         None
     }
 
-    /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have had an old
-    /// copy (D33).
+    /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have returned
+    /// an old copy (D33).
     async fn fetch_from<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> FetchOutcome {
         match self.transfer(from, task, retries).await {
             FetchOutcome::Failed(FetchError::Mismatch(_)) => self.transfer(from, task, retries).await,

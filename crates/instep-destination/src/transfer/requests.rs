@@ -1,4 +1,4 @@
-//! Resources that come by a request each: what a feed asks for is fetched, and what comes back is handed on.
+//! Resources with one request each: fetches the tasks of a feed, and passes on the results.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{Error, ProblemKind, run::SyncRun, state::SetId};
 
-/// The time that transfers in flight may take once the run is to end. Small ones are done in it; what has arrived of a
-/// large one is kept for the next run.
+/// The time that transfers in flight may take once the run should end. Small ones are finished in it; the received
+/// part of a large one is kept for the next run.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
@@ -27,7 +27,7 @@ const QUEUE: usize = 512;
 const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 
 impl Pipeline {
-    /// Fetches what a feed asks for, and hands on what comes of it.
+    /// Fetches the tasks of a feed, and passes on the results.
     pub(super) async fn fetch(
         &mut self,
         run: &mut SyncRun<'_>,

@@ -30,7 +30,7 @@ pub(super) struct Pending {
     pub(super) place: Option<SlicePlace>,
 }
 
-/// The reason why a resource was not had.
+/// The reason why a resource was not fetched.
 pub(super) struct TransferFailure {
     pub(super) kind: ProblemKind,
     pub(super) what: String,
@@ -52,9 +52,9 @@ impl TransferFailure {
 /// The consequence of the result for one resource.
 pub(super) struct Settlement {
     pub(super) commit: Commit,
-    /// The reason if the resource was not had; it is pending then.
+    /// The reason if the resource was not fetched; it is then pending.
     pub(super) failure: Option<TransferFailure>,
-    /// `true` if nothing proves that the bytes that came are whole.
+    /// `true` if nothing proves that the received bytes are complete.
     pub(super) is_unverified: bool,
 }
 
@@ -69,7 +69,7 @@ impl Settlement {
     }
 }
 
-/// Returns what follows from the result for a resource. A failure becomes owed.
+/// Returns the consequences of the result for a resource. A failure becomes owed.
 pub(super) fn settle(
     run: &mut SyncRun<'_>,
     set: SetId,
@@ -128,7 +128,7 @@ pub(super) fn settle(
 /// Failures that are kept until changes explain them; further ones are reported at once.
 const MOST_UNEXPLAINED: usize = 10_000;
 
-/// Gives what arrived its place: on any thread.
+/// Gives received resources their paths, on any thread.
 #[derive(Clone, Debug)]
 pub(super) struct Placer {
     pub(super) mapper: Arc<Mapper>,
@@ -155,7 +155,7 @@ impl Placer {
         }
     }
 
-    /// Returns the commit for a member of a package, and archives it: no exchange of its own brought it.
+    /// Returns the commit for a member of a package, and archives it, because it had no exchange of its own.
     pub(super) fn place_member(
         &self,
         desired: &Desired,

@@ -21,7 +21,7 @@ use crate::{
 const AT_A_TIME: usize = 64;
 
 impl Pipeline {
-    /// Keeps what the plan replaces or removes, before it does.
+    /// Copies the versions that the plan will replace or remove.
     pub(super) async fn keep_versions(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let Some(id) = run.versions else { return Ok(()) };
         let placer = Placer::new(run, id);
@@ -69,7 +69,7 @@ fn keep_some(
     Ok((commits, last))
 }
 
-/// A staged copy of a held file, if that is still what the state says.
+/// A staged copy of a held file, if it still matches the state.
 fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreError> {
     let algorithms: Vec<Algorithm> =
         held.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();

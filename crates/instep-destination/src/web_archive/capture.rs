@@ -1,4 +1,4 @@
-//! The witness of a client: exchanges are captured while their bodies arrive.
+//! The witness of a client: captures exchanges while their bodies arrive.
 
 use std::{io, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
     orders::{ArchiveOrder, Orders},
 };
 
-/// Tells an archive what a client does.
+/// Passes the exchanges of a client to an archive.
 #[derive(Debug)]
 pub(crate) struct ArchiveWitness {
     orders: Arc<Orders>,
@@ -34,7 +34,7 @@ pub(super) struct Capturing {
     exchange: Exchange,
     body: CapturedBody,
     hasher: PayloadHasher,
-    /// The body could not be kept; the exchange is left out, and the archive is told.
+    /// The body could not be stored; the exchange is left out, and the archive is informed.
     fault: Option<io::Error>,
     orders: Arc<Orders>,
 }
@@ -59,7 +59,7 @@ impl BodyWitness for Capturing {
         if let Some(error) = fault {
             return orders.send(ArchiveOrder::Failed(error));
         }
-        // A resource that broke off is asked for again; of other answers the head says it all.
+        // An incomplete resource is requested again; for other answers the head is sufficient.
         if !is_whole && exchange.status.is_success() {
             return;
         }

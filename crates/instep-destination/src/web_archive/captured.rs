@@ -22,7 +22,8 @@ pub(super) struct Captured {
     pub(super) is_whole: bool,
 }
 
-/// Pieces of so few bytes are copied: one that is kept holds the whole buffer of its connection.
+/// Pieces with at most this many bytes are copied: a stored piece keeps the complete buffer of its connection in
+/// memory.
 const COPIED: usize = 16 << 10;
 
 /// The bytes of a body.

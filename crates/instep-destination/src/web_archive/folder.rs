@@ -177,7 +177,7 @@ fn files(dir: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns a time in whole seconds, as records write it.
+/// Returns a time in whole seconds, as written in records.
 pub(super) fn to_seconds(time: DateTime) -> String {
     DateTime::from_unix_seconds(time.instant().0).to_string()
 }

@@ -1,4 +1,4 @@
-//! Files that a killed run left: their whole records stay.
+//! Files that a killed run left: their complete records are kept.
 
 use std::{fs, io, path::Path};
 

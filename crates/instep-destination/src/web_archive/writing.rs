@@ -123,7 +123,7 @@ impl RecordWriter {
         self.folder.close()
     }
 
-    /// Learns what the archive has, and begins each file with a record about it.
+    /// Reads what the archive already has, and begins each file with a record about it.
     fn begin(&mut self) -> io::Result<()> {
         let now = self.date(SystemTime::now());
         if self.known.is_none() {
@@ -192,7 +192,7 @@ fn date(second: u64) -> Arc<str> {
     DateTime::from_unix_seconds(i64::try_from(second).unwrap_or(i64::MAX)).to_string().into()
 }
 
-/// Returns the form of a record whose block has `length` bytes. What is compressed already does not get smaller.
+/// Returns the form of a record whose block has `length` bytes. Compressed data does not get smaller.
 fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
     const COMPRESSED: [&str; 9] = [
         "application/gzip",

@@ -1,4 +1,5 @@
-//! One message and its answer: the turn at its host, the connection, the headers, what the status says about the host.
+//! One request and its response: the wait for its host, the connection, the headers, the meaning of the status for
+//! the host.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -97,7 +98,7 @@ impl Client {
         Ok(headers)
     }
 
-    /// Adds the credentials for where a message goes.
+    /// Adds the credentials for the destination of a request.
     pub(super) fn with_credentials(&self, mut headers: HeaderMap, at: &Origin) -> HeaderMap {
         if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
@@ -159,7 +160,7 @@ impl Client {
         Ok(connection)
     }
 
-    /// Records what a status says about the host. Transient ones are errors.
+    /// Records the meaning of a status for the host. Transient ones are errors.
     fn judge(
         &self,
         host: &Host,

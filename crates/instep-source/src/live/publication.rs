@@ -34,7 +34,7 @@ pub(super) struct PublicationLoop {
 }
 
 impl PublicationLoop {
-    /// Publishes what changes until it is told to end.
+    /// Publishes changes until it is told to end.
     pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
@@ -93,7 +93,7 @@ impl PublicationLoop {
     fn note(&mut self, message: LiveMessage, settle: &mut Settle) {
         match message {
             LiveMessage::Touched(path, touch) => {
-                // The link itself, not what it leads to.
+                // The link itself, not its target.
                 if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                     self.watch(&path);
                 }

@@ -45,7 +45,7 @@ impl NotificationChannel {
     pub(super) fn send(&self, document: &Bytes) {
         let Ok(text) = Utf8Bytes::try_from(document.clone()) else { return };
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
-        // Nobody listening is no failure.
+        // A channel without listeners is not a failure.
         let _ = self.messages.send(text);
     }
 

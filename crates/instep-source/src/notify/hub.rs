@@ -40,7 +40,8 @@ pub use signature::Signature;
 
 /// The bytes of a request to the hub that are read.
 const REQUEST_BYTES: usize = 16 * 1024;
-/// Verifications at a time. They have places of their own, so that callbacks that do not answer delay no delivery.
+/// The most parallel verifications. They have separate places, so that callbacks that do not answer delay no
+/// delivery.
 const VERIFICATIONS_AT_A_TIME: usize = 64;
 
 /// The time for which deliveries are collected before they are written down: one by one that costs as much as they do.

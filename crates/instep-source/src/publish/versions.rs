@@ -16,7 +16,7 @@ use crate::{
 const GROUP: usize = 1_024;
 
 impl SourceContext {
-    /// Records the versions that changes have made since the last time; at first, what is there.
+    /// Records the versions of the changes since the last time; at first, the present versions.
     pub(super) fn keep_versions(&self) -> Result<(), Error> {
         let (Some(options), Some(spool)) = (self.options.versions, StateSpool::of(&self.options)) else {
             return Ok(());

@@ -24,7 +24,7 @@ pub(super) struct PagedDocument<'a> {
 }
 
 impl PagedDocument<'_> {
-    /// Writes it in one piece, or in parts and an index where there are more entries than a document holds (GEN-12).
+    /// Writes it in one piece, or in parts and an index if there are more entries than a document may have (GEN-12).
     /// Returns the names of the documents.
     pub(super) fn render(
         &self,

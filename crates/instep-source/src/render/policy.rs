@@ -52,7 +52,7 @@ pub(crate) struct SetPolicy {
     pub change_list: bool,
     /// An identifier of the operator's rules for resources; empty if there are none.
     pub rules: String,
-    /// The URIs that resources of the set lie below, and the folders they are in; those of a manifest lie anywhere
+    /// The URIs that resources of the set lie below, and their folders; resources of a manifest may lie anywhere
     /// else.
     pub prefixes: Vec<(String, Option<PathBuf>)>,
     /// Which resources are stored in a content coding.

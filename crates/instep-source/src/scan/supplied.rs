@@ -161,7 +161,7 @@ impl<'a> Merge<'a, '_> {
         })
     }
 
-    /// Copies a new state. One that is past already is not what was said of it, and there is the next one.
+    /// Copies a new state. If the bytes differ from it, they belong to a later state, which follows.
     fn keep(&mut self, root: &Root, path: &[u8], state: &ResourceState) {
         let Some(spool) =
             self.spool.as_ref().filter(|spool| state.length.is_some_and(|length| spool.takes(length)))

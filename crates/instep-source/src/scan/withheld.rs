@@ -1,5 +1,5 @@
-//! Deletions that a scan came upon. They are recorded last, and only if the guard allows all of them: a disk that is
-//! not mounted looks like the deletion of everything.
+//! Deletions found by a scan. They are recorded last, and only if the guard allows all of them, because an unmounted
+//! disk looks like the deletion of everything.
 
 use std::{
     io::{self, BufReader, Read, Seek, Write},
@@ -90,7 +90,7 @@ impl WithheldDeletions {
         Ok(None)
     }
 
-    /// Counts the resources of each set that are gone, without those that have only moved to another place.
+    /// Counts the deleted resources of each set, without those that have only moved to another place.
     fn count_gone(&mut self, snapshot: &Snapshot, holdings: &Holdings) -> Result<Vec<u64>, Error> {
         let mut by_set = vec![0; 64];
         self.each(&mut |key| {

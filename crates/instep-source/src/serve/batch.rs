@@ -119,7 +119,7 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
 
 const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:00:00Z\"}";
 
-/// A request that asks for nothing that there can be.
+/// An invalid request.
 enum Wrong {
     /// More resources than this were named.
     Count(u64),
@@ -146,7 +146,7 @@ fn selection(asked: BatchBody) -> Result<BatchSelection, Wrong> {
     }
 }
 
-/// Answers with a package. Only the one who builds it keeps the worker; the others wait for the package.
+/// Answers with a package. Only the builder keeps the worker; the others wait for the package.
 async fn package(endpoint: &Arc<Endpoint>, batch: Batch, worker: OwnedSemaphorePermit) -> Response {
     /// The approximate size of a manifest entry and the headers of a member.
     const OVERHEAD: u64 = 1_024;

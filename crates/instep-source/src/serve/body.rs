@@ -9,7 +9,7 @@ use tokio::time::timeout;
 /// The time in which a client has to send a body.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
-/// Reads a body; the status of the refusal where it is too long or takes too long.
+/// Reads a body; returns the status of the refusal if it is too long or takes too long.
 pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Bytes, StatusCode> {
     match timeout(BODY_TIME, to_bytes(body, most_bytes)).await {
         Ok(Ok(bytes)) => Ok(bytes),

@@ -66,7 +66,7 @@ fn names(headers: &HeaderMap, name: header::HeaderName, etag: &HeaderValue, comp
     })
 }
 
-/// The tags of a list, with their quotes; commas may stand inside of them.
+/// The tags of a list, with their quotes; tags may contain commas.
 fn tags(mut list: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     std::iter::from_fn(move || {
         let opening = list.iter().position(|byte| *byte == b'"')?;

@@ -1,4 +1,4 @@
-//! Requests for a base URL that the Source had before: redirected to the present one where nothing else has the name.
+//! Requests for a former base URL of the Source: redirected to the present one, unless something else has the name.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use http::{HeaderValue, StatusCode, header, uri::Authority};
 
 use crate::render::SourcePlace;
 
-/// The base URLs that a Source had, and the one it has.
+/// The former base URLs of a Source, and its present one.
 #[derive(Debug)]
 struct Moves {
     former: Vec<SourcePlace>,

@@ -52,7 +52,7 @@ impl Tls {
     }
 }
 
-/// Says what is wrong with a file, without the words of the library about where it noticed that.
+/// Describes the fault of a file, without the library's details.
 fn plain(error: &rustls::pki_types::pem::Error) -> String {
     match error {
         rustls::pki_types::pem::Error::Io(error) => error.to_string(),

@@ -125,7 +125,7 @@ impl DateTime {
         Self::read(text).map_err(|expected| ValueError::new(text, expected))
     }
 
-    /// Reads one of the six forms; an error is what the text would have to be.
+    /// Reads one of the six forms; an error is the expected form.
     pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
         let mut fields = DateTimeFields { rest: text.as_bytes() };
         let year = fields.digits(4)?;

@@ -40,7 +40,7 @@ pub(super) fn check_text(text: &[u8]) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Refuses attributes that cannot be written in a namespace of their own.
+/// Refuses attributes that cannot be written in their own namespace.
 pub(super) fn check_names<'a>(elements: impl IntoIterator<Item = &'a [Attribute]>) -> Result<(), WriteError> {
     for attributes in elements.into_iter().filter(|attributes| !attributes.is_empty()) {
         if attributes.len() > FOREIGN {

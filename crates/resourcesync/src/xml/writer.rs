@@ -22,12 +22,12 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The version that readers know. With 1.0 the `lastmod` of each change is its time (DIA-8).
+    /// The version for which to write. With 1.0 the `lastmod` of each change is its time (DIA-8).
     pub version: SpecVersion,
     /// Writes a plain Sitemap, without the extensions (GEN-23).
     pub plain: bool,
-    /// Writes documents that break a *must* too: for tests, and to keep what others wrote. The result is well-formed
-    /// XML all the same.
+    /// Writes documents that break a *must* too: for tests, and to keep documents of others. The result is still
+    /// well-formed XML.
     pub unchecked: bool,
     /// The address of an XSL stylesheet with which browsers show the document: a processing instruction before the root.
     /// Readers of documents pass over it.
@@ -40,7 +40,7 @@ impl WriteOptions {
         Self::default()
     }
 
-    /// Writes for readers that know Sitemaps only.
+    /// Writes for readers that support only Sitemaps.
     pub fn plain() -> Self {
         Self { plain: true, ..Self::default() }
     }
@@ -191,7 +191,7 @@ impl<W: Write> DocumentWriter<W> {
         !self.options.unchecked && !self.options.plain
     }
 
-    /// Hands over what was composed, all of it or nothing.
+    /// Writes the composed text, completely or not at all.
     fn flush_text(&mut self) -> Result<(), WriteError> {
         if let Err(error) = fidelity::check_text(&self.text) {
             self.text.clear();

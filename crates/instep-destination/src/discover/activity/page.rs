@@ -17,7 +17,7 @@ pub(super) struct Activity {
     pub(super) time: Option<DateTime>,
 }
 
-/// A page, or the collection itself, which has no activities of its own.
+/// A page, or the collection itself, which has no activities.
 #[derive(Debug, Default)]
 pub(super) struct CollectionPage {
     kind: String,
@@ -71,12 +71,12 @@ fn page_of(json: &Value, base: &Uri) -> CollectionPage {
     page
 }
 
-/// Returns an identifier, which may stand alone or in an object.
+/// Returns an identifier, which may be a string or in an object.
 fn id(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value["id"].as_str())
 }
 
-/// Returns what one activity says. To move is to delete here and to create there.
+/// Returns the meaning of one activity. A move is a deletion at the old place and a creation at the new one.
 fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
     let kind = item["type"].as_str().unwrap_or("Update");
     let uri = |value: &Value, name: &str| {
@@ -96,7 +96,7 @@ fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
             activity(uri(&item["object"], "object")?, Change::Deleted),
             activity(uri(&item["target"], "target")?, Change::Created),
         ],
-        // The entries behind it name everything anew, and say the same as those before.
+        // The entries after it name everything again, and repeat those before.
         "Refresh" => Vec::new(),
         other => return Err(format!("the type {other:?} is not known")),
     })

@@ -59,8 +59,8 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Takes back what changed between the time that is wanted and a later inventory. What changed before tells of
-    /// states that were replaced since.
+    /// Reverts the changes between the requested time and a later inventory. Earlier changes describe states that
+    /// were replaced since.
     pub(super) async fn taken_back(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -75,7 +75,7 @@ impl Inventory {
         let changes = Changes::look(run, found, &checkpoint, true).await?.or_lost()?;
         let mut read = changes.read(run, found, set, Checkpoint::new()).await?;
         if !read.lost.is_empty() {
-            // A state of the past is whole or wrong.
+            // A past state is either complete or wrong.
             return Err(read.lost.swap_remove(0).1);
         }
         set.work(Draft::take_back).await?;

@@ -3,7 +3,7 @@
 use super::LocalCopy;
 use crate::{Error, discover::Discovered, state::SetId};
 
-/// A set that its Source does not name, although the copy knows it.
+/// A set that its Source does not name, although the copy has it.
 #[derive(Debug)]
 pub(crate) struct UnnamedSet {
     pub(crate) id: SetId,

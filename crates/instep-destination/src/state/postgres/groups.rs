@@ -1,5 +1,5 @@
-//! The transactions of a group: its intent, written before anything is moved, and taken back with what the group did. What
-//! many rows take is one statement.
+//! The transactions of a group: its intent, written before any file is moved, and removed together with the record of
+//! the group's results. The rows of many resources are written with one statement.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl WriteGroups for PostgresState {
             take_ledger(session, copy, ledger)?;
             slices::take(session, share, done, ledger)?;
             slices::refuse_to_pass(session, copy, &ledger.checkpoints)?;
-            // In the same transaction: there is either the intent or what it came to.
+            // In the same transaction: there is either the intent or its result.
             if let Some(IntentId(id)) = intent {
                 session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;
             }
@@ -41,7 +41,7 @@ impl WriteGroups for PostgresState {
     }
 
     fn set_waits(&mut self, _: Waits) -> Result<(), StateError> {
-        // Each commit waits: a server that is restarted must have what this run, which goes on, takes for committed.
+        // Each commit waits: a restarted server must have everything that this continuing run considers committed.
         Ok(())
     }
 
@@ -190,12 +190,12 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     }
     pending::put(session, copy, &owed)?;
     pending::clear(session, copy, &uris, &masks)?;
-    // In the transaction of the debts of its entries: a crash between the two would pass entries that nobody retries
+    // In the transaction with the owed entries: a crash between the two would pass entries that are never retried
     // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(session, copy, *set, checkpoint)?;
     }
-    // One with a longer URI is read anew by each run.
+    // A document with a longer URI is read again by each run.
     for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {
         followed::put_document(session, copy, document)?;
     }

@@ -64,7 +64,7 @@ impl ReadHeld for PostgresState {
 
     fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
         let sql =
-            // The index has the beginning of each name: a whole one may be longer than an index takes.
+            // The index has only the beginning of each name: a complete name may be longer than an index allows.
             format!(
                 "SELECT {COLUMNS} FROM held WHERE copy = $1 AND left(COALESCE(name, path), 600) = left($2, 600)
                  AND COALESCE(name, path) = $2 ORDER BY uri"
@@ -80,7 +80,7 @@ impl ReadHeld for PostgresState {
     }
 
     fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
-        // A connection of its own: rows are asked for as `each` takes them, which would hold up other readers.
+        // A separate connection: rows are requested as `each` consumes them, which would block other readers.
         let session = Session::open(&self.link.address)?;
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 ORDER BY path");
         let mut walk = || {
@@ -138,7 +138,7 @@ impl ReadHeld for PostgresState {
     }
 }
 
-/// Puts rows, whether they are there or not; no URI twice. Sets are added to those that a row is in.
+/// Inserts or updates rows; no URI twice. The sets of existing rows are extended.
 pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) -> Result<(), EngineFault> {
     let (mut uris, mut paths, mut names, mut masks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut all = Vec::new();
@@ -201,7 +201,7 @@ pub(super) fn refresh(
     Ok(())
 }
 
-/// Notes of which held resources the last modification may be that of later bytes too.
+/// Records the held resources whose last modification later bytes may share.
 pub(super) fn set_racy(
     session: &Session,
     copy: i64,

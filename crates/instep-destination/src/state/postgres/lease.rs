@@ -1,9 +1,9 @@
-//! The right to write the state of a copy: one run at a time, whatever machine it is on.
+//! The right to write the state of a copy: one run at a time, on any machine.
 //!
-//! A run that has the right writes its token into the row of the copy, and counts a beat up every few seconds. Whoever
-//! finds a token watches the beat by its own clock, while the server answers: no clocks are compared, and an outage of
-//! the server makes nobody lose the right. Each transaction names the token, so a run that lost the right unnoticed
-//! writes nothing more.
+//! A run that has the right writes its token into the row of the copy, and increments a heartbeat every few seconds.
+//! A run that finds a token watches the heartbeat by its own clock, while the server answers: no clocks are compared,
+//! and an outage of the server takes the right from no run. Each transaction names the token, so a run that lost the
+//! right without noticing writes nothing more.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::state::StateError;
 /// The time between two beats.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// The number of looks at a beat, a second apart, before its run counts as dead.
+/// The number of readings of a heartbeat, a second apart, before its run counts as dead.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
@@ -26,9 +26,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 pub(super) struct Claimant {
     /// The run, for the message that others get.
     pub(super) holder: String,
-    /// The folder of the copy: who has its lock knows that an earlier run over it is dead.
+    /// The folder of the copy: a run that has its lock knows that an earlier run over it is dead.
     pub(super) folder: String,
-    /// Whoever had the right before is known to be over.
+    /// The former holder of the right is known to have ended.
     pub(super) succeeds: bool,
 }
 
@@ -73,7 +73,7 @@ impl WriteLease {
                 if taken.map_err(|fault| link.error(fault))? {
                     break;
                 }
-                // Somebody was faster.
+                // Another run was faster.
                 (watched, looks) = (None, 0);
                 continue;
             }
@@ -106,10 +106,10 @@ impl WriteLease {
 impl Drop for WriteLease {
     fn drop(&mut self) {
         self.beating.abort();
-        // Where the server is gone, the next run finds the beat at rest, or has the lock of the folder.
+        // If the server is gone, the next run sees that the heartbeat has stopped, or has the lock of the folder.
         if let Ok(session) = self.link.session() {
-            // Workers that have slices of the plan go on until another run takes the copy over: that takes no account of a
-            // token of the same fleet.
+            // Workers with slices of the plan continue until another run takes the copy, which ignores a token of the
+            // same fleet.
             let sql = "UPDATE copy SET token = NULL WHERE id = $1 AND token = $2
                        AND NOT EXISTS (SELECT 1 FROM slice WHERE copy = $1)";
             let _ = session.execute(sql, &[&self.copy, &self.token]);
@@ -155,10 +155,10 @@ pub(super) struct ShareLease {
 }
 
 impl ShareLease {
-    /// Begins to beat for a share that was taken.
+    /// Begins the heartbeat of a share.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If this fails.
     pub(super) fn begin(link: &Arc<ServerLink>, key: ShareKey) -> Result<Self, StateError> {
         let unreachable = |source: std::io::Error| PostgresError::Unreachable {
             place: link.address.shown.clone(),
@@ -176,14 +176,14 @@ impl ShareLease {
 impl Drop for ShareLease {
     fn drop(&mut self) {
         self.beating.abort();
-        // Where the server is gone, the run that has the copy finds the beat at rest.
+        // If the server is gone, the run that has the copy sees that the heartbeat has stopped.
         if self.link.session().is_ok() {
             let _ = shares::end(&self.link, self.key, None);
         }
     }
 }
 
-/// Counts up from time to time, over a connection of its own that a short run never opens.
+/// Increments periodically, over a separate connection that a short run never opens.
 fn begin_to_beat(
     driver: &Handle,
     address: Address,
@@ -196,7 +196,7 @@ fn begin_to_beat(
             tokio::time::sleep(BEAT).await;
             let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
             let beat = move || match link.session() {
-                // A beat that fails is counted by the next one, over a new connection.
+                // A failed heartbeat is made up for by the next one, over a new connection.
                 Ok(session) if beat(&session).is_ok() => {}
                 _ => link.give_up(),
             };

@@ -19,7 +19,8 @@ impl ReadPacks for PostgresState {
     }
 
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
-        // Workers that have slices of a plan may replace meanwhile what would be copied: then none counts as such.
+        // Workers with slices of a plan may concurrently replace the records that would be copied: then no pack
+        // counts as sparse.
         let nobody_else = "NOT EXISTS (SELECT 1 FROM slice s WHERE s.copy = pack.copy)";
         self.pack_keys(&format!("dead * 2 > bytes AND dead < bytes AND {nobody_else}"))
     }
@@ -110,7 +111,7 @@ pub(super) fn take(
     settle(session, copy, repacked.iter().map(|one| (one.uri.as_str(), &one.to)))
 }
 
-/// Notes that the bytes of resources, of those that are held, are wanted no more.
+/// Records that the bytes of held resources are no longer used.
 pub(super) fn leave(session: &Session, copy: i64, uris: &[&str]) -> Result<(), EngineFault> {
     let sql = "UPDATE pack p SET dead = p.dead + left_over.bytes
          FROM (SELECT h.pack, SUM(h.packed)::bigint AS bytes FROM held h

@@ -1,4 +1,4 @@
-//! The state as a whole: read as records, and filled with them.
+//! Reads a complete state as records, and creates one from them.
 
 mod filling;
 
@@ -127,7 +127,7 @@ impl ExportState for PostgresState {
     }
 
     fn export(&self, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, StateError> {
-        // A connection of its own: the transaction sees the state as it is now, whatever a run commits meanwhile.
+        // A separate connection: the transaction sees the present state, regardless of later commits of a run.
         let session = Session::open(&self.link.address)?;
         let mut read = || {
             session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
@@ -143,7 +143,7 @@ impl ImportState for PostgresState {
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();
-            // Only what fails is rolled back.
+            // Only a failure is rolled back.
             if has_broken { Err(EngineFault::Value("the records ended".to_owned())) } else { Ok(()) }
         });
         match imported {

@@ -1,8 +1,8 @@
-//! Shares of a plan: who may commit and claim, and who no more.
+//! Shares of a plan: which workers may commit and claim.
 //!
-//! Whatever changes a plan locks the row of its copy first: claims, groups, and ends of shares follow each other, and no
-//! two of them wait for each other. A share that has ended, or whose plan is gone, can do nothing more, since each of its
-//! transactions begins with its row.
+//! Every change of a plan first locks the row of its copy: claims, groups, and ends of shares are therefore
+//! serialized, and cannot deadlock. A share that has ended, or whose plan is gone, can do nothing more, since each of
+//! its transactions begins with its row.
 
 use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
 
@@ -16,13 +16,13 @@ pub(super) struct ShareKey {
     pub(super) sharer: SharerId,
 }
 
-/// Locks a copy: what others do with its plan waits for the end of the transaction.
+/// Locks a copy: other changes of its plan wait for the end of the transaction.
 pub(super) fn lock(session: &Session, copy: i64) -> Result<(), EngineFault> {
     session.execute("SELECT 1 FROM copy WHERE id = $1 FOR UPDATE", &[&copy]).map(drop)
 }
 
-/// Locks a copy whose plan is that of the run which has it. Returns `false` if there is none: a run that took the copy over,
-/// of whatever version, has another token.
+/// Locks a copy whose plan belongs to the run that has it. Returns `false` if there is none: a run that took the copy
+/// over, of any version, has another token.
 pub(super) fn lock_plan(session: &Session, key: ShareKey) -> Result<bool, EngineFault> {
     let sql = "SELECT 1 FROM copy c JOIN plan p ON p.copy = c.id AND p.token = c.token
                WHERE c.id = $1 AND p.number = $2 FOR UPDATE OF c";

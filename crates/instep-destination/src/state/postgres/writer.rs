@@ -51,8 +51,8 @@ impl CopyWriter {
         Self { link, copy, last: 0, right: WriteRight::Share(lease) }
     }
 
-    /// Carries work out in one transaction, again if the server failed or another transaction was in its way. What the
-    /// work writes is committed once, whatever happens to the answer.
+    /// Runs work in one transaction, and repeats it if the server failed or another transaction interfered. The
+    /// changes are committed once, even if the answer is lost.
     ///
     /// # Errors
     /// If the work fails, another run has taken the copy over, or the server does not come back.
@@ -152,7 +152,7 @@ impl CopyWriter {
                     .map_or_else(CommitAttempt::Failed, |()| CommitAttempt::WasDone);
             }
             Err(fault) => {
-                // A connection that cannot roll back is not used again: what was begun goes with it.
+                // A connection that cannot roll back is not used again: the open transaction ends with it.
                 if session.batch("ROLLBACK").is_err() {
                     self.link.give_up();
                 }

@@ -29,7 +29,7 @@ pub(super) fn first(connection: &Connection, limit: usize) -> rusqlite::Result<V
         .collect()
 }
 
-/// Returns the change of a row: its sequence, and the columns of what changed.
+/// Reads the change in a row: its sequence, and the columns of the change.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<CopyChange> {
     Ok(CopyChange {
         sequence: row.get(0)?,

@@ -157,7 +157,7 @@ impl<'c> Putting<'c> {
         Ok(Self(connection.prepare_cached(sql)?))
     }
 
-    /// Sets are added to those that a row is in. The name is what the mapped path is to a file system that ignores
+    /// The sets of existing rows are extended. The name is the form of the mapped path in a file system that ignores
     /// case; `None` if that is the path itself.
     pub(super) fn put(
         &mut self,

@@ -1,4 +1,4 @@
-//! The part of a resource that has arrived, and what a continuation must match.
+//! The received part of a resource, and the conditions for its continuation.
 
 use std::io::Write as _;
 
@@ -20,9 +20,9 @@ use crate::{
 /// The bytes of a resource that have arrived, and the headers of the response that they began with.
 pub(super) struct Partial {
     plain: StagingFile,
-    /// The coding that the bytes came in although none was asked for, and the bytes without it.
+    /// The coding in which the bytes arrived although none was requested, and the decoded bytes.
     coded: Option<Coded>,
-    /// The length of the whole as the server stated it; `None` for a chunked body and for a part that an earlier run
+    /// The complete length as stated by the server; `None` for a chunked body and for a part that an earlier run
     /// left.
     total: Option<u64>,
     validators: Validators,
@@ -43,7 +43,7 @@ impl Partial {
     /// after.
     pub(super) const LARGE: u64 = 1 << 20;
 
-    /// Begins with a response that brings the whole, or the first part of a large resource.
+    /// Begins with a response that has the complete resource, or the first part of a large one.
     pub(super) fn begin(
         store: &dyn StagingArea,
         algorithms: &[Algorithm],
@@ -67,8 +67,8 @@ impl Partial {
         })
     }
 
-    /// Returns the part of a large resource that an earlier run left, with the strong ETag that it had; `None` if there
-    /// is none (D32).
+    /// Returns the part of a large resource that an earlier run left, with its strong ETag; `None` if there is none
+    /// (D32).
     pub(super) fn resume(
         store: &dyn StagingArea,
         algorithms: &[Algorithm],
@@ -96,8 +96,8 @@ impl Partial {
         self.validators.strong_etag()
     }
 
-    /// Returns `true` if the rest can be asked for. Without a strong validator or a digest nobody would notice that the
-    /// rest belongs to another version.
+    /// Returns `true` if the rest can be requested. Without a strong validator or a digest, a rest of another version
+    /// would not be detected.
     pub(super) fn can_continue(&self, has_digest: bool) -> bool {
         self.bytes() > 0 && self.coded.is_none() && (has_digest || self.strong_etag().is_some())
     }
@@ -115,18 +115,18 @@ impl Partial {
         range.first == self.bytes() && same_total && same_version && response.coding().is_none()
     }
 
-    /// Takes over what a continuation says about the whole.
+    /// Applies the metadata of a continuation.
     pub(super) fn continue_with(&mut self, response: &Response) {
         self.total = self.total.or_else(|| response.content_range()?.total);
     }
 
-    /// Returns `true` if as many bytes have arrived as the server announced. A chunked body announces none: only its
-    /// last chunk tells that it is whole.
+    /// Returns `true` if the announced number of bytes has arrived. A chunked body announces none: only its last
+    /// chunk shows that it is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.total == Some(self.bytes())
     }
 
-    /// Returns `true` if bytes that the server announced are missing, as after a part that was shorter than asked for.
+    /// Returns `true` if announced bytes are missing, as after a part that was shorter than requested.
     pub(super) fn lacks_bytes(&self) -> bool {
         self.total.is_some_and(|total| self.bytes() < total)
     }

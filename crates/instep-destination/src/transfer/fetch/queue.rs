@@ -86,7 +86,7 @@ impl<T> TaskQueue<T> {
         next
     }
 
-    /// Waits until so many tasks are in hand. Returns `false` if there are none left before that.
+    /// Waits until this number of tasks is in hand. Returns `false` if the tasks end before that.
     pub(super) async fn has_in_hand(&self, tasks: usize) -> bool {
         loop {
             let changed = self.handed_out.notified();

@@ -1,4 +1,4 @@
-//! Comparison of a resource with what the Source states about it. PURE.
+//! Compares a resource with the metadata that the Source states for it. PURE.
 
 use resourcesync::{Algorithm, Digests};
 
@@ -37,10 +37,10 @@ impl Expected {
         self.length.is_some() || self.digests.strongest().is_some()
     }
 
-    /// Returns the form of a resource that is the listed one, and `true` if a digest confirms it. `plain` is what
-    /// arrived; `decoded` is the same without a content coding that nobody asked for. The length may be that of either
-    /// form, or of the coded one if the entry names a coding (AMB-B38); the digest is tried on the decoded one first
-    /// (AMB-B39).
+    /// Returns the form of a resource that matches the listed one, and `true` if a digest confirms it. `plain` are
+    /// the received bytes; `decoded` are the same without a content coding that was not requested. The length may be
+    /// that of either form, or of the coded one if the entry names a coding (AMB-B38); the digest of the decoded form
+    /// is tried first (AMB-B39).
     pub(crate) fn choose(
         &self,
         plain: Seen<'_>,
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(hasher.finish().to_string(), RIGHT_SHA);
     }
 
-    /// D34, AMB-B38, AMB-B39: `x` came as gzip although it was asked for as it is.
+    /// D34, AMB-B38, AMB-B39: `x` came as gzip although it was requested unencoded.
     #[test]
     fn d34_a_coding_that_came_unasked_is_never_mixed_with_the_other_form() {
         let digests = |body: &[u8]| {

@@ -9,10 +9,10 @@ use crate::{documents::DocumentError, store::StoreError, transfer::fetch::FetchE
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum PackageFetchError {
-    /// It does not arrive, or is not what its entry says.
+    /// It does not arrive, or differs from its entry.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// It is not safe to read; it is refused whole (D2, D19, D20).
+    /// It is not safe to read; it is refused as a whole (D2, D19, D20).
     #[error("The package {uri} is not used")]
     Unsafe {
         /// The package.
@@ -24,13 +24,13 @@ pub(crate) enum PackageFetchError {
     /// Its manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] DocumentError),
-    /// The Source does not have some of the resources that a batch asks for (422).
+    /// The Source does not have some of the resources of a batch request (422).
     #[error("{} of the resources asked for are unknown to the Source", uris.len())]
     Unknown {
         /// The URIs of those.
         uris: Vec<String>,
     },
-    /// A batch asks for more than the Source gives at once (413).
+    /// A batch request exceeds a limit of the Source (413).
     #[error("The Source does not give so much at once")]
     TooMuch,
     /// The run ended before it was there.

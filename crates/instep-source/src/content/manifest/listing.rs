@@ -22,7 +22,8 @@ pub(crate) struct Listing<'a> {
     manifest: &'a Manifest,
     /// A database of this process alone, on disk as far as it does not fit into a small cache.
     sorted: Connection,
-    /// `true` if what is not named is gone: not if lines name changes, and not if one could not be read.
+    /// `true` if resources that are not named are deleted: not if lines name changes, and not if a line could not be
+    /// read.
     pub(crate) complete: bool,
     pub(crate) wrong: u64,
 }
@@ -101,7 +102,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// Keeps a line, or returns what is wrong with it.
+    /// Keeps a line, or returns its fault.
     fn take(
         &mut self,
         number: u64,

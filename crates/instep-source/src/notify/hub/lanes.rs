@@ -14,8 +14,8 @@ const PLACES: usize = 128;
 
 /// The places for deliveries.
 ///
-/// A quick place is held for half a second at most, whatever the subscriber does: 400 subscribers that never answer
-/// delay the others by two seconds once, and not at all afterwards.
+/// A quick place is held for at most half a second, even if the subscriber does not answer: 400 subscribers that
+/// never answer delay the others by two seconds once, and not at all afterwards.
 #[derive(Debug)]
 pub(super) struct Lanes {
     quick: Semaphore,

@@ -128,7 +128,7 @@ fn hash_attribute(text: &mut Vec<u8>, hash: &Digests) {
     text.push(b'"');
 }
 
-/// Appends text with what XML means otherwise escaped. White space too: a reader would see blanks in its place.
+/// Appends text with special characters escaped. White space too: a reader would see blanks in its place.
 pub(super) fn push_escaped(text: &mut Vec<u8>, value: &str) {
     if !has_special(value) {
         return push(text, value);
@@ -169,7 +169,7 @@ const fn reference_to(byte: u8) -> Option<&'static str> {
     })
 }
 
-/// Looks at every byte, also after it found one: so the compiler compares many of them at once.
+/// Continues after the first match, so that the compiler can compare many bytes at once.
 fn has_special(text: &str) -> bool {
     text.bytes().fold(false, |found, byte| found | reference_to(byte).is_some())
 }

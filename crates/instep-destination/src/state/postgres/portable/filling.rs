@@ -1,4 +1,4 @@
-//! Rows for the records of another state, many in a statement where there may be many.
+//! Rows for the records of another state, many in a statement if possible.
 
 use std::collections::BTreeMap;
 
@@ -183,7 +183,7 @@ impl<'s> PostgresFilling<'s> {
     pub(super) fn finish(self, last_change: i64) -> Result<(), EngineFault> {
         let sql = "UPDATE copy SET next_id = $2 WHERE id = $1";
         self.session.execute(sql, &[&self.copy, &self.next_id])?;
-        // Under a lock: nobody takes a number between the look and the step.
+        // Under a lock, so that no other number is assigned between the reading and the step.
         self.session.batch("LOCK TABLE change IN SHARE ROW EXCLUSIVE MODE")?;
         let sql = "SELECT setval(s.name, $1) FROM (SELECT pg_get_serial_sequence('change', 'sequence')::regclass AS name) s
                    WHERE COALESCE(pg_sequence_last_value(s.name), 0) < $1";
