@@ -43,7 +43,7 @@ impl ResponseWriter {
         self.0.len()
     }
 
-    /// Takes back what was written after so many bytes.
+    /// Removes everything written after this many bytes.
     pub(super) fn truncate(&mut self, length: usize) {
         self.0.truncate(length);
     }
@@ -67,7 +67,7 @@ impl ResponseWriter {
     }
 }
 
-/// Returns a whole response: what a request brought, or its fault.
+/// Returns a complete response: the result of a request, or its fault.
 pub(super) fn response(
     date: &str,
     base_url: &str,

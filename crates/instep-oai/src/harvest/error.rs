@@ -7,7 +7,8 @@ use instep_store::database::DatabaseError;
 
 use crate::response::ProtocolError;
 
-/// A reason why a harvest cannot go on. What was harvested until then stays, and the next harvest goes on from there.
+/// A reason why a harvest cannot continue. Records harvested until then stay, and the next harvest continues from
+/// there.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HarvestError {
     /// A request failed for good, or its answers are no OAI-PMH.

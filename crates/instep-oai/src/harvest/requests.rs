@@ -82,8 +82,7 @@ impl Repository {
     }
 }
 
-/// Returns the body as text: decompressed, and in the encoding that it declares. What is not of the encoding becomes
-/// U+FFFD.
+/// Returns the body as text: decompressed, and in the encoding that it declares. Invalid bytes become U+FFFD.
 async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
     let failed = |what: String| HttpError::Transfer { uri: url.to_owned(), source: Box::new(NotOai(what)) };
     let too_long = || failed(format!("the response has more than {} MiB", MOST_BYTES >> 20));
