@@ -88,7 +88,7 @@ impl Committer {
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
         let mut committer = Self::beside(store, state, options);
-        // Before recovery, which would take an unmounted disk for files that were lost.
+        // Before recovery, which would treat an unmounted disk as lost files.
         if !options.accepts_emptied && !committer.state.held_after(None, 1)?.is_empty() {
             committer.store.expect_bytes()?;
         }
@@ -123,7 +123,7 @@ impl Committer {
         self
     }
 
-    /// Hands each change to a sink once it is committed, those first that an earlier run could not hand over.
+    /// Passes each change to a sink once it is committed, beginning with undelivered ones of an earlier run.
     #[must_use]
     pub(crate) fn with_sink(mut self, sink: Option<Arc<dyn ChangeSink>>) -> Self {
         self.sink = sink;
