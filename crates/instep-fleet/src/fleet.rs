@@ -275,7 +275,7 @@ fn check(options: &FleetOptions, configured: &[SourceDefinition]) -> Result<(), 
     Ok(check_place(store)?)
 }
 
-/// Makes the configuration file's Sources those of the fleet. Of a shared one a worker without any forgets none.
+/// Makes the configuration file's Sources those of the fleet. In a shared fleet, a worker without any removes none.
 fn configure(record: &mut FleetRecord, configured: &[SourceDefinition]) -> Result<(), FleetError> {
     if record.is_shared() && configured.is_empty() {
         return Ok(());

@@ -53,7 +53,7 @@ impl FromStr for ImportFormat {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ImportedList {
-    /// The Sources. A URL that is listed twice comes once.
+    /// The Sources. A URL that is listed twice is included once.
     pub sources: Vec<ImportedSource>,
     /// A [`FleetError::Import`] for each line that is no Source.
     pub faults: Vec<FleetError>,
@@ -63,7 +63,7 @@ pub struct ImportedList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportedSource {
-    /// The line that it comes from.
+    /// Its line.
     pub line: u64,
     /// Its name as the list has it.
     pub name: Option<String>,

@@ -69,7 +69,7 @@ pub struct SourceRequest {
     pub state: Option<SourceState>,
     /// The column by which they are sorted.
     pub column: SourceColumn,
-    /// The largest comes first.
+    /// The largest is first.
     pub is_reversed: bool,
     /// The number of the page, from 1.
     pub page: usize,

@@ -23,7 +23,7 @@ pub struct FleetOptions {
     pub runs_per_host: usize,
     /// Options of access to the network; their limits hold for all Sources together.
     pub access: AccessOptions,
-    /// The address at which hubs announce changes of Sources that are followed; none if `None`.
+    /// The address at which hubs announce changes of followed Sources; `None` if there is none.
     pub callbacks: Option<CallbackOptions>,
     /// The limits of the intervals between looks.
     pub pacing: PacingRules,

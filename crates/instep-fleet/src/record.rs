@@ -156,7 +156,7 @@ impl FleetRecord {
     /// Adds Sources, all or none.
     ///
     /// # Errors
-    /// If one cannot be used, or its name or folder is taken.
+    /// If one is invalid, or its name or folder is taken.
     pub fn add(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
         self.insert_after(&[], definitions, false, now)
     }
@@ -207,7 +207,7 @@ impl FleetRecord {
     /// If there is none, or it is in the configuration file.
     pub fn remove(&mut self, name: &SourceName) -> Result<(), FleetError> {
         if self.source(name)?.from_file {
-            let what = "is in the configuration file: take it out there";
+            let what = "is in the configuration file: remove it there";
             return Err(FleetError::Unfit { name: name.clone(), what });
         }
         self.engine.transaction(&mut |statements| rows::forget(statements, name))

@@ -22,7 +22,7 @@ pub struct FleetSource {
 /// The worker that has a Source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SourceHold {
-    /// `None` if none has it.
+    /// `None` if no worker holds it.
     pub(crate) worker: Option<WorkerId>,
     /// The number of times that it was claimed: a look of an earlier time ends without effect.
     pub(crate) epoch: i64,

@@ -36,8 +36,8 @@ pub struct HarvestOptions {
     pub full_texts: bool,
     /// The interval of harvests of a Source that is served; 1 h.
     pub every: Duration,
-    /// The interval at which the records that are held are compared with those of a repository that does not keep track
-    /// of deletions; 24 h. A repository that keeps track for a while is compared after seven times this.
+    /// The interval at which the held records are compared with those of a repository that does not record deletions;
+    /// 24 h. A repository that records them for a while is compared after seven times this.
     pub inventory_every: Duration,
 }
 

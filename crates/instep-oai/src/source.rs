@@ -107,7 +107,7 @@ impl SharedRepository {
             Ok(report) => Ok(report),
             Err(error) if self.is_complete()? => {
                 let what = format!(
-                    "{}; what was harvested before stays published, and the next harvest goes on from there",
+                    "{}; earlier records stay published, and the next harvest continues from there",
                     error_chain(&error)
                 );
                 monitor.problem(&PublishProblem::skipped(&self.url.base, what));

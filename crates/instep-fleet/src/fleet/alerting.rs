@@ -18,7 +18,7 @@ const ALERT_AGAIN: Duration = Duration::from_secs(60);
 const MOST_ALERTS: usize = 200;
 
 impl Fleet {
-    /// Sends alerts as they are written down, those of a moment together, each until it has arrived.
+    /// Sends alerts as they are recorded, simultaneous ones together, each until it is delivered.
     pub(super) async fn send_alerts(&self) {
         loop {
             sleep(BETWEEN_ALERTS).await;

@@ -204,7 +204,7 @@ impl SeatDesk {
         Ok(())
     }
 
-    /// Waits until something may be due: also without news, since others may want something.
+    /// Waits until something may be due, also without an event, because other workers may need seats.
     pub(super) async fn wait(&self) {
         let pause = self.lanes(|lanes| lanes.pause());
         let _ = timeout(pause, self.seats.news()).await;

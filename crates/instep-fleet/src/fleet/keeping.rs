@@ -107,7 +107,7 @@ impl Fleet {
     /// Ends everything that is under way, and registers again: others have taken this worker for dead.
     async fn become_another(&self) {
         let what =
-            "This worker did not beat in time and was taken for dead: its looks end, and it begins again";
+            "This worker's heartbeat was late, and others removed it: its runs end, and it starts again";
         self.0.monitor.note(what);
         self.0.lease.keeper(Option::take);
         self.state().end_all();

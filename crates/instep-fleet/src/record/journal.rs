@@ -55,7 +55,7 @@ pub struct AuditLine {
 }
 
 impl FleetRecord {
-    /// Adds a point to the trend of a Source; the oldest goes.
+    /// Adds a point to the trend of a Source, and removes the oldest.
     pub(super) fn add_look(
         statements: &dyn Statements,
         name: &SourceName,

@@ -34,7 +34,8 @@ pub(crate) struct LaneRequest {
 pub(crate) struct LaneAnswer {
     /// The row of the worker from now on.
     pub(crate) seat: LaneSeat,
-    /// The seats that it may use. Fewer than it holds if some of those in use are another one's once they are free.
+    /// The seats that it may use. Fewer than it holds if some of those in use belong to another worker once they are
+    /// free.
     pub(crate) granted: u64,
 }
 

@@ -168,7 +168,7 @@ impl RepositoryIndex {
         }
         let mut spec = self.connection.prepare_cached("INSERT OR IGNORE INTO spec VALUES (?1)")?;
         for set in new.sets {
-            // A set belongs to those whose names its own begins with.
+            // A record belongs to a set if the name of one of its sets begins with that of the set.
             let ends = set.match_indices(':').map(|(end, _)| end).chain([set.len()]);
             ends.map(|end| &set[..end]).try_for_each(|set| spec.execute([set]).map(drop))?;
         }
@@ -204,7 +204,7 @@ impl RepositoryIndex {
         Ok(())
     }
 
-    /// Notes that the `about` containers in a document have changed, which is news of the record that they are about.
+    /// Records that the `about` containers in a document have changed, which is a change of their record.
     pub(super) fn about_changed(&self, uri: &str, datestamp: i64) -> rusqlite::Result<()> {
         let sql = "UPDATE record SET datestamp = max(datestamp, ?2) WHERE about = ?1 AND is_deleted = 0";
         self.connection.prepare_cached(sql)?.execute(params![uri, datestamp])?;

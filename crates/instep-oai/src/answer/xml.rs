@@ -57,7 +57,7 @@ impl ResponseWriter {
         self.close("header");
     }
 
-    /// Writes the token of the next part; an empty one ends a list that came in parts.
+    /// Writes the token of the next part; an empty one ends a list in several parts.
     pub(super) fn token(&mut self, token: Option<&str>, cursor: u64, size: u64) {
         let token = token.unwrap_or_default();
         let _ = writeln!(

@@ -22,7 +22,7 @@ pub(crate) enum HarvestError {
         /// The error that it reports.
         error: ProtocolError,
     },
-    /// The list comes back to a part that was there before.
+    /// The list returns to an earlier part.
     #[error("the list of {format} repeats itself after {records} records: {url}")]
     Circle {
         /// The format.
@@ -33,7 +33,7 @@ pub(crate) enum HarvestError {
         url: String,
     },
     /// The list has parts without records, one after the other.
-    #[error("the list of {format} goes on without records: {url}")]
+    #[error("the list of {format} continues without records: {url}")]
     Empty {
         /// The format.
         format: String,
@@ -41,7 +41,7 @@ pub(crate) enum HarvestError {
         url: String,
     },
     /// The token expired again and again, without a new record in between.
-    #[error("the repository takes none of its own resumption tokens back: {url}")]
+    #[error("the repository accepts none of its own resumption tokens: {url}")]
     Tokens {
         /// The last request.
         url: String,

@@ -82,7 +82,7 @@ impl Harvest<'_> {
                 }
                 Err(HarvestError::Http(error)) => {
                     let what = instep_store::error_chain(&error);
-                    lost.push((owed, format!("cannot be fetched, and is asked for again: {what}")));
+                    lost.push((owed, format!("cannot be fetched and is requested again: {what}")));
                 }
                 Err(error) => return Err(error),
             }

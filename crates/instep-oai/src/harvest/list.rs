@@ -187,7 +187,7 @@ impl Harvest<'_> {
             if !response.is_whole {
                 // The received records are held; without the end of the response it is unknown if there is a token.
                 let what =
-                    "the response breaks off; the next harvest asks for the rest of the list".to_owned();
+                    "the response is truncated; the next harvest requests the rest of the list".to_owned();
                 let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };
                 return Err(HarvestError::Refused { url, error });
             }

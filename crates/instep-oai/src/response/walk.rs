@@ -19,7 +19,7 @@ const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 /// The element around `about` containers in a separate document.
 const AROUND_ABOUT: (&[u8], &[u8]) =
     (b"<record xmlns=\"http://www.openarchives.org/OAI/2.0/\">\n", b"</record>\n");
-const BREAKS_OFF: &str = "the response breaks off";
+const BREAKS_OFF: &str = "the response is truncated";
 
 /// A reader of one response.
 pub(super) struct ResponseReader<'t> {

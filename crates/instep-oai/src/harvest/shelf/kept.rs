@@ -270,7 +270,7 @@ impl HarvestCommit<'_> {
 
     pub(super) fn place(&mut self, number: StagedName, path: &str) -> Result<(), HarvestError> {
         if self.leaving.iter().any(|leaving| leaving == path) {
-            // The same list takes the record away and brings it again.
+            // The same list deletes the record and adds it again.
             self.connection.execute("DELETE FROM leaving WHERE path = ?1", [path])?;
             self.leaving.retain(|leaving| leaving != path);
         }

@@ -27,7 +27,7 @@ pub(crate) struct ListPosition {
     pub(crate) has_strangers: bool,
     /// The datestamp that the next list begins at; `None` before the first one was complete.
     pub(crate) next_from: Option<i64>,
-    /// The last time at which all records that are held were compared with those of the repository.
+    /// The last time at which all held records were compared with those of the repository.
     pub(crate) inventoried_at: Option<i64>,
 }
 
