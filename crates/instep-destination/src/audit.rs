@@ -214,7 +214,7 @@ impl Audit<'_> {
                     let uri = desired.uri.as_str();
                     let is_wanted = desired.presence != DesiredPresence::Absent;
                     if is_wanted && state.held(uri)?.is_none() && !self.is_reported(uri)? {
-                        self.found(Letter::Failed, uri, Some("it could not be had and is pending"));
+                        self.found(Letter::Failed, uri, Some("it could not be fetched and is pending"));
                     }
                 }
             }
@@ -241,7 +241,9 @@ impl Audit<'_> {
             Verdict::Same => {
                 let is_pending = self.pending.as_ref().map(|state| state.is_owed(uri)).transpose()?;
                 match is_pending {
-                    Some(true) => self.found(Letter::Failed, uri, Some("it could not be had and is pending")),
+                    Some(true) => {
+                        self.found(Letter::Failed, uri, Some("it could not be fetched and is pending"))
+                    }
                     _ => self.report.same += 1,
                 }
             }

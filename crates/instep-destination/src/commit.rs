@@ -1,9 +1,8 @@
 //! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5).
 //!
-//! In a copy with names the steps of a group are: sync staged bytes -> commit the intent to the state, durably ->
-//! give and remove names -> sync names -> commit the group to the state (`folder.rs`). In a copy of objects they are:
-//! commit keys to the state, durably -> put objects -> commit the group to the state (`objects.rs`). After a crash at
-//! any instant, [`Committer::open`] finds out which steps were done.
+//! A group in a copy with names: sync staged bytes -> commit the intent, durably -> give and remove names -> sync
+//! names -> commit the group (`folder.rs`). In a copy of objects: commit keys, durably -> put objects -> commit the
+//! group (`objects.rs`). After a crash at any instant, [`Committer::open`] finds the steps that were done.
 
 mod folder;
 mod group;
@@ -82,15 +81,14 @@ impl Committer {
     /// Opens a copy: resolves unfinished groups of a crash, then empties staging.
     ///
     /// # Errors
-    /// If store or state fail, or if the state holds resources and the copy not a single file: an unmounted disk
-    /// (D35).
+    /// If store or state fail, or the state holds resources and the copy no file at all: an unmounted disk (D35).
     pub(crate) fn open(
         store: impl Into<CopyStore>,
         state: Box<dyn CopyState>,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
         let mut committer = Self::beside(store, state, options);
-        // Before recovery, which would take an unmounted disk for files that were lost.
+        // Before recovery, which would treat an unmounted disk as lost files.
         if !options.accepts_emptied && !committer.state.held_after(None, 1)?.is_empty() {
             committer.store.expect_bytes()?;
         }
@@ -125,7 +123,7 @@ impl Committer {
         self
     }
 
-    /// Hands each change to a sink once it is committed, those first that an earlier run could not hand over.
+    /// Passes each change to a sink once it is committed, beginning with undelivered ones of an earlier run.
     #[must_use]
     pub(crate) fn with_sink(mut self, sink: Option<Arc<dyn ChangeSink>>) -> Self {
         self.sink = sink;
@@ -202,10 +200,9 @@ impl Committer {
         if self.group.is_full(&self.options) { self.flush().map(Some) } else { Ok(None) }
     }
 
-    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it where
-    /// blocking is allowed, within a runtime. Commits are sent in batches, because waking this thread costs more than
-    /// handling one commit.
-    ///
+    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
+    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
+    /// a runtime, where blocking is allowed. Commits come in batches: waking this thread costs more than one.
     /// # Errors
     /// If store or state fail; items left in the channel are then not committed.
     pub(crate) fn run(
@@ -278,7 +275,7 @@ impl Committer {
         // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
         self.store.staging().discard(&work.leftovers);
         let mut flushed = work.conclude();
-        flushed.untold = self.tell_changes()?;
+        flushed.untold = self.deliver_changes()?;
         Ok(flushed)
     }
 
@@ -295,7 +292,7 @@ impl Committer {
 
     /// Passes on the committed changes. After a failure a sink is not called for a while, so that a receiver that is
     /// down does not delay every group; it gets the missed changes later, or in the next run.
-    fn tell_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
+    fn deliver_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
         const AT_A_TIME: usize = 1_000;
         let Some(sink) = self.sink.clone() else { return Ok(None) };
         if self.quiet_until.is_some_and(|until| Instant::now() < until) {
@@ -304,7 +301,8 @@ impl Committer {
         loop {
             let changes = self.state.changes(AT_A_TIME)?;
             let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
-            // Forgotten only after the sink took them: a kill in between hands them over twice, and never not at all.
+            // Forgotten only after the sink took them: after a kill in between they are delivered twice, but never
+            // not at all.
             if let Err(error) = sink.take(&changes) {
                 self.quiet_until = Some(Instant::now() + QUIET);
                 return Ok(Some(error));
@@ -317,7 +315,7 @@ impl Committer {
     fn conclude(&mut self) -> Result<Flushed, CommitError> {
         let mut flushed = self.flush()?;
         if flushed.untold.is_none() {
-            flushed.untold = self.tell_changes()?;
+            flushed.untold = self.deliver_changes()?;
         }
         Ok(flushed)
     }

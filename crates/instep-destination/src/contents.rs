@@ -77,10 +77,10 @@ impl Contents {
         self.place.as_ref()
     }
 
-    /// Reads the bytes of a resource, wherever they are. Blocks.
+    /// Reads the bytes of a resource, in any store. Blocks.
     ///
     /// # Errors
-    /// If they are not there or damaged, or storage fails.
+    /// If they are missing or damaged, or storage fails.
     pub fn read(&self, held: &HeldResource) -> Result<Box<dyn Read + Send>, Error> {
         self.read_within(&mut PackSpans::default(), held)
     }

@@ -207,7 +207,7 @@ impl Documents {
         self.get(uri, speaker).await?.document()
     }
 
-    /// Keeps a document that is part of something else, such as a manifest in its package, under the URI of that.
+    /// Stores a document that is part of another file, such as a manifest in its package, under the URI of that file.
     pub(crate) fn keep(&self, uri: &Uri, mut source: impl Read) -> Result<Document, DocumentError> {
         let failed = |source| DocumentError::Spool { uri: uri.as_str().to_owned(), source };
         let (mut spool, most) = (Spool::new(&self.folder), self.limits.bytes);

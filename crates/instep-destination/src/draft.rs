@@ -1,9 +1,8 @@
-//! Drafting: merges desired states with the held resources, a part at a time; [`decide`] turns them into the actions
-//! of a plan.
+//! Drafting: merges desired states with the held resources, a part at a time, into the actions of a plan
+//! ([`decide`]).
 //!
 //! A draft runs on threads that may block. It holds one part of a document in memory, for documents of any size. The
-//! plan itself consists of rows of a file that is removed with the run (after a kill, the next run drafts a new
-//! plan).
+//! plan is rows of a file that is removed with the run; after a kill the next run drafts a new plan.
 
 mod absence;
 mod awaited;
@@ -68,24 +67,23 @@ pub(crate) struct Draft {
     undoing: Option<Undoing>,
     /// Held resources whose files are missing or differ from the state.
     damaged: Arc<Marks>,
-    /// The speaker and the beginning of a URI that was found in its scope: the next entry mostly begins alike.
+    /// The origin and the beginning of a URI that was found in its scope: the next entry usually has the same
+    /// beginning.
     in_scope: Option<(Origin, String)>,
     /// Times of held or pending resources that are later than all of these clocks are ignored (O33).
     clocks: Clocks,
     /// `true` if changes were applied to the set before.
     applied_changes: bool,
-    /// `true` if the state keeps deletions of the set: mostly it does not, and asking once spares a look-up for each
-    /// resource.
+    /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     keeps_deletions: bool,
     /// `true` if the plan may hold an earlier action for the resource of an entry.
     may_hold_earlier: bool,
     begins_with_owed: bool,
-    /// `true` if something changed that may be a metadata record: then the resources that it describes are selected
-    /// again.
+    /// `true` if a changed resource may be a metadata record: then the resources it describes are selected again.
     pub(crate) met_a_record: bool,
     /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
     pub(crate) met_undated: bool,
-    /// Actions that came to their outcome by that of another one for the same resource.
+    /// Actions whose outcome is that of another action for the same resource.
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
     pub(crate) account: Accounting,
@@ -98,8 +96,7 @@ pub(crate) struct Draft {
 pub(crate) struct InventoryCount {
     /// Entries within scope.
     pub(crate) usable: u64,
-    /// Entries without a usable URI or out of scope: it is unknown which resources they meant, so none counts as
-    /// deleted.
+    /// Entries without a usable URI or out of scope: no resource counts as deleted then, since they may mean any.
     pub(crate) unusable: u64,
     /// Usable entries that the operator selects.
     pub(crate) selected: u64,
@@ -123,7 +120,7 @@ impl Draft {
     /// Entries held in memory at a time. Parts are merged on any free thread, and each thread keeps the memory of its
     /// largest part: with 20,000 a run over a million resources used 130 MB.
     const PART: usize = 2_000;
-    /// Entries held in memory at a time of a list that has the newest change first: a form of lists that are short.
+    /// Entries held in memory at a time of a list with the newest change first: such lists are short.
     const PART_OF_NEWEST: usize = 100_000;
     /// Rows read at a time.
     const PAGE: usize = 1_000;
@@ -180,7 +177,7 @@ impl Draft {
         self.damaged = Arc::clone(damaged);
     }
 
-    /// Returns `true` if the bytes of a resource are to become others.
+    /// Returns `true` if the bytes of a resource will change.
     pub(crate) fn changes_bytes_of(&mut self, uri: &str) -> Result<bool, Error> {
         let changes = |action: Action| {
             matches!(action.kind, ActionKind::Create | ActionKind::Update | ActionKind::Delete)
@@ -204,14 +201,14 @@ impl Draft {
         Ok(false)
     }
 
-    /// Takes a resource out of the plan: it is dealt with.
+    /// Removes a resource from the plan: it is done.
     pub(crate) fn done(&mut self, uri: &str) -> Result<(), Error> {
         // Two parts of an inventory may list one resource: the action for one is the action for both.
         self.repeated += self.actions.remove(uri)?.saturating_sub(1);
         Ok(())
     }
 
-    /// Takes a resource out of the plan: the operator does not want it.
+    /// Removes a resource from the plan: the operator does not want it.
     pub(crate) fn exclude(&mut self, uri: &str) -> Result<(), Error> {
         let removed = self.actions.remove(uri)?;
         self.account.planned -= removed;
@@ -219,10 +216,10 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes a resource out of the plan: nothing can be done about it in this run.
+    /// Removes a resource from the plan: nothing can be done about it in this run.
     pub(crate) fn owe(&mut self, uri: &str, owed: Owed) -> Result<(), Error> {
         self.done(uri)?;
-        // The debt is recorded although nothing was tried: otherwise the checkpoint would pass the entry (invariant 5).
+        // The owed entry is recorded without an attempt: otherwise the checkpoint would pass the entry (invariant 5).
         Ok(self.actions.push_owed(&owed)?)
     }
 
@@ -238,8 +235,7 @@ impl Draft {
         ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum()
     }
 
-    /// Fails in debug builds if a desired state that was read is not accounted for, or if the plan has an action
-    /// without one.
+    /// Fails in debug builds if a desired state is not accounted for, or if the plan has an action without one.
     pub(crate) fn check_account(&self) -> Result<(), Error> {
         let planned = self.account.planned + self.inventory.inferred;
         let actions = self.count_actions();
@@ -273,8 +269,7 @@ impl Draft {
         }
         let Some(speaker) = speaker else { return true };
         let root = root(uri);
-        // A list of a million entries mostly has one host: the check of the scope, which parses the URI, is made once
-        // for it.
+        // Most lists of a million entries have one host: its scope check, which parses the URI, is made only once.
         if self.in_scope.as_ref().is_some_and(|(spoke, known)| spoke == speaker && known == root) {
             return true;
         }

@@ -122,7 +122,7 @@ pub enum Error {
         known: i64,
     },
     /// The caller ended the work, or its time is over.
-    #[error("The work ended before it was done")]
+    #[error("The run ended before it was complete")]
     Interrupted,
     /// A part of the program ended unexpectedly.
     #[error("A task ended unexpectedly")]

@@ -47,7 +47,7 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
     let outcome = following.go_on().await;
     let Following { listener, total, .. } = following;
     listener.end().await;
-    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was looked at"));
+    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was read"));
     report.outcome = outcome?;
     Ok(report)
 }

@@ -25,10 +25,10 @@ pub async fn help(options: &SyncOptions, monitor: &dyn Monitor) -> Result<Option
 pub struct SharedPlans(WaitingPlans);
 
 impl SharedPlans {
-    /// Returns those at the URL of a state.
+    /// Returns the shared plans at the URL of a state.
     ///
     /// # Errors
-    /// If it is no URL of PostgreSQL.
+    /// If it is not a PostgreSQL URL.
     pub fn at(url: &str) -> Result<Self, Error> {
         Ok(Self(WaitingPlans::at(url).map_err(StateError::from)?))
     }

@@ -228,7 +228,7 @@ impl fmt::Debug for Problem<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Length or digest are not those of the entry.
+    /// Length or digest differ from the entry.
     Mismatch,
     /// The Source does not have it: 404, 410.
     Missing,

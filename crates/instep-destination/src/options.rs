@@ -50,7 +50,7 @@ pub struct SyncOptions {
     pub dry_run: bool,
     /// The digests that are verified.
     pub verify: Verify,
-    /// The capability that brings the resources.
+    /// The capability that provides the resources.
     pub via: Via,
     /// The weight of `lastmod` if nothing better shows that a resource changed.
     pub lastmod: LastmodTrust,
@@ -89,9 +89,9 @@ pub struct SyncOptions {
     pub changes: Option<Arc<dyn ChangeSink>>,
     /// The address at which hubs reach this Destination while it follows; it subscribes to no hub if `None`.
     pub callbacks: Option<CallbackOptions>,
-    /// The archive in which each exchange is kept as WARC too; none if `None`.
+    /// The archive in which each exchange is also stored as WARC; `None` if there is none.
     pub archive: Option<ArchiveOptions>,
-    /// The receiver of each document that the run fetches; none if `None`.
+    /// The receiver of each document that the run fetches; `None` if there is none.
     pub document_witness: Option<Arc<dyn DocumentWitness>>,
     /// Options of access to the network.
     pub access: AccessOptions,
@@ -140,7 +140,7 @@ impl SyncOptions {
         }
     }
 
-    /// Refuses options that no run can meet together, before anything is done.
+    /// Refuses contradictory options before anything is done.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.as_of.is_some() && self.follow {
             let what = "the state of one moment cannot be followed: choose one of the two".to_owned();
@@ -149,7 +149,7 @@ impl SyncOptions {
         if let Some(archive) = &self.archive
             && absolute(&archive.dir).starts_with(absolute(&self.dir))
         {
-            let what = format!("{} lies in the copy: choose a folder beside it", archive.dir.display());
+            let what = format!("{} is inside the copy: choose a folder outside it", archive.dir.display());
             return Err(Error::Usage { what });
         }
         Ok(())
@@ -166,7 +166,7 @@ fn absolute(path: &Path) -> PathBuf {
 pub struct CallbackOptions {
     /// The URL that hubs call, as they see it; an unguessable segment is appended for each subscription.
     pub url: String,
-    /// Address and port to listen on; none: those of the URL.
+    /// Address and port to listen on; `None`: those of the URL.
     pub listen: Option<String>,
     /// Accepts deliveries that are signed with SHA-1.
     pub sha1: bool,

@@ -156,14 +156,14 @@ impl<'a> SyncRun<'a> {
         self.copy.state()
     }
 
-    /// Returns how far a set is in step. A time that no clock has reached comes from one that was ahead: new changes
-    /// would be older than it, so it decides nothing (O33).
+    /// Returns the progress of a set. A time later than all clocks comes from a clock that was ahead: new changes
+    /// would be older than it, so it is not used (O33).
     pub(crate) fn checkpoint(&self, id: SetId) -> Result<Option<Checkpoint>, Error> {
         let Some(mut checkpoint) = self.state().checkpoint(id)? else { return Ok(None) };
         let believed = self.believed(checkpoint.datetime);
         if let (Some(time), None) = (checkpoint.datetime, believed) {
             self.reporter.note(&format!(
-                "the copy is of {time}, which is ahead of the clocks: what is listed is compared with what is held"
+                "the copy has the time {time}, which is in the future: listed and held resources are compared"
             ));
         }
         checkpoint.datetime = believed;

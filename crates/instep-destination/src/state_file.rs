@@ -44,12 +44,12 @@ pub fn export_state(dir: &Path, to: &mut dyn Write) -> Result<StateFigures, Erro
     lines.finish().map_err(unwritten)
 }
 
-/// Makes the state of the copy in a folder from lines of [`export_state`]: in an SQLite file in the folder, or at the URL of
-/// a database. Everything is read back before it counts. If anything is wrong, nothing is changed.
+/// Creates the state of the copy in a folder from lines of [`export_state`]: in an SQLite file in the folder, or at
+/// the URL of a database. Everything is read back before it takes effect. If there is a fault, nothing is changed.
 ///
 /// # Errors
-/// If the copy has a state that is not empty, a run has it, the lines are cut off or none of an export, or the state
-/// cannot be written.
+/// If the copy has a state that is not empty, a run has it, the lines are cut off or not those of an export, or the
+/// state cannot be written.
 pub fn import_state(dir: &Path, url: Option<&str>, from: &mut dyn BufRead) -> Result<StateFigures, Error> {
     // Before anything is made.
     let lines = LineReader::begin(from).map_err(|fault| unread(&fault))?;

@@ -91,7 +91,7 @@ fn status_of(state: &dyn ReadState, source: SourceId, url: String) -> Result<Sou
     })
 }
 
-/// Returns the last run that came to an end, over one Source or over any.
+/// Returns the last finished run, over one Source or over any.
 fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<RunStatus>, Error> {
     let Some((run, problems)) = state.last_ended_run(source)? else { return Ok(None) };
     let documents = Strategy::parse(&run.what).and_then(Strategy::documents);

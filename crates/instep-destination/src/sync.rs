@@ -36,7 +36,7 @@ pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncRe
 }
 
 impl SyncRun<'_> {
-    /// Discover, then bring each set in step.
+    /// Discovers the sets, then updates each.
     pub(crate) async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
         self.copy.expect_known(&source.sets, self.options)?;

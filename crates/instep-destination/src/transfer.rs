@@ -51,7 +51,7 @@ impl SyncRun<'_> {
         let mut unexplained = Unexplained::new();
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
         if self.needs_space_first(&set)? {
-            self.reporter.note("what is to come does not fit beside what is gone: that is deleted first");
+            self.reporter.note("there is not enough space for the new files: deletions are done first");
             self.delete(&mut set).await?;
         }
         self.reporter.enter(Phase::Fetching);

@@ -60,8 +60,8 @@ impl ChannelWatch {
         self.0.has_no_channel()
     }
 
-    /// Waits until something may be new: a message, or a channel that was opened, came back or was lost. Several since
-    /// the last call count as one.
+    /// Waits until something may be new: a message, or a channel that was opened, reopened or lost. Several since the
+    /// last call count as one.
     pub async fn news(&self) {
         self.0.news().await;
         drop(self.0.take());

@@ -85,10 +85,10 @@ impl WebArchive {
         }));
     }
 
-    /// Waits until everything that came is on the disk.
+    /// Waits until everything received is on disk.
     ///
     /// # Errors
-    /// If something of it could not be written.
+    /// If a part of it could not be written.
     pub(crate) fn keep(&self) -> Result<(), StoreError> {
         let (sender, kept) = mpsc::sync_channel(1);
         self.orders.send(ArchiveOrder::Keep(sender));
@@ -137,7 +137,7 @@ fn again(error: &io::Error) -> io::Error {
 impl Drop for WebArchive {
     fn drop(&mut self) {
         if let Err(error) = self.close() {
-            tracing::warn!(%error, "the archive is not whole");
+            tracing::warn!(%error, "the archive is incomplete");
         }
     }
 }

@@ -39,7 +39,7 @@ impl AdaptiveLimit {
         self.most
     }
 
-    /// Lets it rise further, as far as that brings more.
+    /// Allows a further increase, as long as throughput grows.
     pub(crate) fn widen_to(&mut self, widest: usize) {
         if widest > self.most && self.widening.is_none() {
             self.widening = Some(Widening::new(widest));

@@ -33,7 +33,7 @@ impl Attempts {
     /// Waits until the next attempt may be made.
     ///
     /// # Errors
-    /// The error itself, if no attempt is left or none would help.
+    /// The error itself, if no attempt is left or another one would not help.
     pub async fn again(&mut self, error: HttpError) -> Result<(), HttpError> {
         if self.left == 0 || !error.is_transient() {
             return Err(error);

@@ -20,7 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::stream::Stream;
 
-/// Bytes of headers that are accepted (D28). More is an attack or a broken server; hyper would take 400 KB.
+/// The most bytes of headers (D28). More is an attack or a broken server; hyper would accept 400 KB.
 pub(crate) const HEADER_BYTES: usize = 64 << 10;
 
 /// Bytes that a server may send ahead over HTTP/2, of one answer and of all over one connection: 20 MB/s at a round trip
@@ -48,7 +48,7 @@ pub(crate) struct Single {
     is_proxied: bool,
 }
 
-/// The headers of an answer, its body on its way, and the connection that carries it if it carries nothing else.
+/// The headers of an answer, its arriving body, and the connection that carries it if it carries nothing else.
 pub(crate) type ResponseHead = (Response<Incoming>, Option<Box<Single>>);
 
 /// The error of a request without an answer, and the request itself if nothing of it was sent.
@@ -136,7 +136,7 @@ impl Single {
         drive(&mut self.driver, &mut without_waker());
     }
 
-    /// Polls a body that comes over this connection.
+    /// Polls a body that arrives over this connection.
     pub(crate) fn poll_frame(
         &mut self,
         body: &mut Incoming,

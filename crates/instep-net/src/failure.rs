@@ -6,8 +6,8 @@ use rustls::{CertificateError, Error, InvalidMessage};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFailure {
-    /// The certificate is of an authority that is not trusted here.
-    #[error("its certificate is of an authority that is not trusted here")]
+    /// The certificate is from an authority that is not trusted here.
+    #[error("its certificate is from an authority that is not trusted here")]
     UnknownIssuer,
     /// The certificate has expired.
     #[error("its certificate has expired, or the clock of this machine is wrong")]

@@ -216,7 +216,7 @@ impl Host {
         }
     }
 
-    /// Takes permits away. Those in use cannot be taken at once: the first ones that come back are kept instead.
+    /// Removes permits. Those in use cannot be removed at once: the first ones to be returned are kept instead.
     fn take_away(&self, permits: usize) {
         let missing = permits - self.share.forget_permits(permits);
         if missing == 0 {

@@ -1,4 +1,4 @@
-//! Work for many hosts, handed out so that none waits for another. PURE.
+//! Work for many hosts, handed out so that no host waits for another. PURE.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -97,8 +97,8 @@ impl Hosts {
         taken.filter(|(_, traffic)| !traffic.is_empty()).collect()
     }
 
-    /// Closes idle connections, and forgets hosts without a connection, a request or a pause. Returns `false` once none
-    /// is left.
+    /// Closes idle connections, and removes hosts without a connection, a request or a pause. Returns `false` once
+    /// none is left.
     fn close_idle(&self) -> bool {
         let mut hosts = self.lock();
         hosts.retain(|_, host| !host.close_idle() || Arc::strong_count(host) > 1);

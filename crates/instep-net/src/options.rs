@@ -21,7 +21,7 @@ pub struct HttpOptions {
     pub scope: Scope,
     /// The headers that each origin gets.
     pub credentials: Credentials,
-    /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
+    /// The timeout for connecting, for headers, and for each window of a body with less than 1 KiB a second.
     pub timeout: Duration,
     /// The number of attempts after the first one.
     pub retries: u32,
@@ -35,9 +35,9 @@ pub struct HttpOptions {
     pub transfers: usize,
     /// The number of transfers at a time to one host.
     pub per_host: usize,
-    /// The number of requests at a time to one host over a connection of HTTP/2, which costs the host less than
-    /// connections do. They become more than `per_host` only as far as each step brings more, and never again once the
-    /// host reported overload.
+    /// The number of parallel requests to one host over an HTTP/2 connection, which costs the host less than more
+    /// connections. It grows beyond `per_host` only as long as each step increases throughput, and never again after
+    /// the host reported overload.
     pub streams: usize,
     /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it requests one, and no
     /// requests for a while if it only fails. Without this only the fixed limits apply, and one bad URI of a host
@@ -60,7 +60,7 @@ pub struct HttpOptions {
     pub resolver: Arc<dyn Resolve>,
     /// Receives each exchange, for an archive; `None` if there is no archive.
     pub witness: Option<Arc<dyn Witness>>,
-    /// The gate that each request passes before it begins; none if `None`.
+    /// The gate that each request passes before it begins; `None` if there is none.
     pub gate: Option<RequestGate>,
     /// The seats at hosts whose limit holds for several processes together; `None` if this one is alone.
     pub seats: Option<SharedSeats>,

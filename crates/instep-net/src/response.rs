@@ -1,4 +1,4 @@
-//! A response: headers that are here, and a body on its way.
+//! A response: its headers, and its body while it arrives.
 
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use resourcesync::Uri;
@@ -13,7 +13,7 @@ pub struct Response {
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The URI that the response came from, after redirects. References in the body are relative to it.
+    /// The URI of the response, after redirects. References in the body are relative to it.
     pub uri: Uri,
     /// The body.
     pub body: Body,

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest pause between two attempts that the server did not ask for. It bounds how late a host that came back is
-/// noticed.
+/// The longest pause between two attempts, unless the server requests a longer one. It limits the delay until a
+/// recovered host is noticed.
 pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Returns the pause before a retry. It doubles each time; half of it is left to chance (`chance` in 0..1), so that

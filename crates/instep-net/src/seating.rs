@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{origin::Origin, seats::Seats};
 
-/// The seats, and those who wait for one.
+/// The seats, and the callers that wait for one.
 pub(crate) struct Seating {
     seats: Mutex<Seats>,
     /// Callers that wait for a seat wait in line.

@@ -92,7 +92,7 @@ impl Widening {
     }
 }
 
-/// Returns how many times as many answers a step must bring at least.
+/// Returns the factor by which a step must at least increase the answers.
 fn expected(narrower: usize, window: usize) -> f64 {
     1.0 + (window as f64 / narrower as f64 - 1.0) * Widening::GAIN
 }

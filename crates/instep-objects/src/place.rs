@@ -35,7 +35,7 @@ impl ObjectPlace {
     /// If it has no bucket, or a prefix that no URL has as a path: with empty segments, `.` or `..`.
     pub fn parse(url: &str) -> Result<Self, InvalidPlace> {
         let wrong = |what| InvalidPlace { url: url.to_owned(), what };
-        let rest = url.strip_prefix(SCHEME).ok_or_else(|| wrong("is no place in object storage"))?;
+        let rest = url.strip_prefix(SCHEME).ok_or_else(|| wrong("is not a place in object storage"))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         if bucket.is_empty() || !bucket.bytes().all(is_allowed) {

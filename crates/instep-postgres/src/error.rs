@@ -1,4 +1,4 @@
-//! Reasons why a state in PostgreSQL cannot be used. No message has the password: it is in none of the values.
+//! Reasons why a state in PostgreSQL cannot be used. No message has the password, because no value has it.
 
 use std::{error::Error as _, io};
 
@@ -30,8 +30,8 @@ pub enum PostgresError {
         /// The server's words.
         what: String,
     },
-    /// The schema has tables of something else.
-    #[error("The schema {schema:?} of {place} holds tables that are no state of instep")]
+    /// The schema has foreign tables.
+    #[error("The schema {schema:?} of {place} has tables that are not a state of instep")]
     Foreign {
         /// The state.
         place: String,

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The first pause and the longest one between two attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// A connection that is opened again when it is lost; shared by those who only read.
+/// A connection that is reopened when it is lost; shared by readers.
 pub struct ServerLink {
     /// The server.
     pub address: Address,

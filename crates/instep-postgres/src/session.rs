@@ -65,7 +65,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Runs statements that give nothing back.
+    /// Runs statements without results.
     ///
     /// # Errors
     /// If one fails; those before it stay, unless they are part of a transaction.

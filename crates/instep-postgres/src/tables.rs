@@ -46,10 +46,10 @@ impl Tables {
         TablesForm { version: count(breaks), additions: count(self.steps.len() - breaks) }
     }
 
-    /// Makes the tables, or brings older ones up to date, in one transaction.
+    /// Creates the tables, or migrates older ones, in one transaction.
     ///
     /// # Errors
-    /// If they are newer or something else's, the login may not make them, or the server fails.
+    /// If they are newer or foreign, the login may not create them, or the server fails.
     pub fn migrate(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         let mut attempt = 1;
         loop {
@@ -71,18 +71,18 @@ impl Tables {
         }
     }
 
-    /// Checks that nothing there keeps the tables from being made.
+    /// Checks that nothing prevents the creation of the tables.
     ///
     /// # Errors
-    /// If they are newer or something else's, or the server fails.
+    /// If they are newer or foreign, or the server fails.
     pub fn probe(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         self.found(session, address).map(drop)
     }
 
-    /// Checks that the tables are there, and brings older ones up to date.
+    /// Checks that the tables exist, and migrates older ones.
     ///
     /// # Errors
-    /// If they are not, or the server fails.
+    /// If they do not, or the server fails.
     pub fn check(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         match self.found(session, address)? {
             Some(_) => self.migrate(session, address),

@@ -199,7 +199,7 @@ impl Holdings {
         // A folder that took its place is no state of the resource: the file is gone.
         match file.metadata()?.is_file() {
             true => Ok(file),
-            false => Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no file any more")),
+            false => Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no longer a file")),
         }
     }
 

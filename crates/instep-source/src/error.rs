@@ -175,13 +175,13 @@ pub enum Error {
     /// A batch request exceeds a limit.
     #[error("More than {most} {what}")]
     TooMuch {
-        /// Of what.
+        /// The quantity.
         what: &'static str,
         /// The limit.
         most: u64,
     },
     /// A batch request is for changes since a time before the published Change Lists.
-    #[error("Changes are known since {from} only")]
+    #[error("Changes are known only since {from}")]
     TooEarly {
         /// The earliest time.
         from: DateTime,
@@ -196,7 +196,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The thread that publishes has ended by a fault in the program, which is in the log.
-    #[error("Publishing has ended by a fault in the program")]
+    #[error("Publishing has ended because of a fault in the program")]
     PublisherFailed,
     /// The content cannot be watched.
     #[error("Cannot watch {}", path.display())]

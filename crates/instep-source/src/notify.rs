@@ -263,7 +263,7 @@ impl Announce for Announcer {
             return Ok(());
         }
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
-        // Subscribers see the gap in the next message, and read the Change List: no reason to publish once more.
+        // Subscribers see the gap in the next message, and read the Change List, so nothing is published again.
         if let Err(error) = announced.and_then(|snapshot| self.announce_changes(&snapshot, report)) {
             tracing::warn!(%error, "a publication could not be announced");
         }

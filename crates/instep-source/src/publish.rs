@@ -50,7 +50,7 @@ pub use upkeep::{Compaction, check, preview, setup};
 #[cfg(feature = "serve")]
 pub(crate) use version_place::VersionPlace;
 
-/// Publishes once: scans the content, records what changed, and writes the documents that change with it.
+/// Publishes once: scans the content, records changes, and writes the affected documents.
 ///
 /// Blocks until everything is in place, durably. If nothing changed, nothing is written.
 ///

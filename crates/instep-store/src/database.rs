@@ -90,7 +90,7 @@ impl Schema {
         }
     }
 
-    /// Brings a temporary copy of a file to the newest version.
+    /// Migrates a temporary copy of a file to the newest version.
     fn migrated(&self, copy: TempDir, path: &Path) -> Result<Beside, DatabaseError> {
         let at = file::in_copy(&copy, path);
         let mut connection = Connection::open(&at).map_err(DatabaseError::opening(&at))?;

@@ -40,7 +40,7 @@ struct Patterns {
 }
 
 impl PathFilter {
-    /// Reads patterns; none of a kind leave out nothing.
+    /// Reads patterns; an empty kind excludes nothing.
     ///
     /// # Errors
     /// If one is not a pattern.

@@ -56,7 +56,7 @@ impl Lock {
     /// The name of the lock file in its folder.
     pub const NAME: &str = "lock";
 
-    /// Takes the lock of a folder and writes the holder's name into it, for the message that others get.
+    /// Takes the lock of a folder and writes the holder's name into it, for the message that other processes show.
     ///
     /// # Errors
     /// If another process holds it, something else has its name, or the disk fails.

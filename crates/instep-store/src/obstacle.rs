@@ -29,7 +29,7 @@ pub enum Obstacle {
     #[error("a file that is not of this copy")]
     UnknownFile,
     /// The file system takes shorter names only.
-    #[error("its length: this file system takes shorter names only")]
+    #[error("its length: this file system allows only shorter names")]
     NameTooLong,
 }
 

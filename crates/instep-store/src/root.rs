@@ -62,10 +62,10 @@ impl RootFolder {
         Ok(Self::held(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
-    /// Opens a folder; makes it, and those above it, if it does not exist.
+    /// Opens a folder; creates it, and those above it, if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be made or read.
+    /// If it cannot be created or read.
     pub fn open_or_make(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         Self::open(path)

@@ -21,7 +21,7 @@ pub enum WarcError {
         what: String,
     },
     /// The file could not be read, or the receiver of the record failed.
-    #[error("The record at byte {offset} cannot be taken")]
+    #[error("The record at byte {offset} cannot be processed")]
     Io {
         /// The first byte of the record in the file.
         offset: u64,

@@ -17,11 +17,11 @@ pub enum WarcKind {
     Response,
     /// The request that was answered.
     Request,
-    /// A resource without the protocol by which it came.
+    /// A resource without the protocol of its transfer.
     Resource,
     /// A visit that found the body of an earlier record.
     Revisit,
-    /// Something else that WARC defines or that is not known here.
+    /// Another value that WARC defines or that is not known here.
     Other(Box<str>),
 }
 

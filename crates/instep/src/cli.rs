@@ -73,7 +73,7 @@ pub(crate) enum Command {
 
 /// Runs a command.
 ///
-/// Errors: what ends the command without its result.
+/// Errors: a fault that ends the command without a result.
 pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow::Result<Exit> {
     let used = RefCell::new(config.clone());
     match command {
@@ -125,7 +125,7 @@ fn again<T>(used: &RefCell<Config>, pick: fn(Command) -> Option<T>) -> anyhow::R
     Ok(Some((command, config)))
 }
 
-/// Reads the command line, after the configuration file has filled in what neither it nor the environment sets.
+/// Reads the command line; the configuration file provides values that neither it nor the environment sets.
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
     let mut command = definition();
     let fail = |command: &mut clap::Command, error: anyhow::Error| {
@@ -159,7 +159,7 @@ fn definition() -> clap::Command {
         .arg(version_option())
 }
 
-/// `-h` and `--help` as an option like the others, so that it stands among the global ones.
+/// `-h` and `--help` as an ordinary option, so that it is listed among the global ones.
 fn help_option() -> Arg {
     Arg::new("help")
         .short('h')

@@ -12,5 +12,5 @@ pub(crate) use copy::{CopyMonitor, CopyServer};
 pub(crate) use fleet::{FleetServer, OperatorAccess, source_object};
 pub(crate) use source::SourcePages;
 
-/// Shows documents as pages in browsers that know XSLT. It is published beside them.
+/// Shows documents as pages in browsers that support XSLT. It is published beside them.
 pub(crate) const STYLESHEET: &str = include_str!("pages/stylesheet.xsl");

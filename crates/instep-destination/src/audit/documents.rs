@@ -28,7 +28,6 @@ impl Audit<'_> {
             };
             // If the original has several sets, this copy does not record which set a resource came from: a resource
             // is surplus if none of the sets names it.
-            // of them names.
             let by_origin = self.origins.is_some();
             if let Some(marks) = named.take() {
                 set.with(|draft| draft.go_on_from(marks));

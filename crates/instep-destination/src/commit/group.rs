@@ -25,7 +25,7 @@ pub(super) struct Group {
     pub(super) moves: BTreeMap<Uri, Moving>,
     /// The resource that will have a name; names that the store does not distinguish count as one.
     pub(super) names: BTreeMap<String, Uri>,
-    /// Names that several resources would have; none of them gets it.
+    /// Names that several resources map to; none of them gets it.
     pub(super) contested: BTreeSet<String>,
     /// Folders that no file of the group will block, and `true` if they already exist.
     pub(super) open_folders: BTreeMap<String, bool>,
@@ -50,7 +50,7 @@ pub(super) struct Placing {
     order: usize,
 }
 
-/// A file that goes.
+/// A file to remove.
 #[derive(Debug)]
 pub(super) struct Removal {
     pub(super) path: CopyPath,

@@ -95,7 +95,7 @@ impl Committer {
 
     fn remove_packs(&mut self, packs: &Arc<PackStore>, keys: &[Box<str>]) -> Result<(), CommitError> {
         if !keys.is_empty() {
-            // Forgotten last: a kill in between removes them once more, which is no error.
+            // Removed last: a kill in between removes them again, which is not an error.
             packs.remove(keys)?;
             self.state.forget_packs(keys)?;
         }

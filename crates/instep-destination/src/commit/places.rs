@@ -14,13 +14,12 @@ use crate::{
 
 impl Committer {
     pub(super) fn add_file(&mut self, file: NewFile) -> Result<(), CommitError> {
-        // A resource that comes back in the same group is replaced, not removed.
+        // A resource that reappears in the same group is replaced, not removed.
         self.group.removals.remove(&file.uri);
         // A baseline of a million resources would ask the state a million times for nothing.
         let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
         let path = match (&held, self.group.places.get(&file.uri)) {
-            // A resource keeps the path that it has, or was given in this group: a path depends on nothing that comes
-            // later.
+            // A resource keeps its path, or the one given in this group: a path does not depend on later resources.
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
             (None, None) => {
@@ -67,7 +66,7 @@ impl Committer {
 
     pub(super) fn add_deletion(&mut self, uri: &Uri, set: SetId) -> Result<(), CommitError> {
         self.group.ledger.settle(set, uri.as_str());
-        // A resource that comes and goes within one group never gets a name.
+        // A resource that is added and removed within one group never gets a name.
         if let Some(placing) = self.group.places.remove(uri) {
             let name = self.name(placing.path.as_str()).into_owned();
             self.group.names.remove(&name);
@@ -133,7 +132,7 @@ impl Committer {
                     continue;
                 }
                 clashes = true;
-                // The name belongs to none of them: whichever came first, the layout is the same.
+                // The name belongs to none of them, so that the layout does not depend on the order of arrival.
                 if is_there && !self.group.moves.contains_key(&other.uri) {
                     let to = other.path.told_apart(other.uri.as_str());
                     self.move_held(&other, to);

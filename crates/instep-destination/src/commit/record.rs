@@ -86,7 +86,7 @@ pub(crate) enum Commit {
         /// The set that holds it.
         set: SetId,
     },
-    /// A set drops a resource; its file goes when no other set holds it.
+    /// A set drops a resource; its file is removed when no other set holds it.
     Deletion {
         /// The resource.
         uri: Uri,
@@ -115,11 +115,11 @@ pub(crate) enum Commit {
         /// `true` if the last modification may be that of later bytes too.
         is_racy: bool,
     },
-    /// A held resource is current, and these are all its links: those of before are replaced.
+    /// A held resource is current, and these are all its links: they replace the former ones.
     Noted {
         /// The resource.
         uri: Uri,
-        /// Its metadata, as for [`Commit::Current`]; no links means that it has none.
+        /// Its metadata, as for [`Commit::Current`]; an empty list of links means that it has none.
         metadata: ResourceMetadata,
         /// The set that names the links.
         set: SetId,
@@ -202,7 +202,7 @@ pub(crate) struct NewFile {
     pub metadata: ResourceMetadata,
     /// The set that holds it.
     pub set: SetId,
-    /// `true` if the plan found nothing held of it: then the state is not asked once more.
+    /// `true` if the plan found no held resource: then the state is not read again.
     pub is_new: bool,
     /// `true` if the last modification may be that of later bytes too.
     pub is_racy: bool,

@@ -34,7 +34,7 @@ impl Committer {
             names.sync_all()?;
         }
         for (intent, operations) in intents {
-            // The group as far as it came: recorded like one that was not cut off.
+            // The group as far as it was done: recorded like a complete one.
             let mut done = Vec::new();
             let mut ledger = Ledger::default();
             for operation in operations {

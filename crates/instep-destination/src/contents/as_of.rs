@@ -39,7 +39,7 @@ impl Contents {
             for held in page {
                 let found = match VersionKey::parse(&held.uri) {
                     None => self.resource_at(held, time)?,
-                    // Versions of a resource follow each other; those of one that is held come with it.
+                    // Versions of a resource are consecutive; those of a held one come with it.
                     Some(version) if last.as_deref() == Some(version.resource()) => None,
                     Some(version) => {
                         last = Some(version.resource().to_owned());

@@ -28,7 +28,7 @@ pub enum DiscoverError {
         source: DocumentError,
     },
     /// The URL names a document, and its content is something else.
-    #[error("{uri} is no document of ResourceSync: {what}")]
+    #[error("{uri} is not a ResourceSync document: {what}")]
     NoDocument {
         /// The URL that the operator named.
         uri: Uri,
@@ -36,7 +36,7 @@ pub enum DiscoverError {
         what: String,
     },
     /// No place that was tried has a document of ResourceSync.
-    #[error("Nothing at {url} leads to a document of ResourceSync. Asked for:{}", lines(looked_at))]
+    #[error("No ResourceSync document was found from {url}. Tried:{}", lines(looked_at))]
     Nothing {
         /// The URL that the operator named.
         url: Uri,
@@ -62,7 +62,7 @@ pub enum DiscoverError {
         most: usize,
     },
     /// Its description of its sets does not fit into memory (B9).
-    #[error("{uri} is too much: together the Capability Lists have more than {most} capabilities and links")]
+    #[error("{uri} exceeds a limit: its Capability Lists have more than {most} capabilities and links")]
     TooMuch {
         /// The Capability List.
         uri: Uri,

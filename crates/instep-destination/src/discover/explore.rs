@@ -140,7 +140,7 @@ impl Walk<'_> {
                 return node;
             }
             let refused = if !self.seen.insert(uri) {
-                Some("it stands elsewhere in this tree")
+                Some("it is elsewhere in this tree")
             } else if self.seen.len() > MOST_DOCUMENTS {
                 Some("more documents than are read")
             } else if above.len() > MOST_LEVELS {

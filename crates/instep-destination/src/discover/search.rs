@@ -18,7 +18,7 @@ use crate::{
     error::BesideUrl as _,
 };
 
-/// A search for the documents that lead on, and the faults on its way.
+/// A search for documents that lead further, and the faults met.
 pub(super) struct Search<'a> {
     documents: &'a Documents,
     sets: &'a [String],
@@ -34,7 +34,7 @@ pub(super) struct Search<'a> {
 pub(super) enum Sight {
     /// A document and the sets that it leads to.
     Found(Discovered),
-    /// Something else that may carry links.
+    /// Other content that may have links.
     Page(Download),
     /// A document that cannot be used.
     Broken,
@@ -101,7 +101,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Follows the links of a page and its headers, all of them (A4). One that leads to nothing costs a set.
+    /// Follows all links of a page and its headers (A4). If a link leads to nothing, its set is lost.
     pub(super) async fn follow_links(
         &mut self,
         links: Vec<(Way, Uri)>,

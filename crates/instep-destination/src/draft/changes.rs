@@ -44,7 +44,7 @@ impl Draft {
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
-        // An entry that only its order dates came after everything held up to now.
+        // An entry that is dated only by its order is later than everything held so far.
         let begins = begins.max(since);
         self.fold(document, &shape, begins)?;
         Ok(shape)
@@ -114,7 +114,7 @@ impl Draft {
         Ok(is_outside && self.state.held(uri)?.is_none())
     }
 
-    /// Returns the state after a change. `None` if it came after the moment that is wanted.
+    /// Returns the state after a change. `None` if it is later than the requested time.
     fn desired_after(
         &mut self,
         speaker: Option<&Origin>,

@@ -261,8 +261,7 @@ impl Merging<'_> {
         self.rules.is_undated && pending.desired.attempts > 0 && is_fetched && is_other
     }
 
-    /// Returns the decision to create a resource, or to leave it out if the copy has as many as the operator wants
-    /// (A10).
+    /// Returns the decision to create a resource, or to leave it out if the operator's limit is reached (A10).
     fn within_limit(&mut self, decision: Decision) -> Decision {
         match self.room.as_deref_mut() {
             Some(0) => Decision::Rest(Rest::Excluded),
@@ -275,8 +274,8 @@ impl Merging<'_> {
     }
 }
 
-/// Returns an action without a time that its Source's clock has not reached, and by which it would outlast every change
-/// that comes after it (O33).
+/// Returns an action, without its time if its Source's clock has not reached it: otherwise it would outlast every
+/// later change (O33).
 fn without_impossible_time(mut action: Action, latest: Option<DateTime>) -> Action {
     let desired = &mut action.desired;
     if plausible(desired.metadata.datetime, latest) != desired.metadata.datetime {

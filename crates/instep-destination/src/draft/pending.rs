@@ -69,8 +69,8 @@ impl Draft {
         Ok(self.actions.push(&Action::new(kind, desired))?)
     }
 
-    /// Returns `true` if another set brought what is held after this set told what is pending: that is older (O44). Nothing
-    /// that is pending is told later than its set has reached, or than its own time.
+    /// Returns `true` if another set updated the held resource after this set described the pending one, which is
+    /// then older (O44). The time of a pending entry is at most that of its set's progress, or its own.
     fn is_overtaken_by_another_set(&self, pending: &Desired, held: &HeldResource) -> Result<bool, Error> {
         if pending.presence == DesiredPresence::Absent || held.is_only_in(self.set) {
             return Ok(false);

@@ -71,8 +71,7 @@ impl Draft {
         }
         let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
         if gate.is_none() {
-            let what =
-                "it changed later, and neither an earlier change nor a TimeGate tells of its state then";
+            let what = "it changed later, and neither an earlier change nor a TimeGate has its state then";
             self.problems.problem(ProblemKind::Missing, uri, what.to_owned());
             return Ok(());
         }

@@ -71,7 +71,7 @@ struct CallbackServer {
 type CallbackResponse = Response<Full<Bytes>>;
 
 impl Callbacks {
-    /// Listens at the address of the options, or at that of the callbacks' URL if they name none.
+    /// Listens at the address of the options, or by default at that of the callbacks' URL.
     pub(crate) async fn open(options: &CallbackOptions) -> Result<Self, Error> {
         let usage = |what: String| Error::Usage { what };
         let url = url::Url::parse(&options.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));

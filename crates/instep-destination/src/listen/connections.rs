@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Connections at a time in all.
 pub(super) const CONNECTIONS: usize = 64;
-/// Connections at a time from one address. A hub needs one for each delivery on its way; a proxy before this server
-/// brings all hubs.
+/// Parallel connections from one address. A hub needs one for each delivery in flight; behind a proxy, all hubs have
+/// the same address.
 pub(super) const PER_ADDRESS: usize = 16;
 
 /// The open connections, the oldest first.
@@ -24,7 +24,7 @@ pub(super) struct CallbackConnections<A> {
 struct OpenConnection<A> {
     number: u64,
     address: A,
-    /// A request for a callback that exists came over it.
+    /// A request for an existing callback was received over it.
     is_known: bool,
     end: CancellationToken,
 }
@@ -59,7 +59,7 @@ impl<A: PartialEq> CallbackConnections<A> {
         Some((number, end))
     }
 
-    /// Records that a request for a callback that exists came over a connection.
+    /// Records that a request for an existing callback was received over a connection.
     pub(super) fn know(&mut self, number: u64) {
         if let Some(open) = self.open.iter_mut().find(|open| open.number == number) {
             open.is_known = true;

@@ -48,8 +48,8 @@ pub(super) struct Inbox {
     news: Notify,
 }
 
-/// Messages that are not documents. Each may mean a missed change, but a channel that sends nothing else must not make
-/// a look of each.
+/// Messages that are not documents. Each may mean a missed change, but a channel with only such messages must not
+/// cause a run for each.
 #[derive(Debug)]
 struct UnreadableMessages {
     backoff: Backoff,
@@ -89,7 +89,7 @@ impl Inbox {
         if !is_readable(&message) {
             let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
             if unreadable.leads_to_look(Instant::now()) {
-                tracing::warn!(set = %message.set, "a channel sends what is not a notification");
+                tracing::warn!(set = %message.set, "a channel sends something that is not a notification");
                 self.look();
             }
             return;

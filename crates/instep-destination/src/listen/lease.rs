@@ -81,12 +81,12 @@ impl Lease {
         }
     }
 
-    /// Returns the end of the lease; `None` if none is held.
+    /// Returns the end of the lease; `None` if there is none.
     pub(super) fn expires(&self, now: Duration) -> Option<Duration> {
         self.held.as_ref().map(|held| held.expires).filter(|expires| now < *expires)
     }
 
-    /// Returns the request to send now. Its answer goes to [`Self::answered`] before the next one is taken.
+    /// Returns the request to send now. Pass its answer to [`Self::answered`] before asking for the next one.
     pub(super) fn ask(&mut self, now: Duration, fresh: impl FnOnce() -> Identity) -> Option<Ask> {
         self.pass(now);
         // Endings first: until it is requested, a hub continues to deliver to the former callback.
@@ -107,7 +107,7 @@ impl Lease {
         Some(Ask { mode: Mode::Subscribe, identity, lease, hub: self.hub })
     }
 
-    /// Returns the moment at which [`Self::ask`] may have a request next, if nothing else happens.
+    /// Returns the time at which [`Self::ask`] may have its next request, without other events.
     pub(super) fn next(&self) -> Option<Duration> {
         if self.former.iter().any(|former| !former.asked) {
             return Some(Duration::ZERO);
@@ -136,7 +136,7 @@ impl Lease {
         match answer {
             HubAnswer::Accepted => {}
             _ if !waits => {}
-            // Some hubs refuse a lease that they do not grant, and take a request that names none.
+            // Some hubs refuse a lease that they do not grant, and accept a request without one.
             HubAnswer::Refused if self.names_lease => {
                 (self.asked, self.names_lease, self.not_before) = (None, false, now);
             }

@@ -67,7 +67,7 @@ impl Socket {
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
-        // Open first, look then: a change in between arrives by both ways, and none by neither.
+        // Open first, then read: a change in between arrives both ways, and none is missed.
         self.state.set_connected(true);
         // Changes before the channel was open are only in the Change List.
         self.inbox.look();

@@ -102,7 +102,7 @@ impl Subscriber {
                 subscription.lease().end(subscription.now());
             }
             while let Some(ask) = subscription.ask() {
-                // The lease is not locked meanwhile: the verification comes in while the hub is answering.
+                // The lease is not locked meanwhile, because the verification arrives while the hub is answering.
                 let answer = self.send(&subscription.topic, hubs, &ask).await;
                 subscription.lease().answered(&ask, answer, subscription.now());
             }

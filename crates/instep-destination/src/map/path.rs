@@ -27,7 +27,7 @@ impl CopyPath {
         Self { path, folder }
     }
 
-    /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`, but
+    /// Reads the text of [`CopyPath::as_str`]; `None` for a path that leads out of the copy or into `.instep`, except
     /// for its `versions`.
     pub fn from_state(text: &str) -> Option<Self> {
         let safe = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\0', '\\']);

@@ -10,8 +10,8 @@ use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, Wit
 pub struct AccessOptions {
     /// The number of transfers at a time in all.
     pub transfers: usize,
-    /// The number of transfers at a time to one host. Over HTTP/2, whose requests share one connection, they become more,
-    /// up to `transfers`, as long as that brings more and the host does not slow down.
+    /// The number of parallel transfers to one host. Over HTTP/2, whose requests share one connection, it grows up to
+    /// `transfers`, as long as throughput grows and the host does not slow down.
     pub per_host: usize,
     /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
@@ -19,7 +19,7 @@ pub struct AccessOptions {
     pub bwlimit: Option<u64>,
     /// The number of attempts after the first one.
     pub retries: u32,
-    /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
+    /// The timeout for connecting, for headers, and for each window of a body with less than 1 KiB a second.
     pub timeout: Duration,
     /// Restricts the targets of a document to its exact origin.
     pub strict_origin: bool,
@@ -36,8 +36,8 @@ pub struct AccessOptions {
     pub proxy: Option<String>,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// A client whose connections and limits are shared by many runs. Transfers, rate, bandwidth, proxy, certificates
-    /// and user agent are its own then, and those here do not count.
+    /// A client whose connections and limits are shared by many runs. Its own transfers, rate, bandwidth, proxy,
+    /// certificates and user agent then replace those here.
     pub shared: Option<Client>,
 }
 

@@ -13,7 +13,7 @@ pub enum Verify {
     All,
 }
 
-/// The capability of the Source that brings the resources.
+/// The capability of the Source that provides the resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Via {

@@ -6,7 +6,7 @@ use resourcesync::DateTime;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SelectionOptions {
-    /// The sets of resources, by the URI or the last part of the URI of their Capability List; none means all.
+    /// The sets of resources, by the URI or the last part of the URI of their Capability List; empty means all.
     pub sets: Vec<String>,
     /// Patterns of rsync for the path below the base (`*.pdf`, `letters/**`), or with `://` globs or prefixes of URIs;
     /// one of them must match.

@@ -1,4 +1,4 @@
-//! The account of a plan: every desired state that was read comes out exactly once.
+//! The account of a plan: every desired state that was read is counted exactly once.
 
 use super::Rest;
 

@@ -95,7 +95,7 @@ impl FromStr for Test {
         let malformed = path.is_empty() || path.contains(char::is_whitespace);
         if malformed {
             return Err(format!(
-                "{text:?} is no test of metadata: write a path, or a path, one of = != ~ < <= > >= and a value"
+                "{text:?} is not a test of metadata: write a path, or a path, one of = != ~ < <= > >= and a value"
             ));
         }
         Ok(Self { path: path.to_owned(), comparison })
@@ -139,7 +139,7 @@ impl Test {
     fn holds_for(&self, values: &[String]) -> bool {
         match &self.comparison {
             None => !values.is_empty(),
-            // Nothing there is not something else.
+            // A missing value does not differ from another one.
             Some((Operator::Unequal, value)) => {
                 !values.is_empty() && values.iter().all(|found| Operator::Unequal.holds(found, value))
             }

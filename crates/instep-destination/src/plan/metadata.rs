@@ -23,7 +23,7 @@ pub struct ResourceMetadata {
 }
 
 impl ResourceMetadata {
-    /// The links that take as much room as everything else of a resource.
+    /// The number of links that take as much memory as the rest of a resource.
     const LINKS_OF_USUAL_SIZE: usize = 8;
 
     /// Nothing known.

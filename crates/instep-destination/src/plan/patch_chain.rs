@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::plan::Retrieval;
 
-    /// Returns the version of a number, with a patch of that number or none.
+    /// Returns the version with a number, with a patch of that number, if any.
     fn version(number: u8, has_patch: bool) -> Desired {
         let mut desired = Desired::new(Uri::parse("http://h/a").unwrap());
         desired.metadata.digests = Digests::parse(&format!("md5:{number:032x}"), |_| {});

@@ -162,7 +162,7 @@ impl Selection {
     }
 }
 
-/// Returns the URL below which paths are matched: that of the folder or site that the operator named, else of its host.
+/// Returns the URL below which paths are matched: that of the operator's folder or site, otherwise of its host.
 fn base(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |scheme| scheme + 3);
     let root = url[authority..].find('/').map_or(url.len(), |slash| authority + slash + 1);

@@ -7,7 +7,7 @@ use resourcesync::DateTime;
 use super::Reach;
 use crate::{Error, Via};
 
-/// The way that brings the copy in step.
+/// The way that updates the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -43,7 +43,7 @@ impl Strategy {
     const ALL: [Self; 6] =
         [Self::Nothing, Self::List, Self::Dump, Self::Batch, Self::Changes, Self::ChangeDump];
 
-    /// Returns the way that [`Self::as_str`] names; `None` if it names none.
+    /// Returns the way named by [`Self::as_str`]; `None` for other texts.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|strategy| strategy.as_str() == name)
     }
@@ -128,23 +128,23 @@ pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
             Some(choice) => Ok(choice),
             None => usage(&format!("Changes alone cannot bring the copy in step: {reason}")),
         }),
-        Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was asked for")),
+        Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was requested")),
         Via::List => usage("The Source offers no Resource List"),
-        Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was asked for")),
+        Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was requested")),
         Via::Dump => usage("The Source offers no Resource Dump"),
-        Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were asked for")),
+        Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were requested")),
         Via::Batch => usage("The Source offers no batches"),
         Via::Cheapest => incremental(situation).or_else(|reason| baseline(situation, &reason)),
     }
 }
 
-/// The changes that bring the copy in step, or why none do.
+/// The changes that update the copy, or the reason why there are none.
 fn incremental(situation: &Situation) -> Result<Choice, String> {
     if !situation.holds {
         return Err("nothing is held".to_owned());
     }
     if situation.anew {
-        return Err("the copy is looked at as a whole".to_owned());
+        return Err("the complete copy is compared".to_owned());
     }
     let Some(checkpoint) = &situation.checkpoint else {
         return Err("no time is known up to which the copy is in step".to_owned());
@@ -155,8 +155,8 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
         Err(format!("a gap: the copy is of {checkpoint}, the {what} begin at {earliest}"))
     };
     match (situation.changes, situation.change_dumps) {
-        // Change Lists first: they are read entry by entry, while a dump brings the bytes of changes that a later one
-        // overtook.
+        // Change Lists first: they are read entry by entry, while a dump includes the bytes of changes that later
+        // ones replace.
         (Some(Reach::Covered), _) => reaching(Strategy::Changes, "Change Lists"),
         (_, Some(Reach::Covered)) => reaching(Strategy::ChangeDump, "Change Dumps"),
         (Some(Reach::Gap { earliest }), _) => gap("Change Lists", earliest),

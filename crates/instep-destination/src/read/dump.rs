@@ -147,7 +147,7 @@ impl Dump {
 }
 
 impl PackageList {
-    /// Adds the packages that a dump names; of these, those at certain places.
+    /// Adds the packages that a dump names, or only those at certain places.
     pub(super) fn add_all_of(
         &mut self,
         dump: &Document,

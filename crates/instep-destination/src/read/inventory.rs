@@ -52,8 +52,7 @@ impl Inventory {
         deciding_time(self.at, self.was_applied)
     }
 
-    /// Plans the complete inventory: of the Resource List, or if there is none, of the manifests of the Resource
-    /// Dump.
+    /// Plans the complete inventory: the Resource List, or otherwise the manifests of the Resource Dump.
     pub(crate) async fn read_any(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -144,9 +143,8 @@ impl Inventory {
         }
     }
 
-    /// Plans a Resource List, or the members of an index over several. One that is republished while it is read is
-    /// read again (D39). Returns the planned document, and the digest of the inventory. `applied` is the record of
-    /// the last applied one.
+    /// Plans a Resource List, or the members of an index. One that is republished while it is read is read again
+    /// (D39). Returns the document and the digest of the inventory. `applied` is the record of the last applied one.
     async fn plan(
         run: &mut SyncRun<'_>,
         uri: Uri,
@@ -186,11 +184,12 @@ impl Inventory {
             };
             let Some(now) = now else {
                 inventory.complete = false;
-                let what = "it was published anew whenever its parts were read: what it no longer lists is kept for now";
+                let what =
+                    "it was republished each time its parts were read: unlisted resources are kept for now";
                 run.reporter.problem(ProblemKind::Document, document.uri.as_str(), &what);
                 return Ok((inventory, document, digest));
             };
-            run.reporter.note("the inventory was published anew while its parts were read: it is read again");
+            run.reporter.note("the inventory was republished while its parts were read: it is read again");
             set.work(Draft::start_over).await?;
             document = now;
         }
@@ -271,8 +270,7 @@ impl Inventory {
     }
 }
 
-/// Refuses a document that declares itself as something else than a Resource List (R6): resources that it does not
-/// name would seem to be deleted.
+/// Refuses a document of another kind than a Resource List (R6): unlisted resources would seem to be deleted.
 fn refuse_other_kind(document: &Document) -> Result<(), Error> {
     match document.header.capability() {
         None | Some(Capability::ResourceList | Capability::Other(_)) => Ok(()),

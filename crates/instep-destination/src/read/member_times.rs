@@ -12,7 +12,7 @@ use crate::{
     run::SyncRun,
 };
 
-/// Members of an index that are opened to find out their times; those after them are read when their turn comes.
+/// Members of an index that are opened to find their times; later ones are read in their turn.
 const MOST_OPENED: usize = 256;
 
 /// Finds the times of members for which the index states neither beginning nor end: from the member itself, otherwise
@@ -29,7 +29,7 @@ pub(super) async fn find_times(
         if member.from.is_some() || member.until.is_some() || opened.len() >= MOST_OPENED {
             continue;
         }
-        // One that cannot be had is met again when it is read, and reported there.
+        // One that cannot be fetched is tried again when it is read, and reported there.
         let Ok(Some(document)) = run.network.open(&member.uri, Some(&index.uri), None).await else {
             continue;
         };

@@ -77,9 +77,9 @@ impl SyncRun<'_> {
                 }
                 (Err(error), record) => {
                     let shown = record.as_ref().map_or(&*uri, Uri::as_str);
-                    let what = format!("the metadata record is not there: {}", error.beside(shown));
+                    let what = format!("the metadata record is missing: {}", error.beside(shown));
                     self.reporter.problem(ProblemKind::Unreachable, shown, &what);
-                    let what = format!("its metadata record is not there: {}", error_chain(&error));
+                    let what = format!("its metadata record is missing: {}", error_chain(&error));
                     set.with(|draft| draft.owe(&uri, Owed::new(desired, what)))?;
                 }
             }

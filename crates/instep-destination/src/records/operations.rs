@@ -27,7 +27,7 @@ pub(crate) enum Operation {
         /// The place of its bytes. Not written: an intent is of names that are given, and objects have no other.
         place: HeldAt,
     },
-    /// A file goes: from its final name into staging.
+    /// A file is moved from its final name into staging.
     Remove { uri: Uri, path: CopyPath, staged: u64 },
     /// A file gets another final name.
     Move { uri: Uri, from: CopyPath, to: CopyPath, staged: u64 },
@@ -44,7 +44,7 @@ impl Operation {
 /// The version of the bytes that this program writes.
 pub(crate) const VERSION: u32 = 1;
 
-/// Bytes that an operation mostly takes.
+/// Usual size of an operation, in bytes.
 const USUAL_BYTES: usize = 224;
 
 /// Returns operations as bytes of [`VERSION`].

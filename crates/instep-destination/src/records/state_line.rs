@@ -40,8 +40,8 @@ pub(crate) fn from_line(version: u32, line: &str) -> Result<StateRecord, String>
     written.record()
 }
 
-/// A record as it is written. Times are those of the standard, digests as a `hash` attribute has them, and links the text
-/// that the engines keep.
+/// A record in its written form. Times are written as in the standard, digests as in a `hash` attribute, and links in
+/// the text form of the engines.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum RecordLine {

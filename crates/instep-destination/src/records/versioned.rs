@@ -13,8 +13,8 @@ struct Versioned<'a, T> {
     record: &'a T,
 }
 
-/// Reads a record; `None` if none was written. One of another version, or with anything missing, is an error that names
-/// the file.
+/// Reads a record; `None` if none was written. A record of an unknown version, or an incomplete one, is an error that
+/// names the file.
 pub(super) fn read<T: DeserializeOwned>(
     state: &dyn ReadState,
     name: &str,

@@ -38,7 +38,7 @@ pub struct Status {
     pub objects: Option<ObjectsStatus>,
     /// `true` if a run is using the copy now.
     pub running: bool,
-    /// Each Source that the copy has resources of, in the order in which they came.
+    /// Each Source of the copy's resources, in the order in which they were added.
     pub sources: Vec<SourceStatus>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct LoginPage {
 #[derive(Debug, Default)]
 struct WrongBody {
     count: u64,
-    /// Two resources that it came for.
+    /// Two resources for which it was returned.
     samples: Vec<Uri>,
     /// `true` if all were one body, by its digest or by comparing two of them; `None` before that is known.
     is_one: Option<bool>,

@@ -53,7 +53,7 @@ impl SetRun {
         work(&mut self.draft.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Goes through the plan in its order, a page at a time.
+    /// Reads the plan in its order, a page at a time.
     pub(crate) fn each_action(&self, each: &mut dyn FnMut(&Action)) -> Result<(), Error> {
         let mut after = 0;
         loop {

@@ -1,4 +1,4 @@
-//! The tally of a transfer: every action of a plan comes to one outcome.
+//! The tally of a transfer: every action of a plan has exactly one outcome.
 
 use crate::{Error, commit::Commit, plan::VersionKey};
 

@@ -36,7 +36,7 @@ impl SliceBook {
         if self.in_hand > self.ahead / 2 { 0 } else { self.ahead - self.in_hand }
     }
 
-    /// Returns `true` if actions are in hand that came to no outcome yet.
+    /// Returns `true` if there are actions without an outcome.
     pub(crate) fn has_any(&self) -> bool {
         self.in_hand > 0
     }
@@ -52,8 +52,8 @@ impl SliceBook {
         open
     }
 
-    /// Notes that an action came to an outcome. Returns how far its slice is done once all outcomes so far are committed;
-    /// `None` if it was noted before.
+    /// Records the outcome of an action. Returns the progress of its slice once all outcomes so far are committed;
+    /// `None` if it was already recorded.
     pub(crate) fn settle(&mut self, at: SlicePlace) -> Option<SliceProgress> {
         let progress = self.slices.get_mut(&at.slice).filter(|slice| !slice.done.has(at.place))?;
         progress.done.insert(at.place);

@@ -23,7 +23,7 @@ pub(crate) struct BeatWatch {
 }
 
 impl BeatWatch {
-    /// Takes the beats that there are, and returns those of workers that are dead.
+    /// Updates the heartbeats, and returns the workers that are dead.
     pub(crate) fn look(&mut self, now: Duration, beats: &[(SharerId, i64)]) -> Vec<(SharerId, i64)> {
         let passed = self.looked.map_or(Duration::ZERO, |looked| now.saturating_sub(looked));
         let passed = passed.min(MOST_BETWEEN);

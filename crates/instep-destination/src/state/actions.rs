@@ -103,7 +103,7 @@ impl Actions {
         Ok(Pushing { statement, actions: self, metadata: Vec::new() })
     }
 
-    /// The next actions in their order: none before the first, else after the sequence of the last one seen.
+    /// The next actions in their order: after the sequence of the last one seen, or from the first if `None`.
     ///
     /// # Errors
     /// If the file cannot be read.

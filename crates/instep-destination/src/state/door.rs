@@ -159,7 +159,7 @@ pub(crate) trait ReadFollowed {
     /// Returns a setting of the copy itself: the operator's URL, the base, a record.
     fn setting(&self, name: &str) -> Result<Option<String>, StateError>;
 
-    /// Returns the Sources of the copy with their URLs, in the order in which they came.
+    /// Returns the Sources of the copy with their URLs, in the order in which they were added.
     fn sources(&self) -> Result<Vec<(SourceId, String)>, StateError>;
 
     /// Returns the Source with a URL; `None` if no run has found one there.
@@ -169,12 +169,12 @@ pub(crate) trait ReadFollowed {
     fn sets_of(&self, source: SourceId) -> Result<Vec<SetId>, StateError>;
 }
 
-/// Reads the log: runs and their problems, and how far they came.
+/// Reads the log: runs and their problems, and the progress after them.
 pub(crate) trait ReadLog {
     /// Returns the newest runs, the newest first.
     fn past_runs(&self, most: usize) -> Result<Vec<PastRun>, StateError>;
 
-    /// Returns the last run that came to an end, over one Source or over any, and its problems.
+    /// Returns the last finished run, over one Source or over any, and its problems.
     fn last_ended_run(
         &self,
         of: Option<SourceId>,
@@ -317,5 +317,5 @@ pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords 
     }
 }
 
-/// The setting that keeps the URL below which paths are those of the URIs.
+/// The setting with the URL whose path is the top of the copy.
 pub(crate) const BASE: &str = "base";

@@ -1,4 +1,4 @@
-//! A state that cannot be used, and which failures are those of space or a disk.
+//! A state that cannot be used, with a distinction of failures of space or a disk.
 
 use std::{
     io,
@@ -73,7 +73,7 @@ pub enum StateError {
     /// The copy follows as many sets as it can.
     #[error("The copy follows {most} sets already: use another folder for {uri}")]
     TooManySets {
-        /// The set that came on top.
+        /// The set beyond the limit.
         uri: String,
         /// The number that a copy takes.
         most: u8,

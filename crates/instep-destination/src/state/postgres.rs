@@ -91,16 +91,16 @@ pub(crate) struct PostgresState {
 }
 
 impl PostgresState {
-    /// Opens or makes the state to write it, bringing older tables up to date.
+    /// Opens or creates the state for writing, migrating older tables.
     ///
     /// # Errors
-    /// If the tables are newer or something else's, another run writes the state, or the server refuses or fails.
+    /// If the tables are newer or foreign, another run writes the state, or the server refuses or fails.
     pub(crate) fn open(copy: &DatabaseCopy) -> Result<Self, StateError> {
         let link = Arc::new(ServerLink::new(copy.address.clone()));
         let session = link.session()?;
         TABLES.migrate(&session, &copy.address)?;
         let id = || {
-            // An update of nothing, so that the row comes back whether it was there or not.
+            // An update without effect, so that the row is returned in both cases.
             let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
             Ok(session.one(sql, &[&copy.name])?.try_get::<_, i64>(0)?)
         };

@@ -20,24 +20,24 @@ pub(crate) type SliceId = i64;
 /// The number of a worker within a plan: no two ever have the same.
 pub(crate) type SharerId = i64;
 
-/// The actions of a slice that came to an outcome, by their places.
+/// The finished actions of a slice, by their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DoneActions([u64; WORDS]);
 
 impl DoneActions {
-    /// Notes that an action came to an outcome.
+    /// Records that an action is finished.
     pub(crate) fn insert(&mut self, place: u16) {
         if let Some(word) = self.0.get_mut(usize::from(place) / 64) {
             *word |= 1 << (place % 64);
         }
     }
 
-    /// Returns `true` if an action came to an outcome.
+    /// Returns `true` if an action is finished.
     pub(crate) fn has(&self, place: u16) -> bool {
         self.0.get(usize::from(place) / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// Returns how many actions came to an outcome.
+    /// Returns the number of finished actions.
     pub(crate) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -62,7 +62,7 @@ impl DoneActions {
     }
 }
 
-/// The progress of a slice, with everything that came before.
+/// The progress of a slice, including everything before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SliceProgress {
     pub(crate) slice: SliceId,
@@ -72,7 +72,7 @@ pub(crate) struct SliceProgress {
 }
 
 impl SliceProgress {
-    /// Returns `true` if each of its actions came to an outcome.
+    /// Returns `true` if all of its actions are finished.
     pub(crate) fn is_finished(&self) -> bool {
         self.done.count() == u32::from(self.total)
     }
@@ -101,7 +101,7 @@ pub(crate) struct ClaimedSlice {
 /// Counts of the results of a worker's groups for a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShareCounts {
-    /// Actions that came to an outcome.
+    /// Finished actions.
     pub(crate) done: u64,
     pub(crate) created: u64,
     pub(crate) updated: u64,
@@ -177,8 +177,8 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Returns the number of this worker.
     fn me(&self) -> SharerId;
 
-    /// Claims free slices with about as many actions, one at least; none if none is free. A call whose answer was lost
-    /// claims nothing twice.
+    /// Claims free slices with about this many actions, at least one slice; empty if none is free. A repeated call
+    /// whose answer was lost claims nothing twice.
     ///
     /// Errors: also if this share has ended, or another run has the copy.
     fn claim(&mut self, actions: usize) -> Result<Vec<ClaimedSlice>, StateError>;
@@ -189,7 +189,7 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Ends a worker's share and frees its slices, unless it has beaten since. Returns `true` if it was there.
     fn end_share(&self, sharer: SharerId, beat: i64) -> Result<bool, StateError>;
 
-    /// Returns `true` if no slice is left but those of this worker.
+    /// Returns `true` if only slices of this worker are left.
     fn have_others_done(&self) -> Result<bool, StateError>;
 
     /// Returns the failures of other workers, after a URI.

@@ -46,7 +46,7 @@ pub(crate) struct SqliteState {
 }
 
 impl SqliteState {
-    /// Opens or makes the file, bringing an older one up to date.
+    /// Opens or creates the file, migrating an older one.
     ///
     /// # Errors
     /// If it was written by a newer version, is damaged, or storage fails.

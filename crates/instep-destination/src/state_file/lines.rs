@@ -20,13 +20,13 @@ const LONGEST: u64 = 64 << 20;
 pub(super) enum LineFault {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("these are no lines of instep state export")]
+    #[error("this is not the output of instep state export")]
     Foreign,
     #[error("the lines have version {found}; this program knows versions up to {known}")]
     Newer { found: u32, known: u32 },
     #[error("line {line}: {what}")]
     Line { line: u64, what: String },
-    #[error("the lines are cut off after {after}: export the state again")]
+    #[error("the file is cut off after {after}: export the state again")]
     Cut { after: u64 },
     #[error("{what}")]
     Invalid { what: String },

@@ -36,7 +36,7 @@ impl Backup {
         }
         self.root.make_folder(path.folder(), 0o777, &mut |_| {}).map_err(failed)?;
         let target = self.root.folder(path.folder()).map_err(failed)?;
-        // A link replaces nothing, so an earlier backup goes first.
+        // A link cannot replace a file, so an earlier backup is removed first.
         self.root.remove_file(path.as_str()).map_err(failed)?;
         // A link and no rename: the file keeps its name until its successor takes it (invariant 4).
         match rustix::fs::linkat(folder, path.name(), &target, path.name(), AtFlags::empty()) {
@@ -47,7 +47,7 @@ impl Backup {
     }
 }
 
-/// To another file system: durable before the original goes.
+/// To another file system: durable before the original is removed.
 fn copy(folder: &OwnedFd, target: &OwnedFd, path: &CopyPath) -> Result<(), StoreError> {
     let open = |at: &OwnedFd, flags| {
         rustix::fs::openat(

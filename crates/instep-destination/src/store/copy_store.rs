@@ -36,7 +36,7 @@ impl CopyStore {
         self.read_within(&mut PackSpans::default(), path, at)
     }
 
-    /// Reads the bytes of a held resource, together with those beside it that are going to be read.
+    /// Reads the bytes of a held resource, together with adjacent ones that will be read.
     ///
     /// # Errors
     /// As for [`CopyStore::read`].

@@ -34,13 +34,13 @@ pub enum StoreError {
     Bucket {
         /// The attempt that failed.
         doing: &'static str,
-        /// On what.
+        /// The path.
         place: String,
         /// The reason, and what to do.
         source: BucketError,
     },
     /// Backups would be resources of the copy, or overwrite them.
-    #[error("{} cannot take backups: it is not apart from the copy in {}; name a folder beside it", backups.display(), copy.display())]
+    #[error("{} cannot be used for backups: it overlaps with the copy in {}; choose a separate folder", backups.display(), copy.display())]
     BackupsInCopy {
         /// The folder of the backups.
         backups: PathBuf,
@@ -70,7 +70,7 @@ pub enum StoreError {
     Io {
         /// The attempt that failed.
         doing: &'static str,
-        /// On what.
+        /// The path.
         path: String,
         /// The reason that the system gives.
         source: io::Error,

@@ -139,7 +139,7 @@ impl FolderStore {
             Ok(fd) => Ok(rustix::fs::fsync(fd)?),
             // Removed since: then the folder above is touched too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // Swapped for something else since: wherever it is now, its names are on this file system.
+            // It may have been replaced since: wherever it is now, its names are on this file system.
             Err(error) if Obstacle::of(&error).is_some() => sync_file_system(&self.root),
             Err(error) => Err(error),
         }
@@ -158,7 +158,7 @@ impl StagingArea for FolderStore {
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
         let staged = self.staging.create();
         let (name, file) = staged.map_err(|error| StoreError::of("write below", STAGING, error))?;
-        // Made first: looking at the free space once in a while goes by its number.
+        // Created first, because its number determines when free space is checked.
         self.check_reserve(name.get()).inspect_err(|_| self.discard(&[name]))?;
         Ok(StagingFile::new(Box::new(self.sink(file, name)), name, algorithms))
     }
@@ -228,7 +228,7 @@ impl CopyNames for FolderStore {
     }
 
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
-        // Paths come sorted, so the folder is mostly open already.
+        // Paths are sorted, so the folder is usually open already.
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let last =
             self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));

@@ -118,10 +118,10 @@ impl PackStore {
         self.bucket.read(key, None).map_err(|error| StoreError::of_bucket("read", key, &self.bucket, error))
     }
 
-    /// Reads a part of an object together with those beside it.
+    /// Reads a part of an object together with adjacent ones.
     ///
     /// # Errors
-    /// If it is not there, its record is damaged, or storage fails.
+    /// If it does not exist, its record is damaged, or storage fails.
     pub(crate) fn read_within(
         &self,
         spans: &mut PackSpans,
@@ -189,10 +189,10 @@ impl ObjectsAtRest {
         Ok(Self(Arc::new(Bucket::open(place).map_err(failed)?)))
     }
 
-    /// Reads the bytes of a held resource, together with those beside it.
+    /// Reads the bytes of a held resource, together with adjacent ones.
     ///
     /// # Errors
-    /// If they are not there or damaged, or storage fails.
+    /// If they are missing or damaged, or storage fails.
     pub(crate) fn read(
         &self,
         spans: &mut PackSpans,

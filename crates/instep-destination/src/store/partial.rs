@@ -20,7 +20,7 @@ const PREFIX: &str = "part-";
 const VALIDATOR: &str = ".validator";
 const LONGEST_VALIDATOR: u64 = 4_096;
 
-/// A part that no run has come back for in this time is removed.
+/// A part that no run has continued for this time is removed.
 const OLDEST: Duration = Duration::from_secs(14 * 24 * 3_600);
 
 /// Returns the name that the part of a URI has in staging.

@@ -143,7 +143,7 @@ impl PackSpans {
         )
     }
 
-    /// Returns a part of the span that it is in; `None` if it is in none that can be read.
+    /// Returns a part of its span; `None` if it is in no readable span.
     fn within_span(&mut self, bucket: &Arc<Bucket>, key: &str, offset: u64, length: u64) -> Option<Bytes> {
         let end = offset + length;
         let is_in = |span: &PackSpan| *span.key == *key && span.start <= offset && end <= span.end;

@@ -21,7 +21,7 @@ pub(crate) struct ChosenWay {
     pub(crate) carrier: Carrier,
 }
 
-/// The packages that were found while the documents were read, and that may bring the bytes.
+/// The packages that were found while the documents were read, and that may have the bytes.
 pub(super) struct FoundPackages {
     /// The Resource Dump whose manifests served as the inventory.
     pub(super) dump: Option<Dump>,
@@ -130,7 +130,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns the packages of the Change Dumps since a checkpoint; none if there are no Change Dumps.
+    /// Returns the packages of the Change Dumps since a checkpoint; empty if there are no Change Dumps.
     async fn change_packages(
         &mut self,
         found: &CapabilitySet,

@@ -1,4 +1,4 @@
-//! Chooses the way that brings a copy in step, and reads the documents that it needs.
+//! Chooses the way that updates a copy, and reads the documents that it needs.
 
 use resourcesync::{Capability, DateTime};
 
@@ -267,7 +267,8 @@ impl SyncRun<'_> {
             let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
             set.coverage = Some(coverage);
             if !coverage.is_complete() && !self.options.dry_run {
-                // At once: a gap without news moves no checkpoint, and the lists may not show it to the next run (O28).
+                // At once: a gap without new entries moves no checkpoint, and the next run may not see it in the
+                // lists (O28).
                 self.copy.keep_coverage(set.id, coverage)?;
             }
         }

@@ -1,5 +1,5 @@
-//! Members of a package that are staged while the package arrives. None of them counts before all of the package is
-//! there and its directory is found safe (D19, D20).
+//! Members of a package that are staged while the package arrives. None of them counts before the complete package
+//! has arrived and its directory is safe (D19, D20).
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ impl Pipeline {
                     return Ok(None);
                 }
                 Err(PackageFetchError::Interrupted) => return Ok(None),
-                // A package that broke off is fetched once more, with retries, before it is read.
+                // A truncated package is fetched again, with retries, before it is read.
                 Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
             }
         }

@@ -23,7 +23,7 @@ use crate::{
 
 /// The state of a feed after a request for tasks.
 pub(super) enum FeedState {
-    /// There may be more once tasks came to an outcome.
+    /// There may be more once tasks have finished.
     More,
     /// As [`Self::More`], and the feed must be asked again after a pause, in any case.
     Again(Duration),

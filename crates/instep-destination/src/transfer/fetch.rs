@@ -91,9 +91,9 @@ impl Fetcher {
         self.0.bytes.load(Relaxed)
     }
 
-    /// Fetches the tasks that come through `tasks` until that ends. Each task comes back with its outcome, in no
-    /// particular order. A host that stalls delays only its own tasks (B17). No task is begun once `enough` is
-    /// cancelled or `outcomes` is closed.
+    /// Fetches the tasks sent through `tasks` until that ends. Each task is returned with its outcome, in no
+    /// particular order. A stalled host delays only its own tasks (B17). No task is begun once `enough` is cancelled
+    /// or `outcomes` is closed.
     pub(crate) async fn run<T: Send + Sync + 'static>(
         &self,
         tasks: mpsc::Receiver<Task<T>>,
@@ -134,8 +134,8 @@ impl Fetcher {
         }
     }
 
-    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2). If validators are held,
-    /// its own URI comes first, because they mean nothing to a mirror.
+    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2). If there are validators,
+    /// its own URI comes first, because a mirror cannot use them.
     pub(crate) async fn fetch<T: Sync>(&self, task: &Task<T>) -> FetchOutcome {
         let own_first = task.held.as_ref().is_some_and(|held| !held.is_empty());
         if !own_first && let Some(staged) = self.fetch_from_any(&task.mirrors, task).await {

@@ -25,7 +25,7 @@ use crate::{
     transfer::fetch::{Arrival, Expected, FetchError, FetchOutcome, Fetcher, Seen, Task},
 };
 
-/// Brings packages: of dumps, and of batches.
+/// Fetches packages: of dumps, and of batches.
 #[derive(Clone, Debug)]
 pub(crate) struct Packages {
     fetcher: Fetcher,
@@ -92,7 +92,7 @@ impl Packages {
         done.unwrap_or(Err(PackageFetchError::Interrupted))
     }
 
-    /// Opens a staged package. Its name goes, its bytes stay as long as they are read.
+    /// Opens a staged package. Its name is removed; its bytes stay as long as they are read.
     async fn open(
         &self,
         uri: &Uri,

@@ -29,7 +29,7 @@ pub(super) struct Pipeline {
     room: Arc<Semaphore>,
     pub(super) flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
-    /// Actions that came to an outcome.
+    /// Finished actions.
     done: u64,
 }
 

@@ -59,7 +59,7 @@ impl Pipeline {
                     FeedState::Done => sender = None,
                 }
             }
-            // The last of them are few: nothing is gained by collecting those.
+            // The last ones are few, so they are not collected.
             let is_collecting = sender.is_some();
             let look = async {
                 if is_collecting {
@@ -94,7 +94,7 @@ impl Pipeline {
         working.abort();
         if let Some(body) = run.login_page.recognised().map(str::to_owned) {
             let what = format!(
-                "most of what came is the same wrong body ({body}), as of a login page: nothing more is asked for"
+                "most answers have the same wrong body ({body}), like a login page: no further requests are sent"
             );
             run.reporter.problem(ProblemKind::Mismatch, &run.options.url, &what);
         }

@@ -39,7 +39,8 @@ pub(super) struct TransferFailure {
 }
 
 impl TransferFailure {
-    /// Reports the failure of a resource; one that a later change may explain is reported only after those were read.
+    /// Reports the failure of a resource; a failure that a later change may explain is reported only after the
+    /// changes were read.
     pub(super) fn report(self, run: &mut SyncRun<'_>, uri: &str, unexplained: &mut Unexplained) {
         if self.explicable && unexplained.len() < MOST_UNEXPLAINED {
             unexplained.insert(uri.to_owned(), (self.kind, self.what));

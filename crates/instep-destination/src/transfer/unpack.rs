@@ -31,7 +31,7 @@ pub(super) struct Taken {
     pub(super) unchanged: u64,
 }
 
-/// Resources unpacked before they are handed on, and how often before those are committed.
+/// Resources unpacked before they are passed on, and the number of such groups before they are committed.
 const AT_A_TIME: usize = 256;
 const AHEAD: usize = 2;
 
@@ -143,12 +143,12 @@ impl Pipeline {
 struct Unpacking {
     placer: Placer,
     fit: ManifestFit,
-    /// The set that keeps states which the plan does not want, if versions are kept.
+    /// The set for states that the plan does not want, if versions are kept.
     keep: Option<SetId>,
 }
 
 impl Unpacking {
-    /// Stages the next resources of a package that the plan wants. `None` at the end of the package.
+    /// Stages the next wanted resources of a package. `None` at the end of the package.
     fn take_some(
         &self,
         draft: &mut Draft,

@@ -1,4 +1,4 @@
-//! Versions that the copy is about to lose, and states in a package that it does not want: kept beside it.
+//! Versions that the copy will replace or remove, and unwanted states in a package: kept beside the copy.
 
 use std::io::Read as _;
 
@@ -92,7 +92,7 @@ fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreErr
     Ok(Some(staged))
 }
 
-/// A state in a package of changes that the plan does not want, as a version that is not held yet.
+/// An unwanted state in a package of changes, as a version that is not held yet.
 pub(super) fn packed(
     draft: &mut Draft,
     package: &mut OpenPackage,

@@ -16,7 +16,7 @@ const IN_MEMORY: u64 = 1 << 20;
 pub(super) struct Captured {
     pub(super) exchange: Exchange,
     pub(super) body: CapturedBody,
-    /// The digest of the body as it came.
+    /// The digest of the body as received.
     pub(super) digest: PayloadDigest,
     /// `false` if the body was not received to its end.
     pub(super) is_whole: bool,

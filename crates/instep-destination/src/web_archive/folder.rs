@@ -70,7 +70,7 @@ impl ArchiveFolder {
         Ok(known)
     }
 
-    /// Returns the file that the next record goes to; `true` if it has just been begun, and is empty.
+    /// Returns the file for the next record; `true` if it is new and empty.
     pub(super) fn current(&mut self) -> io::Result<(&mut OpenFile, bool)> {
         if self.file.as_ref().is_some_and(|file| file.is_full(self.file_bytes)) {
             self.close()?;

@@ -87,7 +87,7 @@ impl Orders {
         }
     }
 
-    /// Waits for orders and takes them; none if the archive is closed.
+    /// Waits for orders and takes them; empty if the archive is closed.
     pub(super) fn take(&self) -> Vec<ArchiveOrder> {
         let is_idle = |waiting: &mut WaitingOrders| waiting.orders.is_empty() && !waiting.is_closed;
         let waiting = self.arrived.wait_while(self.lock(), is_idle);

@@ -22,8 +22,8 @@ use super::{
     orders::ArchivedMember,
 };
 
-/// Blocks of so few bytes are stored as they are: compressing them took twice the time of everything else that a record
-/// needs, and a file of the copy takes a block of the disk as well.
+/// Blocks with at most this many bytes are stored uncompressed: compressing them took twice the time of everything
+/// else for a record, and a file of the copy takes a block of the disk as well.
 const SMALL: u64 = 4_096;
 
 /// Writes records into the files of an archive.

@@ -18,7 +18,7 @@ const FOR_EVER: Duration = Duration::from_secs(1 << 32);
 pub(super) struct WorkerLease {
     began: Instant,
     gate: RequestGate,
-    /// A record of its own, which no other work keeps waiting; `None` if nobody shares the fleet.
+    /// A separate record, which no other work delays; `None` if the fleet is not shared.
     record: Option<LeaseRecord>,
     desk: Option<SeatDesk>,
     keeper: Mutex<Option<Keeper>>,
@@ -46,12 +46,12 @@ impl WorkerLease {
         &self.gate
     }
 
-    /// Returns the desk at which seats are asked for; `None` if nobody shares the fleet.
+    /// Returns the requester of seats; `None` if the fleet is not shared.
     pub(super) fn desk(&self) -> Option<&SeatDesk> {
         self.desk.as_ref()
     }
 
-    /// Returns the seats of this worker; `None` if nobody shares the fleet.
+    /// Returns the seats of this worker; `None` if the fleet is not shared.
     pub(super) fn seats(&self) -> Option<&SharedSeats> {
         self.desk().map(SeatDesk::seats)
     }
@@ -67,14 +67,14 @@ impl WorkerLease {
             || self.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| now < keeper.acts_until()))
     }
 
-    /// Opens the gate for as long as the last beat allows.
+    /// Opens the gate for as long as the last heartbeat allows.
     pub(super) fn open_gate(&self) {
         if let Some(until) = self.keeper(|keeper| keeper.as_ref().map(Keeper::acts_until)) {
             self.gate.put_off(self.began + until);
         }
     }
 
-    /// Returns the record that the lease is kept in; `None` if nobody shares the fleet.
+    /// Returns the record of the lease; `None` if the fleet is not shared.
     pub(super) fn record(&self) -> Option<&LeaseRecord> {
         self.record.as_ref()
     }

@@ -1,4 +1,4 @@
-//! One look at a Source: sized first if it is new, then brought in step.
+//! One look at a Source: a dry run first if it is new, then `sync`.
 
 use std::sync::{Arc, Mutex};
 
@@ -34,7 +34,7 @@ pub(super) struct LookTask {
 /// The end of a look.
 #[derive(Debug, Default)]
 pub(super) struct LookOutcome {
-    /// `None` if it says nothing about the Source: it was interrupted, or only sized.
+    /// `None` if it shows nothing about the Source: it was interrupted, or only a dry run.
     pub(super) verdict: Option<LookVerdict>,
     pub(super) exit_code: u8,
     pub(super) summary: String,
@@ -86,7 +86,7 @@ fn is_outage(_: &Error) -> bool {
     false
 }
 
-/// Looks at a Source.
+/// Runs a Source.
 pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
     let surveyor = Arc::new(Surveyor::new(&task.definition.url, task.began));
     let outcome = match options(&task) {

@@ -1,4 +1,4 @@
-//! The seats of this worker: asked for when transfers wait, given back when others need them.
+//! The seats of this worker: requested when transfers wait, given back when others need them.
 
 use std::time::Duration;
 
@@ -6,11 +6,12 @@ use tokio::time::sleep;
 
 use super::{Fleet, TICK, desk::count};
 
-/// The time between two sweeps of lanes that nobody is in.
+/// The time between two removals of empty lanes.
 const SWEEP: Duration = Duration::from_secs(600);
 
 impl Fleet {
-    /// Asks for the seats that transfers wait for, and gives back what others need, for as long as it is polled.
+    /// Requests the seats that transfers wait for, and gives back those that others need, for as long as it is
+    /// polled.
     pub(super) async fn keep_seats(&self) {
         let Some(desk) = self.0.lease.desk() else { return };
         let mut swept = self.0.lease.now();

@@ -23,7 +23,7 @@ pub(super) struct RecordFile {
 }
 
 impl RecordFile {
-    /// Opens the file; makes it if there is none.
+    /// Opens the file; creates it if there is none.
     pub(super) fn open(path: &Path) -> Result<Self, FleetError> {
         Ok(Self { connection: SCHEMA.open(path)?, path: path.to_owned(), version: None })
     }
@@ -47,7 +47,7 @@ impl rusqlite::ToSql for Field {
     }
 }
 
-/// Returns a statement as SQLite has it. Nobody else writes a row while it is changed.
+/// Returns a statement in the form of SQLite. A row has no other writer while it is changed.
 fn own(sql: &str) -> String {
     sql.replace('$', "?").replace("{next}", "changed + 1")
 }

@@ -17,7 +17,7 @@ use crate::FleetError;
 /// The ending of the schema, beside that of the copies.
 pub(super) const SCHEMA: &str = "_fleet";
 
-/// The longest that a process of a fleet waits for a server in one call. It tries again by itself, and must be able to end.
+/// The longest wait for a server in one call. The process tries again by itself, and must be able to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The time for which changes are read again: a transaction may be committed later than one with a larger number.
@@ -62,9 +62,9 @@ CREATE TABLE alert (
 );
 "#;
 
-/// Seats of workers at hosts, and lanes: what serializes the claims at a host, and has its rest. A program from before does
-/// not know them and goes on: its transfers are not counted, its looks have no host, and the seats of a worker that it
-/// removes go with the worker.
+/// Seats of workers at hosts, and lanes, which serialize the claims at a host and have its pause. An earlier version
+/// of the program does not use them: its transfers are not counted, its looks have no host, and the seats of a worker
+/// that it removes are removed with the worker.
 const SEATS: &str = r#"
 CREATE TABLE lane (
     origin text COLLATE "C" PRIMARY KEY, claims bigint NOT NULL DEFAULT 0, rest bigint NOT NULL DEFAULT 0,
@@ -90,7 +90,7 @@ pub(super) struct RecordServer {
 }
 
 impl RecordServer {
-    /// Opens the record beside the states of the copies at a URL. `makes` says whether the tables are made if there are none.
+    /// Opens the record beside the states of the copies at a URL. If `makes` is `true`, missing tables are created.
     pub(super) fn open(url: &str, makes: bool) -> Result<Self, FleetError> {
         let address = Address::parse(url)?.beside(SCHEMA)?;
         let link = ServerLink::with_patience(address, PATIENCE);
@@ -185,7 +185,7 @@ impl RecordEngine for RecordServer {
                 match work(&statements) {
                     Ok(()) => Ok(session.batch("COMMIT").map_err(failed)?),
                     Err(error) => {
-                        // A connection that cannot roll back is not used again: what was begun goes with it.
+                        // A connection that cannot roll back is not used again: the open transaction ends with it.
                         if session.batch("ROLLBACK").is_err() {
                             self.link.give_up();
                         }

@@ -37,7 +37,7 @@ impl Surveyor {
         Self { now, survey: Mutex::new((survey, 0)) }
     }
 
-    /// Returns what the documents showed; `None` if none arrived.
+    /// Returns the results for the documents; `None` if none arrived.
     pub(crate) fn finish(&self) -> Option<SourceSurvey> {
         let survey = mem::take(&mut self.survey().0);
         (!survey.documents.is_empty()).then_some(survey)
@@ -57,7 +57,7 @@ impl Surveyor {
         (link.capability.as_deref().map(Capability::parse), parent.is_index)
     }
 
-    /// Checks a document; of one that is too large it has only what the header states. `None` if it is none.
+    /// Checks a document; one that is too large is described by its header only. `None` if it is not a document.
     fn check(&self, uri: &Uri, download: &Download) -> io::Result<Option<SurveyedDocument>> {
         let Ok(read) = download.document() else { return Ok(None) };
         let capability = read.header.capability();
@@ -100,7 +100,8 @@ impl DocumentWitness for Surveyor {
         if self.survey().0.documents.contains_key(uri.as_str()) {
             return;
         }
-        // A page that discovery looked at, or a robots.txt, is no document. One that cannot be read is a problem of the run.
+        // A page that discovery read, or a robots.txt, is not a document. A document that cannot be read is a problem
+        // of the run.
         let Ok(Some(document)) = self.check(uri, download) else { return };
         let mut guard = self.survey();
         let survey = &mut guard.0;

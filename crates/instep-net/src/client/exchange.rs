@@ -86,7 +86,7 @@ impl Client {
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }
 
-    /// Returns the headers that anybody may see: those without credentials.
+    /// Returns the headers without credentials.
     pub(super) fn open_headers(
         &self,
         request: &Request,

@@ -13,7 +13,7 @@ use crate::{
 
 /// The largest response. A part of a list has some megabytes.
 const MOST_BYTES: usize = 512 << 20;
-/// Further attempts when an answer is no OAI-PMH, or breaks off: a page about maintenance comes and goes.
+/// Further attempts when an answer is not OAI-PMH, or is truncated: a maintenance page is temporary.
 const RETRIES: u32 = 3;
 
 /// Statuses that come in place of `badResumptionToken`, with a page or a text: Invenio answers 422 after two minutes.
@@ -27,11 +27,11 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Sends a request, again after transient failures, and returns the response with the URL of the request. A response
-    /// that breaks off each time is returned as far as it came.
+    /// Sends a request, repeats it after transient failures, and returns the response with the URL of the request. A
+    /// response that is truncated each time is returned incomplete.
     ///
     /// # Errors
-    /// If no attempt brings OAI-PMH.
+    /// If no attempt returns OAI-PMH.
     pub(crate) async fn ask(
         &self,
         verb: &str,
@@ -52,7 +52,7 @@ impl Repository {
             };
             match broken {
                 Ok(response) => {
-                    if attempts.again(wrong("the response breaks off")).await.is_err() {
+                    if attempts.again(wrong("the response is truncated")).await.is_err() {
                         return Ok((response, url));
                     }
                 }
@@ -82,8 +82,7 @@ impl Repository {
     }
 }
 
-/// Returns the body as text: decompressed, and in the encoding that it declares. What is not of the encoding becomes
-/// U+FFFD.
+/// Returns the body as text: decompressed, and in the encoding that it declares. Invalid bytes become U+FFFD.
 async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
     let failed = |what: String| HttpError::Transfer { uri: url.to_owned(), source: Box::new(NotOai(what)) };
     let too_long = || failed(format!("the response has more than {} MiB", MOST_BYTES >> 20));

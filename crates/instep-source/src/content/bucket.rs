@@ -143,7 +143,7 @@ impl BucketContent {
                 }
                 Err(LookFault::Unreadable(error)) => {
                     denied += usize::from(error.is_denied());
-                    let what = format!("cannot be read: {error}; what is known of it stays published");
+                    let what = format!("cannot be read: {error}; its published entry stays");
                     last_denial = Some(error);
                     what
                 }

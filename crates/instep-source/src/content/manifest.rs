@@ -46,7 +46,7 @@ impl Manifest {
         self.sets.push((set, filter));
     }
 
-    /// The name under which the catalogue keeps its number: the same from wherever the Source is opened.
+    /// The name under which the catalogue keeps its number: it does not depend on the current folder.
     pub(super) fn name(&self) -> String {
         let path = std::path::absolute(&self.path).ok().filter(|_| !self.is_standard_input());
         format!("manifest:{}", path.as_deref().unwrap_or(&self.path).display())

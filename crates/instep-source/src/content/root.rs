@@ -146,7 +146,7 @@ impl Root {
         self.sets.iter().all(|(_, filter)| filter.prunes(folder))
     }
 
-    /// Returns the sets of a path that no walk has led to: none if it is left out, or a folder above it is.
+    /// Returns the sets of a path outside a walk: none if it is left out, or a folder above it is.
     pub(crate) fn sets_taking(&self, path: &[u8]) -> u64 {
         let names = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
         let left_out = names.chain([path.len()]).any(|end| self.is_left_out(&path[..end]));
@@ -181,7 +181,7 @@ impl Root {
         self.place().folder.join(OsStr::from_bytes(path))
     }
 
-    /// A file's path relative to this root; none outside of it. The last name need not exist.
+    /// A file's path relative to this root; `None` outside of it. The last name need not exist.
     pub(crate) fn relative(&self, path: &Path) -> Option<Vec<u8>> {
         let within = |path: &Path| path.strip_prefix(self.folder()).ok().map(Path::to_owned);
         let resolved = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));

@@ -10,7 +10,7 @@ pub(crate) struct Skips {
     pub(crate) special: Skipped,
     pub(crate) names: Skipped,
     pub(crate) unreadable: u64,
-    /// Those whose URI or state no document can carry.
+    /// Resources whose URI or state no document can express.
     pub(crate) unpublishable: u64,
 }
 

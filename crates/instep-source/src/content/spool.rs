@@ -29,7 +29,7 @@ pub(crate) struct StateSpool {
 }
 
 impl StateSpool {
-    /// A spool in a folder, which is made when the first state comes.
+    /// A spool in a folder, which is created with the first state.
     pub(crate) fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
         let folder = folder.into();
         Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }
@@ -67,7 +67,7 @@ impl StateSpool {
         }
     }
 
-    /// Keeps a copy of a state, if its bytes are those of the digests.
+    /// Keeps a copy of a state, if its bytes match the digests.
     ///
     /// # Errors
     /// If it cannot be read or kept.
@@ -211,7 +211,7 @@ struct Stored {
     length: u64,
 }
 
-/// A state that is being copied; it goes when it is dropped.
+/// A state that is being copied; it is discarded when it is dropped.
 #[derive(Debug)]
 pub(crate) struct StateDraft<'a> {
     spool: &'a StateSpool,

@@ -122,7 +122,7 @@ impl fmt::Debug for ChangeReporter {
 pub struct Supplied {
     /// Its path; with the prefix of its content, its URI.
     pub path: Vec<u8>,
-    /// Its description. `lastmod` is ignored: the time of a resource here is when it came here.
+    /// Its description. `lastmod` is ignored: the time of a resource here is that of its arrival.
     pub state: ResourceState,
     /// Links to other resources of the same supplier, each with the path of its target, from which its `href` follows.
     pub siblings: Vec<(Link, Vec<u8>)>,

@@ -257,7 +257,7 @@ impl<'a> FolderWalk<'a> {
         }
         self.skips.unreadable += 1;
         let path = self.root.path(&self.path);
-        let what = format!("cannot be read: {error}; what is known of it stays published");
+        let what = format!("cannot be read: {error}; its published entry stays");
         self.monitor.problem(&PublishProblem::skipped(path.display().to_string(), what));
         Some(FoundPath::Unknown)
     }

@@ -100,7 +100,7 @@ impl PublicationLoop {
                 settle.touch(path, touch, Instant::now());
             }
             LiveMessage::EventsLost => {
-                let what = "events of the file system were lost; everything is looked at";
+                let what = "events of the file system were lost; everything is scanned";
                 self.monitor.problem(&PublishProblem::warning("content", what));
                 self.watch_all();
                 settle.look_at_everything();

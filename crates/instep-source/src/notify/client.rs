@@ -68,7 +68,7 @@ impl CallbackClient {
         self.0.addresses(uri).await.ok()
     }
 
-    /// Sends a request; `None` if no answer came in time, or if the address is not allowed.
+    /// Sends a request; `None` if no answer arrived in time, or if the address is not allowed.
     pub(super) async fn send(&self, request: Request) -> Option<CallbackAnswer> {
         let answer = async {
             let mut response = match self.0.send_once(&request).await {

@@ -154,7 +154,7 @@ impl Hub {
                 return;
             };
             if outcome == DeliveryOutcome::Failed {
-                // The next attempt may be due before anything else is.
+                // The next attempt may be due before any other event.
                 self.wake.notify_one();
             }
             if !goes_on {
@@ -177,7 +177,7 @@ impl Hub {
         self.ledger().book.subscribers(topic)
     }
 
-    /// Warns once that a secret that is sent over http can be read on its way (W3).
+    /// Warns once that others can read a secret that is sent over http (W3).
     fn warn_of_secret(&self, asked: &SubscriptionRequest) {
         let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
         if is_open && !self.warned.swap(true, Relaxed) {

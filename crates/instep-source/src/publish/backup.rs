@@ -100,7 +100,7 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
     restored.sequence = catalogue.snapshot()?.head().sequence;
     remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(|| remembered::unknown(file))?;
     drop(catalogue);
-    // The catalogue comes last: with it the state counts as there.
+    // The catalogue comes last: with it the state counts as existing.
     for name in restored.databases.iter().rev() {
         let (from, to) = (staging.path().join(name), state.join(name));
         fs::rename(&from, &to).map_err(Error::write(&to))?;

@@ -33,8 +33,8 @@ const GROUP: usize = 64;
 const RECORDED_EVERY: Duration = Duration::from_secs(1);
 
 impl SourceContext {
-    /// Returns the record that these documents, in the order in which they are put in place, and these removals are to
-    /// be delivered; `None` if nothing ever is.
+    /// Returns the record of these documents and removals to deliver, in the order in which they are put in place;
+    /// `None` if nothing is ever delivered.
     pub(super) fn owing(
         &self,
         placed: &[(Rank, &str)],
@@ -137,7 +137,7 @@ impl PlannedDelivery {
         let is_there =
             |document: &UndeliveredDocument| root.kind(&document.name).is_ok_and(|kind| kind.is_some());
         let (puts, mut removals): (_, Vec<_>) = documents.into_iter().partition(is_there);
-        // A document that refers to others goes before them.
+        // A document that refers to others is removed before them.
         removals.sort_by_key(|document| Reverse(steps::step_of(&document.name)));
         Ok(Self { folder: root, record, puts, removals })
     }

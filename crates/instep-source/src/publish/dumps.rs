@@ -19,7 +19,8 @@ use crate::{
 const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
 impl SourceContext {
-    /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
+    /// Returns the Resource Dumps that are due; `None` if there are none. The job can run concurrently with
+    /// publications.
     ///
     /// # Errors
     /// If the catalogue cannot be read.

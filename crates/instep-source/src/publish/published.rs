@@ -53,8 +53,8 @@ pub(super) fn begin(
     Ok(catalogue.set_meta([PLACING.write(next)].into_iter().chain(outbox).collect())?)
 }
 
-/// Records that it is in place, and forgets the changes up to `needed`. Archives are kept apart, and only those are
-/// written that have changed: they grow with the history, and a publication must not.
+/// Records that it is in place, and removes the changes up to `needed`. Archives are stored separately, and written
+/// only if they have changed, because they grow with the history, and a publication must not.
 pub(super) fn complete(catalogue: &Catalogue, mut next: PublishedSource, needed: u64) -> Result<(), Error> {
     let archives = mem::take(&mut next.archives);
     let mut records: Vec<_> = archives.iter().map(|(set, kept)| ARCHIVE.write_part(set, kept)).collect();

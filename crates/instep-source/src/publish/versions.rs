@@ -86,7 +86,7 @@ impl VersionRecorder<'_> {
         let failed = || Error::write(self.spool.folder());
         let dropped = self.source.catalogue.keep_versions(group, self.keep, beside)?;
         for digests in &dropped {
-            // A state that a package is still to have goes with that package.
+            // A state that a package still needs is removed with that package.
             if !self.unpacked.contains(digests)? {
                 self.spool.remove(digests).map_err(failed())?;
             }

@@ -118,7 +118,7 @@ impl OpenedContent {
     }
 }
 
-/// Returns the same place for a process with another current folder; standard input has none.
+/// Returns the same place for a process with another current folder; `None` for standard input.
 fn absolute(path: &Path) -> PathBuf {
     let kept = || path.to_owned();
     if path == Path::new("-") { kept() } else { std::path::absolute(path).unwrap_or_else(|_| kept()) }

@@ -38,7 +38,7 @@ impl PublishedSource {
     }
 
     /// Returns the documents that may be in place after the publication of `next` was interrupted: its lists, and the
-    /// documents of both, those among them that were about to be removed.
+    /// documents of both, including those that were about to be removed.
     pub(crate) fn interrupted(self, next: Self) -> Self {
         let (mut documents, mut retired) = (self.documents, self.retired);
         documents.extend(next.documents);
@@ -139,7 +139,7 @@ pub(crate) struct ArchiveSummary {
     pub most: usize,
     /// The `at` of the last Resource List in them.
     pub last_list: Option<Moment>,
-    /// The change that the first of their Change Lists comes after.
+    /// The change before the first one in their Change Lists.
     pub after: Option<u64>,
     /// The rest that they show: the closed Change Lists that have not left the index, and which archives there are.
     pub shown: String,

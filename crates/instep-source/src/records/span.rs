@@ -15,7 +15,7 @@ pub(crate) struct Span {
     pub from: Moment,
     /// `until` of the list; `None` while it is open.
     pub until: Option<Moment>,
-    /// The sequence number that its first entry comes after.
+    /// The sequence number before its first entry.
     pub after: u64,
     /// The datetime of its first entry.
     pub first: Option<Moment>,

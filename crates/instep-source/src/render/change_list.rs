@@ -105,7 +105,7 @@ pub(super) fn render(
     for span in leaving.iter().filter(|_| policy.archives.is_some()) {
         writer.list(&set.place.name(&span.document()), span, false, documents)?;
     }
-    // A new list is in place before the one that refers to it by its end: the open one comes first.
+    // A new list must be in place before the list that refers to it: the open one comes first.
     for span in [&published.open].into_iter().chain(published.closed.iter().rev()) {
         let name = set.place.name(&span.document());
         if span.number >= first_new || !documents.keep(&name) {

@@ -106,8 +106,8 @@ fn link_at(policy: &SourcePolicy, path: &str) -> Option<String> {
     Some(links.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the files of a coding rule. Their type is that of the name without the ending of the coding, as in the
-/// lists; a server would go by that ending, and code once more.
+/// Returns the files of a coding rule. Their type is that of the name without the extension of the coding, as in the
+/// lists; a server would use that extension, and compress again.
 fn coded_files(policy: &SourcePolicy, rule: &CodingRule) -> CodedFiles {
     let path = policy.place.path();
     let pattern = rule.resource.trim_start_matches('/');

@@ -24,7 +24,7 @@ pub(crate) struct SourcePolicy {
     pub stylesheet: Option<Arc<str>>,
     /// The retention of archives; `None` if there are no archives.
     pub archives: Option<Archives>,
-    /// A description of the Source; none: a page is written.
+    /// A description of the Source; `None`: a page is written.
     pub described_by: Option<Uri>,
     /// Each document has a gzip twin.
     pub gzip_twins: bool,
@@ -44,7 +44,7 @@ pub(crate) struct SetPolicy {
     pub name: String,
     /// Names and URIs.
     pub place: SetPlace,
-    /// A description of the set; none: a page is written.
+    /// A description of the set; `None`: a page is written.
     pub described_by: Option<Uri>,
     /// Publishes a Resource List.
     pub resource_list: bool,

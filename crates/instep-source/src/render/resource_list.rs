@@ -63,7 +63,7 @@ pub(super) fn is_due(
     Ok((is_old && (changes > 0 || described)) || changes * RENEWED_AT > held.resources)
 }
 
-/// Returns `false` if the parts of a list name no index that goes to the archive with them.
+/// Returns `false` if the parts of a list name no index that is archived with them.
 fn has_own_index(policy: &SourcePolicy, set: &SetPolicy, held: &PublishedResourceList) -> bool {
     let own_index = || set.place.name(&snapshot_name(RESOURCE_LIST, held.at.0));
     held.documents.len() == 1 || policy.archives.is_none() || held.documents.contains(&own_index())
@@ -153,8 +153,8 @@ impl SnapshotLists<'_> {
 
     /// Writes the set in parts, and the index over them.
     ///
-    /// With archives the index has a second name from the beginning, under which it goes to the archive. The parts,
-    /// which never change, name that one: later `resourcelist.xml` is the index of other parts.
+    /// With archives the index has a second name from the beginning, under which it is archived. The parts, which
+    /// never change, name that one, because `resourcelist.xml` will be the index of other parts later.
     fn parts(&self, documents: &mut RenderedDocuments<'_>) -> Result<Vec<String>, Error> {
         let mut header = self.header(Form::List);
         let is_list = self.form == SnapshotForm::ResourceList;

@@ -31,7 +31,7 @@ pub(crate) fn render(
     sink: &mut dyn Sink,
 ) -> Result<PublishedSource, Error> {
     let held = &before.published;
-    // Every document has absolute URIs: with another base URL none of them is right.
+    // Every document has absolute URIs: with another base URL all of them are wrong.
     let version = policy.write.version.to_string().replace('.', "_");
     // A stylesheet is named in every document too.
     let style = if policy.stylesheet.is_some() { " with a stylesheet" } else { "" };

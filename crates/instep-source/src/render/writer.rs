@@ -72,7 +72,7 @@ impl<'a> RenderedDocuments<'a> {
         self.archives.insert(set.to_owned(), archived);
     }
 
-    /// Ends the archives of a set that shall have none.
+    /// Ends the archives of a set that should have none.
     pub(super) fn drop_archive(&mut self, set: &str, held: &ArchiveSummary) -> Result<(), Error> {
         if *held != ArchiveSummary::default() {
             let names: Vec<_> = self.archive(set)?.documents.into_keys().collect();
@@ -127,7 +127,7 @@ impl<'a> RenderedDocuments<'a> {
         Ok(true)
     }
 
-    /// Lets all of these stay, or none; they are named so that no other bytes ever have their names.
+    /// Keeps all of these, or none; their names are never those of other bytes.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
         let known_fact =
             |name: &String| self.held.documents.get(name).filter(|fact| self.sink.holds(name, fact.length));
@@ -138,7 +138,7 @@ impl<'a> RenderedDocuments<'a> {
         kept
     }
 
-    /// Lets all of these documents stay, or none.
+    /// Keeps all of these documents, or none.
     pub(super) fn keep_all(&mut self, names: &[String]) -> bool {
         let kept = names.iter().all(|name| self.keep(name));
         if !kept {

@@ -30,7 +30,7 @@ pub struct Difference {
 pub enum DifferenceKind {
     /// The content has it, the catalogue does not.
     Unknown,
-    /// The bytes are others than those known.
+    /// The bytes have changed.
     Differs,
     /// The catalogue has it, the content no longer does.
     Missing,

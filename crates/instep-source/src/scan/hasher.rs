@@ -31,7 +31,7 @@ const LOOK_EVERY: u64 = 32 << 20;
 pub(super) struct HashPlan {
     /// Those to publish.
     pub(super) published: Vec<Algorithm>,
-    /// Those published before, if the operator has chosen others since: only they show if a file changed.
+    /// Those published before, if the operator has since selected others: only they show if a file changed.
     pub(super) before: Vec<Algorithm>,
     /// The spool that new states are copied to.
     pub(super) spool: Option<StateSpool>,
@@ -94,8 +94,7 @@ impl<'a> FileHasher<'a> {
     fn unreadable(&mut self, file: &Candidate<'_>, what: &str) -> Option<Observation> {
         self.done.unreadable += 1;
         let path = file.path().display().to_string();
-        self.monitor
-            .problem(&PublishProblem::skipped(path, format!("{what}; what is known of it stays published")));
+        self.monitor.problem(&PublishProblem::skipped(path, format!("{what}; its published entry stays")));
         None
     }
 
@@ -173,8 +172,8 @@ impl<'a> FileHasher<'a> {
     }
 }
 
-/// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has
-/// waited until none can. The time of the inode shows if they are, as only the file system sets it.
+/// Returns `true` if a write after the hashing could leave this stamp unchanged. If times are fine, [`standing`] has
+/// waited until no write can. The time of the inode shows this, because only the file system sets it.
 fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
     let is_coarse = stamp.ctime_ns % COARSE_NS == 0;
     is_coarse && stamp.mtime_ns.max(stamp.ctime_ns) > hashed_ns - RACY_NS

@@ -136,6 +136,6 @@ fn file_stamp(file: &Path) -> Result<FileStamp, String> {
     let stat = rustix::fs::stat(file).map_err(|error| format!("cannot be read: {error}"))?;
     match rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
         true => Ok(stamp(&stat)),
-        false => Err("is no regular file".to_owned()),
+        false => Err("is not a regular file".to_owned()),
     }
 }

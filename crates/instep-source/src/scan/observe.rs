@@ -85,7 +85,7 @@ fn report_skips(skips: &Skips, monitor: &dyn PublishMonitor) {
         "is not readable by everybody, so it is not published; what was published stays as it was",
     );
     report(&skips.links, "is a symbolic link, so it is not published");
-    report(&skips.special, "is no regular file, so it is not published");
+    report(&skips.special, "is not a regular file, so it is not published");
 }
 
 /// Scans only some files and folders, each with everything below it, at the cost of these alone. A path outside every

@@ -132,7 +132,7 @@ fn named_one(
     Ok(Observation::Changed(resource))
 }
 
-/// Has each supplier look again at those of the paths that are its own.
+/// Has each supplier inspect its own paths again.
 fn look_at_supplies(
     holdings: &Holdings,
     files: &[(&Root, Vec<u8>)],
@@ -178,7 +178,7 @@ fn record_files<'a>(
                 let file = Candidate::Walked { root, path, length: stamp.length, sets };
                 observed.extend(hasher.observe(file));
             }
-            // Also when it is not known: it may be on its way into the catalogue.
+            // Also if it is unknown: it may be about to be recorded in the catalogue.
             Look::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
             Look::Folder => folders.push(root.path(&path)),
             Look::Unknown => {}

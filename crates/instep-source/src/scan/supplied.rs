@@ -186,7 +186,7 @@ impl<'a> Merge<'a, '_> {
 
     fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {
         self.skips.unreadable += 1;
-        let what = format!("cannot be read: {error}; what is known of it stays published");
+        let what = format!("cannot be read: {error}; its published entry stays");
         self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));
         Ok(())
     }

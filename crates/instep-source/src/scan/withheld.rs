@@ -45,8 +45,8 @@ impl WithheldDeletions {
         Ok(())
     }
 
-    /// Checks the deletions against the guard. All else that the scan came upon is recorded already, so that a resource
-    /// counts as left if it was found in another place.
+    /// Checks the deletions against the guard. All other results of the scan are already recorded, so that a resource
+    /// counts as existing if it was found in another place.
     pub(super) fn check(
         &mut self,
         catalogue: &Catalogue,

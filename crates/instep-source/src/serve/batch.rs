@@ -218,7 +218,7 @@ fn refusal(error: &Error) -> Response {
 }
 
 fn unknown(uris: &[String]) -> Response {
-    let error = "these are no resources of this set";
+    let error = "these are not resources of this set";
     (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "error": error, "unknown": uris }))).into_response()
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct RepresentationValidators {
 /// The result of the preconditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precondition {
-    /// Answer as if there were none.
+    /// Answer as if there were no condition.
     Proceed,
     /// 304
     NotModified,

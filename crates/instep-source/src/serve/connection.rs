@@ -99,7 +99,7 @@ pub(crate) trait ConnectionListener: Send {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next one, and the address it comes from if it has one.
+    /// The next connection, and its address if it has one.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<IpAddr>)>> + Send;
 }
 

@@ -36,7 +36,7 @@ async fn redirect(State(moves): State<Arc<Moves>>, request: Request, next: Next)
     let named = named.or_else(|| request.headers().get(header::HOST)?.to_str().ok()).unwrap_or_default();
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let location = moves.location(named, target);
-    // Below a host that the Source has left there is nothing else; below its present one there may be.
+    // If the Source has left a host, nothing else is below it; below its present host there may be.
     let is_elsewhere = !named.eq_ignore_ascii_case(authority(&moves.present));
     if let Some(location) = location.as_deref().filter(|_| is_elsewhere) {
         return moved(location);

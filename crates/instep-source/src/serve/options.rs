@@ -43,7 +43,7 @@ pub struct ServeOptions {
     pub cors: Option<bool>,
     /// Web pages, which the caller provides; `None` if there are none.
     pub pages: Option<Arc<dyn Pages>>,
-    /// Further protocols that the Source answers, which the caller brings.
+    /// Further protocols of the Source, which the caller provides.
     pub gateways: Vec<Arc<dyn Gateway>>,
 }
 

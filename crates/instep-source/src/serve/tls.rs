@@ -69,9 +69,9 @@ fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
     };
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| wrong(certificate, format!("is no certificate: {}", plain(&error))))?;
+        .map_err(|error| wrong(certificate, format!("is not a certificate: {}", plain(&error))))?;
     let secret = PrivateKeyDer::from_pem_file(key)
-        .map_err(|error| wrong(key, format!("is no private key: {}", plain(&error))))?;
+        .map_err(|error| wrong(key, format!("is not a private key: {}", plain(&error))))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong(certificate, error.to_string()))?

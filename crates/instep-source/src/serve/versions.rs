@@ -140,7 +140,7 @@ impl Versions {
             date.map(|date| date.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
         });
         if asked == Some(None) {
-            return Ok(plain_answer(StatusCode::BAD_REQUEST, "Accept-Datetime is no HTTP date"));
+            return Ok(plain_answer(StatusCode::BAD_REQUEST, "Accept-Datetime is not an HTTP date"));
         }
         let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
         let versions = self.kept.versions(&original)?;

@@ -44,7 +44,7 @@ pub enum DatabaseError {
         source: io::Error,
     },
     /// The statements that lead to the newest version failed.
-    #[error("Cannot bring {} from format {from} to the present one", path.display())]
+    #[error("Cannot migrate {} from format {from} to the present one", path.display())]
     Migration {
         /// The file.
         path: PathBuf,

@@ -46,7 +46,7 @@ const CASES: &[Case] = &[
         command: "sync {url} {dir}",
         code: 4,
         words: &[
-            "No ResourceSync capability found at {url}. Looked at:\n",
+            "No ResourceSync capability found at {url}. Tried:\n",
             "\n  {url}: a web page without a link of rel=\"resourcesync\"\n",
             "\n  {url}.well-known/resourcesync: it answers 404 Not Found\n",
             "\n  {url}robots.txt: it answers 404 Not Found\n",
@@ -127,7 +127,7 @@ const CASES: &[Case] = &[
         pages: &[],
         command: "sync {url} {dir} --where-metadata ==",
         code: 2,
-        words: &["\"==\" is no test of metadata", "write a path"],
+        words: &["\"==\" is not a test of metadata", "write a path"],
     },
     Case { pages: &[], command: "explore ftp://h/", code: 2, words: &["ftp://h/", "http"] },
 ];

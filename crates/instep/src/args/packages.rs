@@ -1,4 +1,4 @@
-//! Options of what a Source offers beside its lists: dumps, patches and archives.
+//! Options for the additions to the lists of a Source: dumps, patches and archives.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct PackageArgs {
     #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE",
         help_heading = PACKAGES, hide_short_help = true)]
     patch_max: u64,
-    /// Bytes of past states to keep for Change Dumps and patches; the oldest go first
+    /// Bytes of past states to keep for Change Dumps and patches; the oldest are removed first
     #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
         help_heading = PACKAGES, hide_short_help = true)]
     keep_bytes: u64,
@@ -59,7 +59,7 @@ enum DumpChoice {
 }
 
 impl PackageArgs {
-    /// Adds the settings to those of a publication. Dumps are offered by `dumps`, unless an option says otherwise.
+    /// Adds the settings to those of a publication. `dumps` is the default for dumps.
     pub(crate) fn apply(self, dumps: DumpPolicy, options: &mut PublishOptions) {
         options.dumps.policy = match self.dump {
             Some(DumpChoice::Auto) => DumpPolicy::Auto,

@@ -1,4 +1,4 @@
-//! Options of a server: where it listens, and how it keeps itself current.
+//! Options of a server: its address, and how it stays current.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -41,16 +41,16 @@ pub(crate) struct ServerArgs {
     /// Find changes by scanning only
     #[arg(long, hide_short_help = true)]
     no_watch: bool,
-    /// Time between two full scans, watched or not
+    /// Time between two full scans, with or without watches
     #[arg(long, default_value = "10m", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     scan_every: Duration,
-    /// Least time between two publications; the first change is published at once
+    /// Minimum time between two publications; the first change is published at once
     #[arg(long, default_value = "500ms", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     interval: Duration,
-    /// Do not answer batches, which are many resources in one request
+    /// Do not answer batch requests (many resources in one request)
     #[arg(long, hide_short_help = true)]
     no_batch: bool,
-    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: XML is metadata, all else is described in Dublin Core
+    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: XML resources are metadata, all others are described in Dublin Core
     #[arg(long, hide_short_help = true)]
     oai: bool,
     /// Name of the repository [default: the host]
@@ -80,7 +80,7 @@ pub(crate) struct ServerArgs {
 impl ServerArgs {
     /// Adds the settings to those of a server.
     ///
-    /// Errors: an address that stands for all interfaces, without the URL that clients use.
+    /// Errors: an address for all interfaces, without the URL that clients use.
     pub(crate) fn apply(self, options: &mut ServeOptions) -> anyhow::Result<()> {
         let listen = self.listen.unwrap_or_else(|| LISTEN.to_owned());
         let wildcard = ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| listen.starts_with(address));

@@ -73,7 +73,7 @@ pub(crate) fn spec_version() -> impl TypedValueParser<Value = SpecVersion> {
     })
 }
 
-/// Reads an absolute http(s) URI; a host alone stands for `https://host/`.
+/// Reads an absolute http(s) URI; a host alone means `https://host/`.
 pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     if text.starts_with(['.', '/']) {
         return Err(format!("{text:?} is a path; write the URL of the Source, such as https://example.org/"));
@@ -103,7 +103,7 @@ pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Splits URI=PATH: at the first sign, but at the last one where the URI has a query, which has such signs itself.
+/// Splits URI=PATH: at the first `=`, but at the last one if the URI has a query, which may contain `=`.
 pub(crate) fn mapping(text: &str) -> Result<(String, String), String> {
     let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
     let parts = if first.0.contains('?') { text.rsplit_once('=') } else { None };

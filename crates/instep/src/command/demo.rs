@@ -1,4 +1,4 @@
-//! `instep demo`: publish, serve, copy, change, update, repair and audit on one machine, each in a process of its own.
+//! `instep demo`: publish, serve, copy, change, update, repair and audit on one machine, each in a separate process.
 
 mod child;
 mod sample;
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// See everything at once: publish, serve, copy, change and audit a sample
+/// Show everything at once: publish, serve, copy, change and audit a sample
 #[derive(Debug, Args)]
 pub(crate) struct DemoCommand {
     /// Folder to work in, kept afterwards [default: a temporary one]

@@ -25,13 +25,15 @@ use crate::{
     ui::{LineLevel, Output, format::counted},
 };
 
-/// Keep many Sources current: look at each when it is due, in one process or many
+/// Keep many Sources current: visit each when it is due, in one process or many
 ///
-/// Several keep one fleet together, on one machine or more, if each has the same --state and a folder of its own.
+/// Several processes can keep one fleet together, on one machine or more, if they have the same --state and separate
+/// folders.
 ///
-/// Sources are the `[[source]]` tables of the configuration and those that `instep source` added. A new one is sized by a
-/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again, all but addresses, the
-/// file of the operators and their header; SIGINT or SIGTERM ends the process after what is in flight is committed.
+/// Sources are the `[[source]]` tables of the configuration and those added with `instep source`. A dry run measures
+/// a new one first. Limits hold for all Sources together. SIGHUP reads the configuration again, except addresses, the
+/// file of the operators and their header; SIGINT or SIGTERM ends the process after transfers in flight are
+/// committed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct RunCommand {
@@ -49,21 +51,21 @@ pub(crate) struct RunCommand {
     /// Header in which a proxy on this machine names the operator it has signed in
     #[arg(long, value_name = "HEADER", requires = "listen", help_heading = SERVING, hide_short_help = true)]
     operator_header: Option<HeaderName>,
-    /// Sources to look at at the same time
+    /// Sources to process at the same time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = looks, help_heading = SCHEDULE)]
     runs: usize,
-    /// Sources of one host to look at at the same time, by all workers together
+    /// Sources of one host to process at the same time, by all workers together
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
     runs_per_host: usize,
-    /// Shortest time between two looks at a Source that has no time of its own
+    /// Shortest time between two runs of a Source without its own schedule
     #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "15m",
         help_heading = SCHEDULE, hide_short_help = true)]
     shortest: Duration,
-    /// Longest time between two looks at such a Source
+    /// Longest time between two runs of such a Source
     #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "720h",
         help_heading = SCHEDULE, hide_short_help = true)]
     longest: Duration,
-    /// Failures in a row after which a Source is looked at once a week only
+    /// Failures in a row after which a Source runs only once a week
     #[arg(long, value_name = "N", default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
     quarantine_after: u32,
     /// Most bytes of all copies together, such as 2TiB [default: unlimited]
@@ -100,7 +102,7 @@ Examples:
   instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB
   instep run --state postgres://me@db.example/copies --store s3://bucket/copies";
 
-/// Reads the number of looks at a time. Each has a thread, and needs some of those that are left.
+/// Reads the number of parallel looks. Each has a thread, and needs some of the remaining ones.
 fn looks(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=256).contains(number));
     number.ok_or_else(|| format!("{text:?} is not a number from 1 to 256"))
@@ -121,7 +123,7 @@ struct FleetSetup {
     access: OperatorAccess,
 }
 
-/// The settings of the dashboard, and of what hubs call, that hold until the process ends.
+/// The settings of the dashboard, and of the server for hubs, that hold until the process ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PagesSetup {
     listen: Option<String>,
@@ -141,7 +143,7 @@ impl RunCommand {
         let setup = self.setup(config)?;
         let runtime = runtime::start()?;
         let shutdown = Shutdown::new();
-        let ending = "what is in flight is committed, and the next start continues";
+        let ending = "transfers in flight are committed, and the next start continues";
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
         let hangups = Hangups::listen(&runtime);
         let again = || reload()?.map(|(run, config)| run.setup(&config)).transpose();
@@ -177,7 +179,7 @@ impl RunCommand {
     }
 }
 
-/// Keeps the fleet until the shutdown, and takes over what SIGHUP brings.
+/// Keeps the fleet until the shutdown, and applies the changes of a SIGHUP.
 async fn keep(
     setup: FleetSetup,
     hangups: &Hangups,

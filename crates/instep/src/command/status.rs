@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Show the state of a copy: what is held, how current it is, last run, problems
+/// Show the state of a copy: resources held, lag, last run, problems
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// The folder of the copy
@@ -63,11 +63,11 @@ impl StatusCommand {
     }
 }
 
-/// Leaves the Source with a URL, and counts only what is pending for it.
+/// Keeps only the Source with a URL, and counts only its pending resources.
 fn choose(status: &mut Status, url: &str) -> anyhow::Result<()> {
     if status.sources.iter().all(|source| source.url != url) {
         let urls: Vec<_> = status.sources.iter().map(|source| name(&source.url)).collect();
-        bail!("{} is no Source of {}; it has {}", name(url), status.dir.display(), urls.join(", "));
+        bail!("{} is not a Source of {}; it has {}", name(url), status.dir.display(), urls.join(", "));
     }
     status.sources.retain(|source| source.url == url);
     status.owed = status.sources.iter().map(|source| source.owed).sum();

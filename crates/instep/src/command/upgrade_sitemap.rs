@@ -15,11 +15,12 @@ use crate::{
     ui::Output,
 };
 
-/// Make a Sitemap a Resource List with Change Lists, in place
+/// Turn a Sitemap into a Resource List with Change Lists, in place
 ///
-/// The first run writes the documents of a Source beside the Sitemap: a Source Description, a Capability List and a Change
-/// List. Each run compares the Sitemap with the run before, lists what changed, and adds to the Sitemap what makes it a
-/// Resource List. Search engines read it as before. Run it from cron after whatever writes the Sitemap.
+/// The first run writes the documents of a Source beside the Sitemap: a Source Description, a Capability List and a
+/// Change List. Each run compares the Sitemap with the run before, lists the changes, and adds the elements of a
+/// Resource List to the Sitemap. Search engines read it as before. Run it from cron after the program that writes the
+/// Sitemap.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UpgradeSitemapCommand {
@@ -29,7 +30,7 @@ pub(crate) struct UpgradeSitemapCommand {
     /// The URL at which the folder of the Sitemap is served
     #[arg(long, value_name = "URL", help_heading = WHAT_TO_PUBLISH)]
     base_url: String,
-    /// Folder of the catalogue, with what the last run saw [default: .instep beside the Sitemap]
+    /// Folder of the catalogue, with the state of the last run [default: .instep beside the Sitemap]
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = WHAT_TO_PUBLISH)]
     state: Option<PathBuf>,
     /// Publish any number of deletions

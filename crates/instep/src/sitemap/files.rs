@@ -1,4 +1,4 @@
-//! A Sitemap and its parts as files, read whole before anything is written.
+//! A Sitemap and its parts as files, read completely before anything is written.
 
 use std::{
     fs::{self, File},
@@ -64,9 +64,9 @@ impl SitemapFiles {
         &self.folder
     }
 
-    /// Writes what all lists name as a manifest of a Source.
+    /// Writes the entries of all lists as a manifest of a Source.
     ///
-    /// Errors: a list cannot be read to its end. A part of them would tell of deletions that never were.
+    /// Errors: a list cannot be read to its end. A part of the lists would report deletions that never happened.
     pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;
@@ -95,8 +95,8 @@ impl SitemapFiles {
         Ok(())
     }
 
-    /// Makes a Resource List of each file that is none yet, of all of them if something changed. Returns the number of
-    /// files that were written. Each of them is the old one or the new one at every instant.
+    /// Makes a Resource List of each file that is not one yet, and of all of them if something changed. Returns the
+    /// number of files written. Each of them is the old one or the new one at every instant.
     ///
     /// Errors: a file cannot be written.
     pub(crate) fn amend(&self, up: &str, at: DateTime, has_changed: bool) -> anyhow::Result<u64> {
@@ -104,7 +104,7 @@ impl SitemapFiles {
         let name = self.top.file_name().unwrap_or_default().to_string_lossy();
         let index = format!("{}{name}", self.base_url);
         let mut written = 0;
-        // The index last: what it leads to is right by then.
+        // The index last: its members are correct by then.
         for path in self.parts.iter().chain([&self.top]) {
             let index = (path != &self.top).then_some(&*index);
             let (text, is_coded) = read(path)?;
@@ -122,7 +122,7 @@ impl SitemapFiles {
 
 /// Passes each entry of a Sitemap to `take`. Returns its form.
 fn each_entry(path: &Path, take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>) -> anyhow::Result<Form> {
-    let wrong = || format!("{} is no Sitemap that can be used", path.display());
+    let wrong = || format!("{} is not a usable Sitemap", path.display());
     let file = File::open(path).with_context(|| format!("Cannot read {}", path.display()))?;
     let mut reader = DocumentReader::open(BufReader::new(file), ReadOptions::new()).with_context(wrong)?;
     let header = reader.header();

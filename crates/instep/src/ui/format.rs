@@ -53,7 +53,7 @@ pub(crate) fn elapsed(duration: Duration) -> String {
     }
 }
 
-/// Returns coverage as JSON: the state of the Source that a copy stands for.
+/// Returns coverage as JSON: the state of the Source that a copy represents.
 pub(crate) fn coverage(coverage: Coverage) -> Value {
     match coverage {
         Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),

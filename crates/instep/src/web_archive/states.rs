@@ -59,7 +59,7 @@ impl States {
         self.elsewhere
     }
 
-    /// Takes a record. Returns what is wrong with it.
+    /// Reads a record. Returns its fault.
     ///
     /// # Errors
     /// If the archive cannot be read, or a body not written.
@@ -109,7 +109,7 @@ impl States {
                         self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod })?;
                         Ok(None)
                     }
-                    // Its coding is damaged; the record itself ends where it says.
+                    // Its coding is damaged; the record itself ends at the stated length.
                     Err(error)
                         if matches!(
                             error.kind(),

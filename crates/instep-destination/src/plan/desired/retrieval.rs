@@ -45,7 +45,7 @@ pub(crate) struct Retrieval {
 pub(crate) struct PatchStep {
     /// Its digests, as a `hash` attribute has them.
     pub hash: String,
-    /// Patches against the version before it; none if the way begins with it.
+    /// Patches from earlier versions to it; empty if the chain begins with it.
     pub patches: Vec<PatchLink>,
 }
 

@@ -38,7 +38,7 @@ impl Inventory {
             (Some(list), _) => list,
             (None, Some(list)) if reaches_back(run, found, as_of).await? => {
                 run.reporter.note(&format!(
-                    "no Resource List of {as_of} or before is offered: a later one is taken, and taken back by the changes since then"
+                    "no Resource List of {as_of} or earlier is offered: a later one is used, and the changes since then are reverted"
                 ));
                 list
             }

@@ -130,7 +130,7 @@ fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
     let Some(found) = names.find(|name| name != OWN && name != "lost+found") else { return Ok(()) };
     let what = format!(
-        "{} is no copy and holds files, {} among them",
+        "{} is not a copy and has files, {} among them",
         options.dir.display(),
         found.to_string_lossy()
     );

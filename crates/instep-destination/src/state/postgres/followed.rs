@@ -31,7 +31,7 @@ impl ReadFollowed for PostgresState {
     }
 
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
-        // The row of a set is there before its first baseline is complete: then it has none of these.
+        // The row of a set exists before its first baseline is complete: it then has none of these.
         let sql = format!(
             "SELECT {CHECKPOINT} FROM set_of_resources
              WHERE copy = $1 AND id = $2 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)"

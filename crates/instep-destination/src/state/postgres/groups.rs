@@ -77,7 +77,7 @@ fn take_operations(
     done: &[&[Operation]],
     records_changes: bool,
 ) -> Result<(), EngineFault> {
-    // Mostly nothing is owed, and asking once spares a statement for each run of files.
+    // Usually nothing is owed, and one query saves a statement for each batch of files.
     let sql = "SELECT next_id, EXISTS (SELECT 1 FROM owed WHERE copy = $1), EXISTS (SELECT 1 FROM pack WHERE copy = $1)
                FROM copy WHERE id = $1";
     let row = session.one(sql, &[&copy])?;

@@ -214,7 +214,7 @@ pub(super) fn set_racy(
     Ok(())
 }
 
-/// All links of held resources, in place of those of before.
+/// All links of held resources, replacing the former ones.
 pub(super) fn link(session: &Session, copy: i64, linked: &[(Uri, Vec<Link>)]) -> Result<(), EngineFault> {
     let sql = "UPDATE held h SET links = n.links FROM unnest($2::text[], $3::text[]) AS n(uri, links)
                WHERE h.copy = $1 AND h.uri = n.uri";

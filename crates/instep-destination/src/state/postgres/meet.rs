@@ -14,7 +14,7 @@ const PAGE: i64 = 4_096;
 /// A page must have one wanted row in this number: otherwise looking up the rest is cheaper than reading on.
 const ROWS_FOR_ONE: usize = 24;
 
-/// Has a part that is sorted meet the rows.
+/// Compares a sorted part with the rows.
 pub(super) fn meet(
     state: &PostgresState,
     meeting: &mut Meeting<'_>,
@@ -49,8 +49,8 @@ pub(super) fn meet(
     Ok(())
 }
 
-/// Walks rows and part side by side; returns the part behind the last row, which meets nothing if that is the last of
-/// all.
+/// Reads rows and part in parallel; returns the part after the last row, which matches nothing if that is the last
+/// row of all.
 fn walk<'p>(
     meeting: &mut Meeting<'_>,
     rows: &[HeldResource],

@@ -145,7 +145,7 @@ fn put_set(session: &Session, copy: i64, set: SetId, source: SourceId) -> Result
     session.execute(sql, &[&copy, &i64::from(set.0), &source.number()]).map(drop)
 }
 
-/// Makes the runs of a Source that has no set any more those of another one.
+/// Assigns the runs of a Source without sets to another one.
 fn unite(session: &Session, copy: i64, other: SourceId, source: SourceId) -> Result<(), EngineFault> {
     let sql = "SELECT COUNT(*) FROM set_of_resources WHERE copy = $1 AND source = $2";
     let left: i64 = session.one(sql, &[&copy, &other.number()])?.try_get(0)?;

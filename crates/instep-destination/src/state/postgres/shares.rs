@@ -99,6 +99,6 @@ pub(super) fn end(link: &ServerLink, key: ShareKey, beat: Option<i64>) -> Result
 
 /// Returns the error of a share that has ended.
 pub(super) fn has_ended(place: &str) -> PostgresError {
-    let holder = "a later run, or this worker was taken for dead".to_owned();
+    let holder = "a later run, or this worker was removed".to_owned();
     PostgresError::Taken { place: place.to_owned(), holder }
 }

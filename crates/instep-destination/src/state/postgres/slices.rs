@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Returns a number that nothing else has.
+/// Returns an unused number.
 fn fresh_number() -> i64 {
     rand::rng().random_range(1..i64::MAX)
 }

@@ -99,7 +99,7 @@ impl WriteGroups for SqliteState {
 
     fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
         self.connection
-            // Only after the sink took them: a crash in between hands them over once more, and loses none.
+            // Only after the sink took them: after a crash in between they are delivered twice, and none is lost.
             .prepare_cached("DELETE FROM change WHERE sequence <= ?1")
             .and_then(|mut statement| statement.execute([last]))
             .map(|_| ())
@@ -114,13 +114,13 @@ fn take_operations(
 ) -> rusqlite::Result<()> {
     let mut id = held_row::next_id(connection)?;
     let mut rows = held::Putting::into(connection)?;
-    // Mostly nothing is owed, and asking once spares a statement for each resource.
+    // Usually nothing is owed, and one query saves a statement for each resource.
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
     let has_packs = connection.query_row("SELECT EXISTS (SELECT 1 FROM pack)", [], |row| row.get(0))?;
     for operation in done.iter().copied().flatten() {
         let uri = operation.uri().as_str();
         if records_changes && matches!(operation, Operation::Remove { .. }) {
-            // Before the row goes: the record of the change copies path and digests from it.
+            // Before the row is removed: the record of the change copies path and digests from it.
             changes::record(connection, &Change::Deleted, uri)?;
         }
         if has_packs && !matches!(operation, Operation::Move { .. }) {

@@ -211,7 +211,7 @@ pub(super) fn set_racy(connection: &Connection, uri: &str, is_racy: bool) -> rus
     Ok(())
 }
 
-/// All links of a held resource, in place of those of before.
+/// All links of a held resource, replacing the former ones.
 pub(super) fn link(connection: &Connection, uri: &Uri, links: &[Link]) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE held SET links = ?2 WHERE uri = ?1")?

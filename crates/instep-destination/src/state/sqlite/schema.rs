@@ -90,7 +90,7 @@ INSERT INTO owed (uri, set_id, change, attempts, why, length, digests, lastmod, 
 DROP TABLE owed_4;
 ";
 
-/// The digest of the entries of a Change List that were read. A list of before is read once more.
+/// The digest of the entries of a Change List that were read. A list read by an earlier version is read again.
 const VERSION_7: &str = "ALTER TABLE set_of_resources ADD COLUMN leading BLOB;";
 
 /// Deletions that are later than the inventory that was applied (O7).

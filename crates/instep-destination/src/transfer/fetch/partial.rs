@@ -102,8 +102,8 @@ impl Partial {
         self.bytes() > 0 && self.coded.is_none() && (has_digest || self.strong_etag().is_some())
     }
 
-    /// Returns `true` if a response brings the bytes that follow, of the same version: the same total, and the same
-    /// strong validator, or none at all if a digest will decide (B7).
+    /// Returns `true` if a response has the following bytes of the same version: the same total, and the same strong
+    /// validator, or none at all if a digest will decide (B7).
     pub(super) fn continues_with(&self, response: &Response, has_digest: bool) -> bool {
         let Some(range) = response.content_range() else { return false };
         let same_total = self.total.is_none() || range.total.is_none() || range.total == self.total;
@@ -160,8 +160,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Compares a complete resource with the expectation. A body that came in a coding is taken decoded if that form
-    /// matches, else as it came if that matches (AMB-B38, AMB-B39); the two are never mixed.
+    /// Compares a complete resource with the expectation. A body in a content coding is accepted decoded if that form
+    /// matches, otherwise as received if that matches (AMB-B38, AMB-B39); the two are never mixed.
     pub(super) fn settle(
         self,
         store: &dyn StagingArea,

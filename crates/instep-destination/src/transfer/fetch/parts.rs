@@ -136,7 +136,7 @@ async fn read_part(response: &mut Response, bytes: u64) -> Result<Bytes, HttpErr
         Some(data) if data.len() == most => Ok(data),
         _ => {
             let uri = response.uri.as_str().to_owned();
-            Err(HttpError::Transfer { uri, source: "A part has another length than asked for".into() })
+            Err(HttpError::Transfer { uri, source: "A part has another length than requested".into() })
         }
     }
 }

@@ -10,8 +10,8 @@ use resourcesync::Uri;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Tasks that wait here, beyond those in the channel, by their weight. The more wait, the longer the run of one stalled
-/// host's entries that others can overtake; one of usual size takes about 1 KiB.
+/// Tasks that wait here, beyond those in the channel, by their weight. The limit is also the number of entries of one
+/// stalled host that others can overtake; one of usual size takes about 1 KiB.
 const WAITING: usize = 8_192;
 
 /// The tasks that come through a channel, handed out to workers host by host.
@@ -30,7 +30,7 @@ pub(super) struct TaskQueue<T> {
 /// The tasks that wait for their hosts.
 struct WaitingTasks<T> {
     queue: HostQueue<T>,
-    /// The host of the task that came last: the next one mostly has the same, and comparing is cheaper than parsing.
+    /// The host of the last task: the next one usually has the same, and comparing is cheaper than parsing.
     last: Option<Origin>,
     weight: usize,
 }
@@ -59,7 +59,7 @@ impl<T> WaitingTasks<T> {
 }
 
 impl<T> TaskQueue<T> {
-    /// Returns a queue that hands out at most `per_host` tasks of one host at a time, and none once `enough` is
+    /// Returns a queue that hands out at most `per_host` tasks of one host at a time, and no tasks once `enough` is
     /// cancelled.
     pub(super) fn new(tasks: mpsc::Receiver<T>, per_host: usize, enough: CancellationToken) -> Self {
         let waiting = Mutex::new(WaitingTasks { queue: HostQueue::new(per_host), last: None, weight: 0 });

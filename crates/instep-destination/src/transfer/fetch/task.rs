@@ -6,7 +6,7 @@ use resourcesync::{DateTime, Digests, Metadata, Uri};
 use super::FetchError;
 use crate::store::Staged;
 
-/// A resource to fetch, with a value of the caller that comes back beside the outcome.
+/// A resource to fetch, with a value of the caller that is returned with the outcome.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) struct Task<T> {
@@ -56,7 +56,7 @@ impl<T> Task<T> {
         self.mirrors.first().filter(|_| !own_first).unwrap_or(&self.uri)
     }
 
-    /// Returns the task with something else of the caller's.
+    /// Returns the task with another value of the caller.
     pub(crate) fn with_context<U>(self, context: U) -> Task<U> {
         let Self { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, weight, context: _ } =
             self;

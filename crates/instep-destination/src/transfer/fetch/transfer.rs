@@ -47,7 +47,7 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// Returns the bytes that arrived, those of failed attempts included.
+    /// Returns the bytes received, including those of failed attempts.
     pub(super) fn received(&self) -> u64 {
         self.received
     }

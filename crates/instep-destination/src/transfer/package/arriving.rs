@@ -86,7 +86,7 @@ impl Seek for Growing {
     }
 }
 
-/// A package on its way.
+/// A package in transfer.
 pub(crate) struct Arriving {
     reader: PackageReader,
     whole: JoinHandle<Result<StagedName, PackageFetchError>>,

@@ -55,7 +55,7 @@ impl Packages {
     }
 }
 
-/// The URIs in the answer, whether it is a list of them or has one.
+/// The URIs in the answer, which is a list of them or contains one.
 async fn unknown(response: &mut Response) -> Result<Vec<String>, PackageFetchError> {
     let body = response.body.read_up_to(REASON_BYTES).await?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();

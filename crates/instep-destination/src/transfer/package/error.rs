@@ -25,13 +25,13 @@ pub(crate) enum PackageFetchError {
     #[error(transparent)]
     Manifest(#[from] DocumentError),
     /// The Source does not have some of the resources of a batch request (422).
-    #[error("{} of the resources asked for are unknown to the Source", uris.len())]
+    #[error("The Source does not have {} of the requested resources", uris.len())]
     Unknown {
-        /// The URIs of those.
+        /// Their URIs.
         uris: Vec<String>,
     },
     /// A batch request exceeds a limit of the Source (413).
-    #[error("The Source does not give so much at once")]
+    #[error("The request exceeds a limit of the Source")]
     TooMuch,
     /// The run ended before it was there.
     #[error("The run ended before the package was there")]

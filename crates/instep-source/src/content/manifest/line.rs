@@ -93,7 +93,8 @@ fn datetime(text: &str) -> Result<DateTime, String> {
 }
 
 fn frequency(text: &str) -> Result<ChangeFreq, String> {
-    ChangeFreq::parse(text).ok_or_else(|| format!("changefreq {text:?} is none of the Sitemap protocol"))
+    ChangeFreq::parse(text)
+        .ok_or_else(|| format!("changefreq {text:?} is not a value of the Sitemap protocol"))
 }
 
 fn change(text: &str) -> Result<Change, String> {

@@ -68,7 +68,7 @@ impl<'a> Listing<'a> {
         monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
         let path = &self.manifest.path;
-        // JSON Lines begin with a brace, wherever they come from.
+        // JSON Lines begin with a brace, in any file.
         let is_json =
             !is_csv && input.fill_buf().map_err(Error::read(path))?.trim_ascii_start().first() == Some(&b'{');
         if is_json {
@@ -113,7 +113,7 @@ impl<'a> Listing<'a> {
             self.complete &= line.change.is_none();
             let text = serde_json::to_string(&line).map_err(|error| error.to_string())?;
             match self.keep(&line.uri, &text) {
-                Ok(0) => Err(format!("{} stands here for the second time", line.uri)),
+                Ok(0) => Err(format!("{} occurs twice", line.uri)),
                 other => Ok(other),
             }
         });

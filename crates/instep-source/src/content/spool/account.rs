@@ -62,7 +62,7 @@ impl Account {
         Self(Arc::new(SharedAccount { file, open: Mutex::default() }))
     }
 
-    /// A state came (1) or went (-1).
+    /// A state was added (1) or removed (-1).
     pub(super) fn note(&self, states: i64, length: u64) {
         let mut open = self.open();
         open.states += states;
@@ -83,7 +83,7 @@ impl Account {
         }
     }
 
-    /// Writes down what `judge` makes of the sum.
+    /// Records the result of `judge` for the total.
     pub(super) fn settle(
         &self,
         folder: &Path,

@@ -58,8 +58,8 @@ const MOST_JOINED: usize = 32;
 /// Consecutive messages of a topic that one delivery carries.
 pub(super) type MessageRun = Vec<u64>;
 
-/// Subscriptions and the sequence of messages. What is due is found without looking at all subscriptions: there may be
-/// thousands, and each delivery asks.
+/// Subscriptions and the sequence of messages. Due deliveries are found without reading all subscriptions, because
+/// there may be thousands, and this happens for each delivery.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     subscriptions: BTreeMap<Key, HubSubscription>,
@@ -200,8 +200,8 @@ impl Book {
         over
     }
 
-    /// Returns the subscribers that have a delivery due. Each is in flight until [`Book::delivered`], so that none
-    /// gets two at a time.
+    /// Returns the subscribers with a due delivery. Each is in flight until [`Book::delivered`], so that none gets
+    /// two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
         let mut due = pop_until(&mut self.retries, now);
         for topic in std::mem::take(&mut self.news) {

@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(lanes.run(false, || async { Some("taken") }).await, (Some("taken"), false));
         assert!(began.elapsed() <= Duration::from_secs(2), "{:?}", began.elapsed());
 
-        // Those known to be slow do not block the others at all.
+        // Slow subscribers do not block the others at all.
         for _ in 0..400 {
             let lanes = Arc::clone(&lanes);
             tokio::spawn(async move { lanes.run(true, future::pending::<Option<()>>).await });

@@ -41,7 +41,7 @@ struct Count {
 }
 
 impl Verifications {
-    /// Decides if a callback may be asked once more. After [`Admission::Now`], [`Self::done`] must follow.
+    /// Decides if a callback may be verified once more. After [`Admission::Now`], [`Self::done`] must follow.
     pub(super) fn ask(&mut self, targets: &Targets, now: i64) -> Admission {
         self.counts.retain(|_, count| count.pending > 0 || now - count.since < MINUTE);
         let mut admission = Admission::Now;

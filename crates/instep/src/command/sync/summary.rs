@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::ui::format::{bytes, count, counted, coverage, elapsed};
 
-/// Returns the last line: what was done, in figures.
+/// Returns the last line: the results, in figures.
 pub(super) fn closing(report: &SyncReport) -> String {
     let state = match report.outcome {
         Outcome::Planned => "Dry run",
@@ -43,7 +43,7 @@ pub(super) fn closing(report: &SyncReport) -> String {
     format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
 }
 
-/// Returns the entries that were read, by what became of them.
+/// Returns the entries that were read, by their results.
 fn entries(entries: Accounting) -> serde_json::Value {
     json!({
         "read": entries.read,

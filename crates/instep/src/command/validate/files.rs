@@ -93,7 +93,7 @@ struct LocalReview {
 }
 
 impl LocalReview {
-    /// Judges a document. A plain Sitemap that lies in a folder beside others is not one of ResourceSync (GEN-23).
+    /// Checks a document. A plain Sitemap in a folder beside others is not a ResourceSync document (GEN-23).
     fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
         let is_plain = report.header.as_ref().is_some_and(|header| header.dialect == Dialect::PlainSitemap);
@@ -158,7 +158,7 @@ impl LocalReview {
     }
 }
 
-/// Returns the copy of a manifest if it lies beside the package.
+/// Returns the copy of a manifest if it is beside the package.
 fn copy_of(contents: &Uri, package: &Path) -> Option<Document> {
     let file = File::open(package.with_file_name(file_name(contents))).ok()?;
     Document::read(BufReader::new(file), ReadOptions::for_base(contents.clone())).ok()

@@ -46,7 +46,7 @@ use crate::{
 
 /// The least time between two events for a page.
 const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
-/// The time after which a page looks again although nothing was reported: another process may keep the copy.
+/// The time after which a page is updated without an event: another process may keep the copy.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The server of the pages of a copy.
 pub(crate) struct CopyServer {

@@ -1,4 +1,4 @@
-//! The first page of a Source: how much there is, how it changes, what can be had, and how to copy it.
+//! The first page of a Source: its size, its changes, its documents, and how to copy it.
 
 use anyhow::Result;
 use instep_source::Overview;
@@ -103,7 +103,7 @@ fn by_type(types: &[ResourceGroup]) -> Vec<(Markup, u64, String)> {
     types.iter().map(|group| (html! { (group.name) }, group.resources, bytes(group.bytes))).collect()
 }
 
-/// The last changes. The script adds those that happen while the page is open.
+/// The last changes. The script adds new ones while the page is open.
 fn changes(site: &PageContext<'_>, overview: &Overview) -> Markup {
     let resource = site.path("resourcesync/resource?uri=");
     html! {

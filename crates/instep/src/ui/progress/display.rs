@@ -1,6 +1,6 @@
 //! The progress of a run as text: a block for a terminal, or a line.
 //!
-//! Functions of the counts, the time and the width alone, so that tests read what an operator sees.
+//! Functions of the counts, the time and the width only, so that tests read the same text as an operator.
 
 use std::time::{Duration, Instant};
 
@@ -115,7 +115,7 @@ fn time_left(tally: &ProgressTally, speed: Speed) -> Option<Duration> {
     (per_second > 0.0 && left > 0).then(|| Duration::from_secs_f64((left as f64 / per_second).min(1e8)))
 }
 
-/// Returns errors so far and hosts that are waited for; `None` if there are none.
+/// Returns the errors so far and the hosts that a run waits for; `None` if there are none.
 fn asides(tally: &ProgressTally) -> Option<String> {
     let errors = (tally.errors > 0).then(|| counted(tally.errors, "error"));
     let waits =
