@@ -141,7 +141,7 @@ pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
 /// The changes that bring the copy in step, or why none do.
 fn incremental(situation: &Situation) -> Result<Choice, String> {
     if !situation.holds {
-        return Err("nothing is held".to_owned());
+        return Err("the first copy".to_owned());
     }
     if situation.anew {
         return Err("the copy is looked at as a whole".to_owned());
