@@ -166,7 +166,7 @@ mod tests {
     fn before_the_first_run_nothing_is_drawn() {
         assert!(chart(&[], ChartRange::Day, at(NOW)).into_string().contains("Nothing is known yet"));
         let drawn = chart(&points(&[(NOW - 30, 5)]), ChartRange::Day, at(NOW)).into_string();
-        assert!(drawn.contains("points=\"980.0,0 1000.0,0\""), "{drawn}");
+        assert!(drawn.contains("points=\"980.0,417 1000.0,417\""), "{drawn}");
         assert!(
             drawn.contains("The copy is 35.0 s behind; the most in the last 24 hours was 35.0 s"),
             "{drawn}"
