@@ -1,7 +1,7 @@
 //! `cargo xtask python`: the wheel, built and tested in a separate environment.
 
 use std::{
-    env::consts::EXE_SUFFIX,
+    env::{self, consts::EXE_SUFFIX},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -19,6 +19,10 @@ const BUILD: [&str; 1] = ["maturin==1.16.0"];
 
 /// The packages that check them, beside the wheel in a new environment.
 const CHECKS: [&str; 3] = ["pytest==9.2.0", "mypy==2.4.1", "typing_extensions>=4.12"];
+
+/// The packages that the tests of the reference library need.
+const FOR_REFERENCE: [&str; 4] =
+    ["testfixtures==10.0.0", "requests==2.34.2", "python-dateutil==2.9.0.post0", "defusedxml==0.7.1"];
 
 /// Builds the wheel and checks it: tests, the examples of its documentation, types, and stubs against the library.
 ///
@@ -42,7 +46,23 @@ pub fn test() -> Result<()> {
     run("mypy", &["--config-file", &settings, "-p", "instep"])?;
     run("mypy", &["--config-file", &settings, &tests])?;
     run("stubtest", &["instep._native"])?;
+    count_reference(&wheel)?;
     from_sources()
+}
+
+/// Counts the tests of the reference library that pass with the wheel, if `RESYNC_SOURCES` names a checkout of its v2.0.1: no
+/// registry has its tests, and they need packages that ours do not.
+fn count_reference(wheel: &str) -> Result<()> {
+    let Some(sources) = env::var_os("RESYNC_SOURCES") else {
+        println!("Not counted: the tests of the reference library; RESYNC_SOURCES names a checkout of v2.0.1");
+        return Ok(());
+    };
+    let environment = folder().join("reference");
+    peers::make_environment(&environment, &[&FOR_REFERENCE[..], &CHECKS[..1], &[wheel]].concat())?;
+    let tests = root().join("python/tests/test_compat_reference.py");
+    let mut pytest = Command::new(environment.join("bin/pytest"));
+    pytest.arg("-c").arg(root().join("python/pyproject.toml")).arg(tests).current_dir(&environment);
+    checked(pytest.env("RESYNC_SOURCES", sources))
 }
 
 /// Builds a wheel from the source distribution alone, as pip does if no wheel fits. It does not include the program.

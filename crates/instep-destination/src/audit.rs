@@ -9,7 +9,7 @@ use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
     SyncOptions,
     error::BesideUrl as _,
-    plan::DesiredPresence,
+    plan::{DesiredPresence, Selection},
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::{ActionKind, CopyState, Owed, ReadState, StateError, by_origin},
 };
@@ -58,15 +58,24 @@ fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
     sync
 }
 
-/// Begins to hash the files that a state records as held; the lists of the Source are read concurrently.
-fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Hashed {
+/// Begins to hash the selected files that a state records as held; the lists of the Source are read concurrently.
+///
+/// # Errors
+/// [`Error::Usage`] if the operator's patterns cannot be read.
+fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Result<Hashed, Error> {
+    let sources = match &options.url {
+        Some(url) => vec![url.clone()],
+        None => copy.state().sources()?.into_iter().map(|(_, url)| url).collect(),
+    };
+    let selections = sources.iter().map(|url| Selection::new(&options.selection, url));
     let hashing = Hashing {
         store: copy.store.clone(),
         verify: options.verify,
         sample: options.sample,
+        selections: selections.collect::<Result<_, _>>()?,
         stop: options.shutdown.token().clone(),
     };
-    hashing.begin(state)
+    Ok(hashing.begin(state))
 }
 
 /// Returns the resources that a run's copy holds, by the URIs of their originals.
@@ -114,7 +123,7 @@ impl Audit<'_> {
         if !urls.is_empty() && self.origins.is_none() && copy.state().owed_count()? > 0 {
             self.pending = Some(copy.state().reader()?);
         }
-        let hashed = hash(options, &copy, held);
+        let hashed = hash(options, &copy, held)?;
         for url in &urls {
             copy = self.compare_with_source(&audit_as_sync(options, url), copy, urls.len()).await?;
         }

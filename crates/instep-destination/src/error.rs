@@ -210,6 +210,13 @@ impl Error {
         answer.0.status().map(|status| status.as_u16())
     }
 
+    /// Returns `true` if the run ended because something that it needs is on another host than the Source, and is not requested.
+    pub fn is_out_of_scope(&self) -> bool {
+        let Self::Unreachable { source, .. } = self else { return false };
+        let answer = source.downcast_ref::<WithoutUrl<HttpError>>();
+        answer.is_some_and(|answer| matches!(answer.0, HttpError::Refused { .. }))
+    }
+
     /// Returns the reason why a connection could not be used, if that ended the run.
     pub fn protocol_failure(&self) -> Option<ProtocolFailure> {
         let mut next: Option<&(dyn StdError + 'static)> = Some(self);

@@ -14,6 +14,7 @@ impl SyncRun<'_> {
     pub(crate) async fn find_damaged(&mut self) -> Result<(), Error> {
         self.reporter.enter(Phase::Hashing);
         let hashing = Hashing {
+            selections: Vec::new(),
             store: self.copy.store.clone(),
             verify: self.options.verify,
             sample: 1.0,

@@ -254,7 +254,8 @@ impl<'a> SyncRun<'a> {
                 .note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
         }
         let report = &self.reporter.report;
-        let ended = (report.exit_code(), report.reason.clone());
+        let figures = format!("+{} ~{} -{}", report.created, report.updated, report.deleted);
+        let ended = (report.exit_code(), format!("{figures}; {}", report.reason));
         self.copy.finish(strategy, ended, &problems)?;
         Ok(self.reporter.report.clone())
     }

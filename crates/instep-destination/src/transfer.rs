@@ -23,7 +23,7 @@ mod versions;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Outcome, Phase,
+    Error, Event, Outcome, Phase,
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
@@ -54,7 +54,6 @@ impl SyncRun<'_> {
             self.reporter.note("there is not enough space for the new files: deletions are done first");
             self.delete(&mut set).await?;
         }
-        self.reporter.enter(Phase::Fetching);
         self.fetch(&set, carrier, &mut unexplained).await?;
         // Changes after the requested time explain nothing about it, and must not be passed.
         let rounds = if self.options.as_of.is_some() { 0 } else { ROUNDS };
@@ -74,6 +73,7 @@ impl SyncRun<'_> {
             if !news {
                 break;
             }
+            self.reporter.monitor.event(Event::Planned(set.with(|draft| draft.totals())));
             self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         }
         self.report_unexplained(unexplained);
@@ -87,7 +87,6 @@ impl SyncRun<'_> {
     pub(crate) async fn retry(&mut self, set: SetRun) -> Result<(), Error> {
         let mut unexplained = Unexplained::new();
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
-        self.reporter.enter(Phase::Fetching);
         self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         self.report_unexplained(unexplained);
         self.conclude(set, None).await
@@ -100,6 +99,7 @@ impl SyncRun<'_> {
         carrier: Carrier,
         unexplained: &mut Unexplained,
     ) -> Result<(), Error> {
+        self.reporter.enter(Phase::Fetching);
         self.join(set)?;
         let mut pipeline = Pipeline::open(self)?;
         let mut result = pipeline.owe(set).await;

@@ -190,7 +190,7 @@ impl Host {
         self.change_limit(AdaptiveLimit::overloaded);
         if let Some(pause) = pause.filter(|_| self.adaptive) {
             let (status, seconds) = (status.as_u16(), pause.as_secs());
-            tracing::warn!(host = %self.origin, status, "the host is busy, retrying in {seconds} s");
+            tracing::warn!("{} is busy ({status}); retrying in {seconds} s", self.origin);
             self.pause.begin(Pause::CoolDown(Instant::now() + pause));
             if let Some(seats) = &self.seats {
                 seats.asked(&self.origin, pause);

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use instep_destination::{Error as DestinationError, Guard, ProblemKind};
+use instep_fleet::FleetError;
 use instep_net::ProtocolFailure;
 use instep_source::Error as SourceError;
 
@@ -14,6 +15,9 @@ use crate::ui::format::name;
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<DestinationError>() {
         return for_destination(error);
+    }
+    if let Some(error) = error.downcast_ref::<FleetError>() {
+        return for_fleet(error);
     }
     error.downcast_ref::<SourceError>().and_then(for_source)
 }
@@ -85,7 +89,18 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
         }
         Some(404 | 410) => "Give the URL of the site, of a page of it, or of a document of the Source",
         Some(_) => "The server has a fault; try again later, or ask its operator",
+        None if error.is_out_of_scope() => {
+            "Give the URL that the Source has for itself, or allow the other host with --allow-origin ORIGIN"
+        }
         None => "Check the URL and the network",
+    }
+}
+
+/// Only what an operator may have mistyped: everything else about a fleet says enough.
+fn for_fleet(error: &FleetError) -> Option<&'static str> {
+    match error {
+        FleetError::Unknown { .. } => Some("`instep source list` shows the names"),
+        _ => None,
     }
 }
 

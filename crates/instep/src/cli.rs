@@ -128,11 +128,11 @@ fn again<T>(used: &RefCell<Config>, pick: fn(Command) -> Option<T>) -> anyhow::R
 /// Reads the command line; the configuration file provides values that neither it nor the environment sets.
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
     let mut command = definition();
-    let fail = |command: &mut clap::Command, error: anyhow::Error| {
-        command.error(clap::error::ErrorKind::InvalidValue, format!("{error:#}"))
-    };
-    let config = Config::find(&argv).map_err(|error| fail(&mut command, error))?;
-    let filled = config.fill_in(argv.clone(), &command).map_err(|error| fail(&mut command, error))?;
+    // Without the usage of a command, which has nothing to do with the file.
+    let fail =
+        |error: anyhow::Error| clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{error:#}\n"));
+    let config = Config::find(&argv).map_err(fail)?;
+    let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;
     let matches = command.try_get_matches_from_mut(filled.clone());
     let matches = matches.map_err(|error| config.explain(error, &mut command, (&argv, &filled)))?;
     Ok((Cli::from_arg_matches(&matches)?, config))
@@ -152,7 +152,7 @@ fn definition() -> clap::Command {
     command
         .mut_subcommands(|command| match command.get_name() {
             "sync" => command.mut_args(|arg| describe(hide_serving(arg))),
-            "serve" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
+            "serve" | "republish" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
             _ => command,
         })
         .arg(help_option())

@@ -1,6 +1,7 @@
 //! Pages for people: one design for a running Source and for a copy. They need no script, load nothing from elsewhere, and
 //! take every name from outside as text.
 
+mod address;
 pub(crate) mod chart;
 pub(crate) mod copy;
 pub(crate) mod design;

@@ -37,6 +37,10 @@ pub(crate) enum WhenHeld {
     StandBy,
 }
 
+/// The note about a publication without resources (D8).
+pub(crate) const NOTHING_SELECTED: &str =
+    "No resource: the folder has no file that can be published, or no file matches the filters";
+
 /// The longest time that a publication may continue after its server was ended for a restart.
 const LOCKED_FOR: Duration = Duration::from_secs(60);
 
@@ -194,6 +198,9 @@ fn show(output: &Output, options: &PublishOptions, report: &PublishReport, is_fi
         output.closing(format!("Delivered to {place}: {}", counted(report.delivered, "document")));
     }
     output.closing(format!("Source Description: {}", report.source_description));
+    if report.resources == 0 {
+        output.note(NOTHING_SELECTED);
+    }
     show_left_out(output, report.left_out);
     if let Some(kept) = report.kept_states {
         let states = counted(kept.states, "past and present state");

@@ -14,6 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     Error, Verify,
     error::error_chain,
+    plan::Selection,
     state::{HeldFile, ReadState},
     store::{CopyStore, PackSpans, StoreError},
 };
@@ -38,6 +39,8 @@ pub(crate) struct Hashing {
     pub(crate) verify: Verify,
     /// The part of them, in (0, 1].
     pub(crate) sample: f64,
+    /// The selections by a copy's Sources; a file that none of them wants is left out. None of them selects all.
+    pub(crate) selections: Vec<Selection>,
     /// Ends the work, also within a file.
     pub(crate) stop: CancellationToken,
 }
@@ -109,11 +112,12 @@ impl Hashing {
         let mut hashing = FuturesOrdered::new();
         loop {
             while hashing.len() < threads * Self::AHEAD {
-                if page.is_empty()
+                while page.is_empty()
                     && let Some(last) = after.take()
                 {
                     page = state.files_after(&last, Self::PAGE)?;
                     after = page.back().map(|file: &HeldFile| file.uri.clone());
+                    page.retain(|file| self.is_selected(&file.uri));
                 }
                 if page.is_empty() {
                     break;
@@ -125,6 +129,10 @@ impl Hashing {
                 return Ok(false);
             }
         }
+    }
+
+    fn is_selected(&self, uri: &str) -> bool {
+        self.selections.is_empty() || self.selections.iter().any(|selection| selection.wants_uri(uri))
     }
 
     fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<Looked>> {

@@ -141,7 +141,7 @@ pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
 /// The changes that update the copy, or the reason why there are none.
 fn incremental(situation: &Situation) -> Result<Choice, String> {
     if !situation.holds {
-        return Err("nothing is held".to_owned());
+        return Err("the first copy".to_owned());
     }
     if situation.anew {
         return Err("the complete copy is compared".to_owned());

@@ -15,7 +15,7 @@ pub(crate) struct CallbackArgs {
     #[arg(long, hide_short_help = true, value_name = "URL")]
     callback_url: Option<String>,
     /// Address and port to listen on for hubs [default: those of --callback-url]
-    #[arg(long, hide_short_help = true, value_name = "ADDRESS", requires = "callback_url")]
+    #[arg(long, hide_short_help = true, value_parser = values::address, value_name = "ADDRESS", requires = "callback_url")]
     callback_listen: Option<String>,
     /// Accept deliveries that are signed with SHA-1
     #[arg(long, hide_short_help = true, requires = "callback_url")]

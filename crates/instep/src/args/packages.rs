@@ -42,7 +42,7 @@ pub(crate) struct PackageArgs {
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     archives: bool,
     /// Keep at most this many documents in each archive
-    #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = PACKAGES, hide_short_help = true)]
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = values::number::<usize>, help_heading = PACKAGES, hide_short_help = true)]
     archive_count: usize,
     /// Keep archived documents for this long
     #[arg(long, default_value = "2160h", value_parser = values::duration, value_name = "DURATION",
@@ -53,8 +53,11 @@ pub(crate) struct PackageArgs {
 /// Choices of offering a Resource Dump.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DumpChoice {
+    /// While it saves requests and is not larger than 1 GiB
     Auto,
+    /// However large it is
     Always,
+    /// Not at all
     Never,
 }
 

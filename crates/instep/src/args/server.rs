@@ -21,7 +21,7 @@ const LISTEN: &str = "127.0.0.1:8080";
 #[command(next_help_heading = SERVING)]
 pub(crate) struct ServerArgs {
     /// Address and port; port 0 for any free one [default of serve: 127.0.0.1:8080]
-    #[arg(long, alias = "addr", value_name = "ADDRESS")]
+    #[arg(long, alias = "addr", value_parser = values::address, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// URL under which clients reach the server [default: http://ADDRESS]
     #[arg(long, value_name = "URL")]
@@ -60,7 +60,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "EMAIL", requires = "oai", hide_short_help = true)]
     oai_email: Option<String>,
     /// Records in one response
-    #[arg(long, default_value_t = 500, value_name = "N", requires = "oai", hide_short_help = true)]
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = values::at_least_one, requires = "oai", hide_short_help = true)]
     oai_part: usize,
     /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
     #[arg(long, value_name = "TYPE", hide_short_help = true)]
@@ -69,7 +69,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, help_heading = VERSIONS)]
     versions: bool,
     /// Versions to keep per resource
-    #[arg(long, default_value_t = 100, value_name = "N", help_heading = VERSIONS, hide_short_help = true)]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = values::at_least_one, help_heading = VERSIONS, hide_short_help = true)]
     versions_count: usize,
     /// Time to keep a version after it was replaced
     #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION",

@@ -103,7 +103,7 @@ pub(crate) struct SourceArgs {
         help_heading = DOCUMENTS, hide_short_help = true)]
     rotate_after: Duration,
     /// List at most this many closed Change Lists, and packages of changes; older ones are archived or removed
-    #[arg(long, default_value_t = 100, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = values::number::<usize>, help_heading = DOCUMENTS, hide_short_help = true)]
     closed_lists: usize,
     /// Publish at most this many deletions at once: a number or a percentage [default: 10 or 10%, the larger]
     #[arg(long, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]

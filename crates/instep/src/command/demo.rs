@@ -15,6 +15,7 @@ use serde_json::json;
 
 use self::child::{Executable, ServeProcess};
 use crate::{
+    args::values,
     exit::Exit,
     ui::{
         Output,
@@ -28,7 +29,7 @@ pub(crate) struct DemoCommand {
     /// Folder to work in, kept afterwards [default: a temporary one]
     dir: Option<PathBuf>,
     /// Number of files in the sample
-    #[arg(long, default_value_t = 600, value_name = "N")]
+    #[arg(long, default_value_t = 600, value_name = "N", value_parser = values::at_least_one)]
     files: usize,
 }
 

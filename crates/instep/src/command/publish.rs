@@ -17,7 +17,7 @@ use crate::{
     },
     config::Config,
     exit::Exit,
-    publication::publish_once_and,
+    publication::{NOTHING_SELECTED, publish_once_and},
     ui::{
         LineLevel, Output,
         format::{count, counted},
@@ -29,7 +29,7 @@ use crate::{
 /// Publish a folder: write its documents as files that any web server can serve
 ///
 /// Reads only files that changed since the last run, and rewrites only documents that change. Run it from cron or a
-/// systemd timer.
+/// systemd timer. The last line counts resources: + new, ~ changed, - deleted, = as before.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct PublishCommand {
@@ -181,6 +181,9 @@ fn preview(options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
     let Differences { unknown, differing, missing, .. } = differences;
     let figures = format!("+{} ~{} -{}", count(unknown), count(differing), count(missing));
     output.line(format!("Would publish: {figures}; {} checked", counted(report.seen, "file")));
+    if report.seen == 0 {
+        output.note(NOTHING_SELECTED);
+    }
     output.object(
         "summary",
         json!({

@@ -43,7 +43,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY, hide_short_help = true)]
     store: Option<CopyPlace>,
     /// Serve a dashboard, an API and metrics at this address; port 0 for any free one
-    #[arg(long, value_name = "ADDRESS", help_heading = SERVING)]
+    #[arg(long, value_parser = values::address, value_name = "ADDRESS", help_heading = SERVING)]
     listen: Option<String>,
     /// File with operators who may act on the dashboard and by the API: NAME TOKEN a line; read again when it changes
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = SERVING)]
@@ -55,7 +55,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = looks, help_heading = SCHEDULE)]
     runs: usize,
     /// Sources of one host to process at the same time, by all workers together
-    #[arg(long, value_name = "N", default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one, default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
     runs_per_host: usize,
     /// Shortest time between two runs of a Source without its own schedule
     #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "15m",
@@ -66,7 +66,7 @@ pub(crate) struct RunCommand {
         help_heading = SCHEDULE, hide_short_help = true)]
     longest: Duration,
     /// Failures in a row after which a Source runs only once a week
-    #[arg(long, value_name = "N", default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>, default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
     quarantine_after: u32,
     /// Most bytes of all copies together, such as 2TiB [default: unlimited]
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SCHEDULE)]
@@ -88,11 +88,13 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "ADDRESS", value_parser = mail_address, help_heading = ALERTS, hide_short_help = true)]
     alert_mail: Option<String>,
     /// Failures in a row after which an alert is sent
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>, default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
     alert_after: u32,
 }
 
-const HINT: &str = "All options and examples: instep run --help";
+const HINT: &str = "\
+Sources come from `instep source add URL`, or from [[source]] tables of instep.toml.
+All options and examples: instep run --help";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -199,6 +201,9 @@ async fn keep(
         None => None,
     };
     output.closing(format!("Fleet in {}: {}", dir.display(), counted(number, "Source")));
+    if number == 0 {
+        output.note("Add a Source with: instep source add URL (with the same --fleet or --state)");
+    }
     let url = server.as_ref().map(|server| server.url().to_owned());
     if let Some(url) = &url {
         fleet.serves_at(url);

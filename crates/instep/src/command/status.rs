@@ -9,6 +9,7 @@ use resourcesync::DateTime;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    args::values,
     exit::Exit,
     pages::{CopyServer, copy},
     runtime,
@@ -28,7 +29,7 @@ pub(crate) struct StatusCommand {
     #[arg(long, value_name = "URL")]
     source: Option<String>,
     /// Show the state as pages at this address until a signal; port 0 for any free one
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "source")]
+    #[arg(long, value_parser = values::address, value_name = "ADDRESS", conflicts_with = "source")]
     listen: Option<String>,
 }
 

@@ -41,6 +41,8 @@ use task::{Ended, SyncTask};
 /// The URL may be a site, a page, a Source Description, a Capability List, any list or index, or a plain Sitemap. The
 /// first run copies everything. Later runs apply the changes since, or compare the lists if the changes do not reach
 /// back far enough. Nothing is deleted without --delete, and never more than --max-delete in one run.
+///
+/// The last line counts resources: + new, ~ changed, - deleted, = compared and the same.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct SyncCommand {

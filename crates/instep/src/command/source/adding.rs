@@ -122,7 +122,13 @@ impl AddArgs {
     pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let mut record = FleetRecord::open(fleet)?;
-        let taken = record.sources()?.into_iter().map(|source| source.definition.name).collect();
+        let known = record.sources()?;
+        let same = known.iter().find(|source| source.definition.url == url);
+        // Typed again, it must not become a second copy of the same.
+        if let Some(same) = same.filter(|_| self.name.is_none()) {
+            bail!("{url} is kept already, as {}; give --name NAME for a second copy", same.definition.name);
+        }
+        let taken = known.into_iter().map(|source| source.definition.name).collect();
         let name = self.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
         let mut definition = self.rules.definition(name.clone(), &url)?;
         definition.into = self.into;

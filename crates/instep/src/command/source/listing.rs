@@ -39,6 +39,9 @@ pub(super) fn list(
         output.object("source", source_object(source, now));
     }
     output.note(counted(number, "Source"));
+    if sources.is_empty() {
+        output.note("Add one with: instep source add URL");
+    }
     Ok(Exit::Done)
 }
 

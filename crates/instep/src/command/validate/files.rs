@@ -60,7 +60,10 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
 /// Returns the file itself, or the documents and packages below a folder.
 fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = |error: io::Error| {
-        format!("Cannot read {}: {error}. Check the path and its permissions", target.display())
+        format!(
+            "Cannot read {}: {error}. Check the path and its permissions; a URL begins with https:// or http://",
+            target.display()
+        )
     };
     if !fs::metadata(target).map_err(|error| anyhow!(cannot(error)))?.is_dir() {
         return Ok(vec![target.to_owned()]);

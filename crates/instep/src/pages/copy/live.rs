@@ -101,7 +101,12 @@ impl LiveRun {
                 self.phase = Some(*phase);
             }
             Event::Note(note) => (*note).clone_into(&mut self.note),
-            Event::Planned(totals) => self.planned = *totals,
+            // There is one for each set, and for each round of changes that were read later.
+            Event::Planned(totals) => {
+                self.planned.fetches += totals.fetches;
+                self.planned.deletions += totals.deletions;
+                self.planned.bytes += totals.bytes;
+            }
             Event::Committed(_) => self.committed += 1,
             Event::Progress { bytes } => self.bytes += bytes,
             Event::Problem(_) => self.problems += 1,

@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     pages::{
+        address,
         chart::ChartRange,
         design::{self, Frame, PageBody},
         own_name::names_this_machine,
@@ -80,8 +81,7 @@ impl CopyServer {
         monitor: Option<&CopyMonitor<'_>>,
         output: &Output,
     ) -> Result<Self> {
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("Cannot listen on {address}"))?;
+        let listener = address::listen(address).await?;
         let local = listener.local_addr()?;
         let url = format!("http://{local}/");
         output.closing(format!("Status pages: {url}"));

@@ -38,6 +38,7 @@ use super::{
 use crate::{
     fleet::FleetDisplay,
     pages::{
+        address,
         copy::hosts_table,
         design::{self, PageBody, moment},
         own_name::names_this_machine,
@@ -68,8 +69,7 @@ impl FleetServer {
         access: OperatorAccess,
         (fleet, display): (Fleet, Arc<FleetDisplay>),
     ) -> Result<Self> {
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("Cannot listen on {address}"))?;
+        let listener = address::listen(address).await?;
         let local = listener.local_addr()?;
         let is_local = local.ip().is_loopback();
         if access.trusts_header() && !is_local {

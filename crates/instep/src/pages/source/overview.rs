@@ -7,7 +7,7 @@ use resourcesync::Change;
 
 use super::{
     capabilities::{self, DocumentSizes},
-    site::{FOLDER, OVERVIEW, PageContext},
+    site::{FOLDER, OVERVIEW, PageContext, unescaped},
     summary::{OTHERS, ResourceGroup, Summaries, TOP},
 };
 use crate::{
@@ -92,7 +92,9 @@ fn by_folder(site: &PageContext<'_>, folders: &[ResourceGroup]) -> Vec<(Markup, 
     let row = |group: &ResourceGroup| {
         let label = match group.name.as_str() {
             OTHERS | TOP => html! { (group.name) },
-            uri => html! { a href=(site.page("browse", &[("path", site.short(uri))])) { (site.short(uri)) } },
+            uri => {
+                html! { a href=(site.page("browse", &[("path", site.short(uri))])) { (unescaped(site.short(uri))) } }
+            }
         };
         (label, group.resources, bytes(group.bytes))
     };

@@ -112,7 +112,7 @@ impl SourceWalk {
                 continue;
             }
             // A landing page leads to the Source without being one of its resources.
-            let is_landing_page = uri.as_str().ends_with('/');
+            let is_landing_page = uri.as_str().ends_with('/') || uri.as_str().matches('/').count() == 2;
             let findings = check_page(uri, *in_head, &below).into_iter();
             for finding in findings.filter(|finding| !is_landing_page || finding.rule != "DISC-3") {
                 self.judgement.add(uri.as_str(), finding);
