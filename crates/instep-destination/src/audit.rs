@@ -141,8 +141,8 @@ impl Audit<'_> {
         let take = |sync: &SyncOptions| copy.led_to_from(&sync.url);
         let mut run = SyncRun::begin(as_sync, self.monitor, RunLimits::of(as_sync), take)?;
         let before = self.report.clone();
-        let lookout = run.lookout();
-        let compared = lookout.during(Box::pin(self.compare_with_documents(&mut run))).await;
+        let wait_reporter = run.wait_reporter();
+        let compared = wait_reporter.during(Box::pin(self.compare_with_documents(&mut run))).await;
         self.report.failed += run.reporter.report.skipped;
         let now = &self.report;
         let mut source = SourceAudit {

@@ -55,11 +55,11 @@ pub struct Documents {
     asked_for: Arc<AtomicU64>,
     clocks: Clocks,
     stop: CancellationToken,
-    witness: Option<Arc<dyn DocumentWitness>>,
+    observer: Option<Arc<dyn DocumentObserver>>,
 }
 
 /// Receives each document that a run fetches, as it arrived, before anything in it is used.
-pub trait DocumentWitness: fmt::Debug + Send + Sync {
+pub trait DocumentObserver: fmt::Debug + Send + Sync {
     /// Called when the document at a URI has arrived completely. The run waits until this returns.
     fn arrived(&self, uri: &Uri, document: &Download);
 }
@@ -92,7 +92,7 @@ impl Documents {
             asked_for: Arc::default(),
             clocks: Clocks::default(),
             stop: CancellationToken::new(),
-            witness: None,
+            observer: None,
         }
     }
 
@@ -120,10 +120,10 @@ impl Documents {
         Self { stop, ..self }
     }
 
-    /// Passes each document that arrives to a witness.
+    /// Passes each document that arrives to an observer.
     #[must_use]
-    pub(crate) fn witnessed(self, witness: Option<Arc<dyn DocumentWitness>>) -> Self {
-        Self { witness, ..self }
+    pub(crate) fn observed_by(self, observer: Option<Arc<dyn DocumentObserver>>) -> Self {
+        Self { observer, ..self }
     }
 
     /// Follows `file:` URIs too, for an operator who began with a path (D26).
@@ -169,8 +169,8 @@ impl Documents {
         let fetched = self.stop.run_until_cancelled(Box::pin(self.receive_with_retries(&request))).await;
         let fetched =
             fetched.unwrap_or_else(|| Err(DocumentError::Stopped { uri: uri.as_str().to_owned() }))?;
-        if let (Some(witness), Fetched::Arrived(document)) = (&self.witness, &fetched) {
-            witness.arrived(uri, document);
+        if let (Some(observer), Fetched::Arrived(document)) = (&self.observer, &fetched) {
+            observer.arrived(uri, document);
         }
         Ok(fetched)
     }

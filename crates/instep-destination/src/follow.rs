@@ -114,8 +114,8 @@ impl Following<'_> {
     async fn round(&mut self, received: &Received) -> Result<(Attended, Outcome), Error> {
         let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
         let mut run = begin(self.options, self.monitor, self.limits, attempts).await?;
-        let lookout = run.lookout();
-        let attended = lookout.during(Box::pin(run.attend(received, &mut self.listener))).await;
+        let wait_reporter = run.wait_reporter();
+        let attended = wait_reporter.during(Box::pin(run.attend(received, &mut self.listener))).await;
         let (attended, result) = match attended {
             Ok(attended) => (attended, Ok(())),
             Err(error) => (Attended::Looked, Err(error)),

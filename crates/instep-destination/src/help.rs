@@ -15,8 +15,8 @@ use crate::{
 pub async fn help(options: &SyncOptions, monitor: &dyn Monitor) -> Result<Option<SyncReport>, Error> {
     let Some(HelpedCopy { copy, set, board }) = LocalCopy::take_share(options)? else { return Ok(None) };
     let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), |_| Ok(copy))?;
-    let lookout = run.lookout();
-    let result = lookout.during(Box::pin(run.fetch_slices(set, board))).await;
+    let wait_reporter = run.wait_reporter();
+    let result = wait_reporter.during(Box::pin(run.fetch_slices(set, board))).await;
     run.end(result).map(Some)
 }
 

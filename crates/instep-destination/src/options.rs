@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{ArchiveOptions, ChangeSink, Error, Shutdown, documents::DocumentWitness};
+use crate::{ArchiveOptions, ChangeSink, Error, Shutdown, documents::DocumentObserver};
 pub use access::{AccessOptions, Credential, Secret};
 pub use choices::{Durability, LastmodTrust, Verify, Via};
 pub use max_delete::MaxDelete;
@@ -92,7 +92,7 @@ pub struct SyncOptions {
     /// The archive in which each exchange is also stored as WARC; `None` if there is none.
     pub archive: Option<ArchiveOptions>,
     /// The receiver of each document that the run fetches; `None` if there is none.
-    pub document_witness: Option<Arc<dyn DocumentWitness>>,
+    pub document_observer: Option<Arc<dyn DocumentObserver>>,
     /// Options of access to the network.
     pub access: AccessOptions,
     /// Tells the run to commit transfers in flight and to end.
@@ -134,7 +134,7 @@ impl SyncOptions {
             changes: None,
             callbacks: None,
             archive: None,
-            document_witness: None,
+            document_observer: None,
             access: AccessOptions::default(),
             shutdown: Shutdown::new(),
         }

@@ -4,15 +4,15 @@
 mod copy;
 mod limits;
 mod login_page;
-mod lookout;
 mod network;
 mod reporter;
 mod set;
 mod tally;
+mod wait_reporter;
 
 use std::sync::Arc;
 
-use instep_net::{Origin, Witness};
+use instep_net::{ExchangeObserver, Origin};
 use resourcesync::{DateTime, Relation, Uri};
 
 use crate::{
@@ -33,11 +33,11 @@ pub use copy::storage::check_place;
 pub(crate) use copy::{LocalCopy, UnnamedSet, storage};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
-use lookout::Lookout;
 pub(crate) use network::{Network, record_of};
 pub(crate) use reporter::Reporter;
 pub(crate) use set::SetRun;
 pub(crate) use tally::{TransferTally, is_outcome};
+use wait_reporter::WaitReporter;
 
 /// A run.
 pub(crate) struct SyncRun<'a> {
@@ -74,14 +74,15 @@ impl<'a> SyncRun<'a> {
         let stop = RunStop::new(&options.shutdown, limits);
         let archive = options.archive.as_ref().filter(|_| !options.dry_run);
         let archive = archive.map(WebArchive::open).transpose()?.map(Arc::new);
-        let witness = archive.as_ref().map(|archive| Arc::new(archive.witness()) as Arc<dyn Witness>);
-        let client = options.access.witnessed_client(&options.url, witness)?;
+        let observer =
+            archive.as_ref().map(|archive| Arc::new(archive.observer()) as Arc<dyn ExchangeObserver>);
+        let client = options.access.observed_client(&options.url, observer)?;
         let scope = client.options().scope.clone();
         let mut copy = take(options)?;
         copy.archive_first(archive.clone());
         let mut documents = Documents::new(client.clone(), copy.spool())
             .ending(stop.token().clone())
-            .witnessed(options.document_witness.clone());
+            .observed_by(options.document_observer.clone());
         if options.url.starts_with("file:") {
             documents = documents.with_files();
         }
@@ -147,8 +148,8 @@ impl<'a> SyncRun<'a> {
     }
 
     /// Returns the reporter of hosts that the run waits for.
-    pub(crate) fn lookout(&self) -> Lookout<'a> {
-        Lookout::new(self.reporter.monitor, self.network.client.clone())
+    pub(crate) fn wait_reporter(&self) -> WaitReporter<'a> {
+        WaitReporter::new(self.reporter.monitor, self.network.client.clone())
     }
 
     /// Returns the state, to read.

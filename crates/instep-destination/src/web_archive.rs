@@ -24,7 +24,7 @@ use std::{
 };
 
 use crate::store::StoreError;
-pub(crate) use capture::ArchiveWitness;
+pub(crate) use capture::ArchiveObserver;
 use folder::ArchiveFolder;
 pub(crate) use index::capture_of;
 pub use options::ArchiveOptions;
@@ -108,9 +108,9 @@ impl WebArchive {
         result.unwrap_or_else(panicked).map_err(|error| self.failed(error))
     }
 
-    /// Returns the witness for the exchanges of a client.
-    pub(crate) fn witness(&self) -> ArchiveWitness {
-        ArchiveWitness::new(Arc::clone(&self.orders))
+    /// Returns the observer for the exchanges of a client.
+    pub(crate) fn observer(&self) -> ArchiveObserver {
+        ArchiveObserver::new(Arc::clone(&self.orders))
     }
 
     fn failed(&self, error: io::Error) -> StoreError {

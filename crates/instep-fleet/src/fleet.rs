@@ -4,16 +4,16 @@
 //! out, so that a killed process can continue, and several processes can keep one fleet.
 
 mod alerting;
-mod desk;
 mod figures;
+mod heartbeat;
 #[cfg(feature = "postgres")]
 mod helping;
-mod keeping;
 mod lease;
 mod look;
 mod looking;
 mod operating;
 mod own_record;
+mod seat_requests;
 mod seating;
 mod state;
 mod watching;

@@ -176,7 +176,7 @@ impl Client {
         let most = self.0.options.redirects;
         for _ in 0..=most {
             let open = self.open_headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
-            let shown = self.0.options.witness.is_some().then(|| open.clone());
+            let shown = self.0.options.observer.is_some().then(|| open.clone());
             let headers = self.with_credentials(open, &at);
             let response = self.exchange(request, (headers, shown), &uri, target, &at).await?;
             if most == 0 || !is_followed(request, response.status) {

@@ -39,13 +39,13 @@ pub(crate) struct Permit {
 impl Permit {
     /// Counts bytes of a body that arrived.
     pub(crate) fn count(&self, bytes: u64) {
-        self.heard();
+        self.note_activity();
         self.host.note(|traffic| traffic.bytes += bytes);
     }
 
     /// Records that the host sent something.
-    pub(crate) fn heard(&self) {
-        self.seat.heard();
+    pub(crate) fn note_activity(&self) {
+        self.seat.note_activity();
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Host {
     /// Seats that several processes share.
     seats: Option<SharedSeats>,
     /// The time at which it last sent something.
-    heard: Arc<AtomicU64>,
+    last_active: Arc<AtomicU64>,
 }
 
 impl Host {
@@ -114,7 +114,7 @@ impl Host {
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
             seats: limits.seats.clone(),
-            heard: Arc::default(),
+            last_active: Arc::default(),
         }
     }
 
@@ -249,7 +249,7 @@ impl Host {
             Some(seats) => Some(seats.take(&self.origin).await),
             None => None,
         };
-        let seat = seating.take(&self.origin, &self.heard).await;
+        let seat = seating.take(&self.origin, &self.last_active).await;
         self.note(|traffic| traffic.transfers += 1);
         Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
     }

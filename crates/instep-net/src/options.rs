@@ -6,11 +6,11 @@ use crate::{
     connection::HEADER_BYTES,
     credentials::Credentials,
     gate::RequestGate,
+    observer::ExchangeObserver,
     resolver::{Resolve, SystemResolver},
     retry::MAX_BACKOFF,
     scope::Scope,
     shared_seats::SharedSeats,
-    witness::Witness,
 };
 
 /// The options of a [`Client`](crate::Client): scope, credentials, limits, timeouts.
@@ -59,7 +59,7 @@ pub struct HttpOptions {
     /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
     /// Receives each exchange, for an archive; `None` if there is no archive.
-    pub witness: Option<Arc<dyn Witness>>,
+    pub observer: Option<Arc<dyn ExchangeObserver>>,
     /// The gate that each request passes before it begins; `None` if there is none.
     pub gate: Option<RequestGate>,
     /// The seats at hosts whose limit holds for several processes together; `None` if this one is alone.
@@ -98,7 +98,7 @@ impl HttpOptions {
             ca_file: None,
             user_agent: Self::USER_AGENT.to_owned(),
             resolver: Arc::new(SystemResolver),
-            witness: None,
+            observer: None,
             gate: None,
             seats: None,
         }

@@ -26,7 +26,7 @@ pub(crate) struct Seats {
 struct SeatedHost {
     held: usize,
     /// The time at which it last sent an answer, or a piece of one.
-    heard: Arc<AtomicU64>,
+    last_active: Arc<AtomicU64>,
 }
 
 impl Seats {
@@ -45,7 +45,7 @@ impl Seats {
     pub(crate) fn take(
         &mut self,
         host: &Origin,
-        heard: &Arc<AtomicU64>,
+        last_active: &Arc<AtomicU64>,
         now: u64,
     ) -> Result<(), Option<u64>> {
         if self.taken >= self.most && self.counted(now) >= self.most {
@@ -56,8 +56,8 @@ impl Seats {
             seated.held += 1;
         } else {
             // Nothing was requested of it yet, so it is not silent.
-            heard.store(now, Relaxed);
-            self.hosts.insert(host.clone(), SeatedHost { held: 1, heard: Arc::clone(heard) });
+            last_active.store(now, Relaxed);
+            self.hosts.insert(host.clone(), SeatedHost { held: 1, last_active: Arc::clone(last_active) });
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Seats {
 
 impl SeatedHost {
     fn silent_at(&self) -> u64 {
-        self.heard.load(Relaxed) + Seats::SILENCE
+        self.last_active.load(Relaxed) + Seats::SILENCE
     }
 }
 
@@ -104,8 +104,13 @@ mod tests {
         (Origin::parse(&format!("http://host{number}/")).unwrap(), Arc::default())
     }
 
-    fn take(seats: &mut Seats, (origin, heard): &(Origin, Arc<AtomicU64>), count: usize, now: u64) -> usize {
-        (0..count).filter(|_| seats.take(origin, heard, now).is_ok()).count()
+    fn take(
+        seats: &mut Seats,
+        (origin, last_active): &(Origin, Arc<AtomicU64>),
+        count: usize,
+        now: u64,
+    ) -> usize {
+        (0..count).filter(|_| seats.take(origin, last_active, now).is_ok()).count()
     }
 
     #[test]
@@ -120,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn b17_a_host_that_is_heard_keeps_its_seats() {
+    fn b17_an_active_host_keeps_its_seats() {
         let mut seats = Seats::new(2);
         let (slow, other) = (host(1), host(2));
         take(&mut seats, &slow, 2, 0);
@@ -130,7 +135,7 @@ mod tests {
         }
         assert_eq!(take(&mut seats, &other, 2, 17_000), 1);
         slow.1.store(17_001, Relaxed);
-        assert!(seats.take(&other.0, &other.1, 17_002).is_err(), "it is heard again: no seats are left");
+        assert!(seats.take(&other.0, &other.1, 17_002).is_err(), "it is active again: no seats are left");
         seats.give_back(&slow.0);
         seats.give_back(&slow.0);
         assert_eq!(take(&mut seats, &other, 2, 17_003), 1);

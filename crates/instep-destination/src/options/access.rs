@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, Witness, netrc};
+use instep_net::{Client, Credentials, ExchangeObserver, HttpError, HttpOptions, Origin, Scope, netrc};
 
 /// The options of the network: scope, limits, timeouts, credentials.
 #[derive(Clone, Debug)]
@@ -96,17 +96,17 @@ impl AccessOptions {
     /// # Errors
     /// If an option cannot be used.
     pub fn client(&self, url: &str) -> Result<Client, HttpError> {
-        self.witnessed_client(url, None)
+        self.observed_client(url, None)
     }
 
-    /// Returns the client of a run that passes its exchanges to a witness.
-    pub(crate) fn witnessed_client(
+    /// Returns the client of a run that passes its exchanges to an observer.
+    pub(crate) fn observed_client(
         &self,
         url: &str,
-        witness: Option<Arc<dyn Witness>>,
+        observer: Option<Arc<dyn ExchangeObserver>>,
     ) -> Result<Client, HttpError> {
         let mut options = self.http_options(url)?;
-        options.witness = witness;
+        options.observer = observer;
         self.shared
             .as_ref()
             .map_or_else(|| Client::new(options.clone()), |shared| Ok(shared.within(options.clone())))

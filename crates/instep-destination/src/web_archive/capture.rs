@@ -1,9 +1,9 @@
-//! The witness of a client: captures exchanges while their bodies arrive.
+//! The observer of a client: captures exchanges while their bodies arrive.
 
 use std::{io, sync::Arc};
 
 use bytes::Bytes;
-use instep_net::{BodyWitness, Exchange, Witness};
+use instep_net::{BodyObserver, Exchange, ExchangeObserver};
 use instep_warc::PayloadHasher;
 
 use super::{
@@ -13,18 +13,18 @@ use super::{
 
 /// Passes the exchanges of a client to an archive.
 #[derive(Debug)]
-pub(crate) struct ArchiveWitness {
+pub(crate) struct ArchiveObserver {
     orders: Arc<Orders>,
 }
 
-impl ArchiveWitness {
+impl ArchiveObserver {
     pub(super) fn new(orders: Arc<Orders>) -> Self {
         Self { orders }
     }
 }
 
-impl Witness for ArchiveWitness {
-    fn answered(&self, exchange: Exchange) -> Box<dyn BodyWitness> {
+impl ExchangeObserver for ArchiveObserver {
+    fn answered(&self, exchange: Exchange) -> Box<dyn BodyObserver> {
         Box::new(Capturing::new(exchange, Arc::clone(&self.orders)))
     }
 }
@@ -46,7 +46,7 @@ impl Capturing {
     }
 }
 
-impl BodyWitness for Capturing {
+impl BodyObserver for Capturing {
     fn data(&mut self, data: &Bytes) {
         self.hasher.update(data);
         if self.fault.is_none() {

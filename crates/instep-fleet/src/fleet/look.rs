@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use instep_destination::{
     Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Shutdown, SyncOptions,
-    SyncReport, documents::DocumentWitness, status_at, sync,
+    SyncReport, documents::DocumentObserver, status_at, sync,
 };
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -91,7 +91,7 @@ pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
     let surveyor = Arc::new(Surveyor::new(&task.definition.url, task.began));
     let outcome = match options(&task) {
         Ok(mut options) => {
-            options.document_witness = Some(Arc::clone(&surveyor) as Arc<dyn DocumentWitness>);
+            options.document_observer = Some(Arc::clone(&surveyor) as Arc<dyn DocumentObserver>);
             size_and_copy(&task, options, monitor).await
         }
         Err(error) => LookOutcome::failed(&error),

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use instep_destination::documents::{DocumentWitness, Download};
+use instep_destination::documents::{DocumentObserver, Download};
 use resourcesync::{
     Capability, Form, Uri,
     validate::{Report, Rule, ValidateOptions, Validator},
@@ -94,7 +94,7 @@ impl Surveyor {
     }
 }
 
-impl DocumentWitness for Surveyor {
+impl DocumentObserver for Surveyor {
     fn arrived(&self, uri: &Uri, download: &Download) {
         // A first look reads documents twice: to size the copy, and to make it.
         if self.survey().0.documents.contains_key(uri.as_str()) {

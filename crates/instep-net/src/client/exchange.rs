@@ -19,6 +19,7 @@ use crate::{
     error::{HttpError, Refusal, RequestPhase, is_transient},
     failure::ProtocolFailure,
     host::Host,
+    observer::Exchange,
     origin::Origin,
     pool::{ConnectionPool, PooledBody},
     request::Request,
@@ -26,7 +27,6 @@ use crate::{
     retry,
     traffic::Traffic,
     unconnected::connect_failure,
-    witness::Exchange,
 };
 
 impl Client {
@@ -64,11 +64,11 @@ impl Client {
         })?;
         let (head, incoming) = answer.into_parts();
         let latency = asked.elapsed();
-        permit.heard();
+        permit.note_activity();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
         self.judge(&host, uri, head.status, &head.headers, latency)?;
-        let witness = shared.options.witness.as_ref().zip(shown).map(|(witness, request_headers)| {
-            witness.answered(Exchange {
+        let observer = shared.options.observer.as_ref().zip(shown).map(|(observer, request_headers)| {
+            observer.answered(Exchange {
                 uri: uri.clone(),
                 method: request.method(),
                 request_headers,
@@ -82,7 +82,7 @@ impl Client {
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
         flight.answered(head.status.as_u16(), length);
         let body = Body::new(incoming, name, shared.options.timeout, bandwidth, permit, flight);
-        let body = body.witnessed_by(witness);
+        let body = body.observed_by(observer);
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }
 

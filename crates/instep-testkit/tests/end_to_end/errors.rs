@@ -220,7 +220,7 @@ fn b25_status_tells_of_each_source_of_a_copy_or_of_the_one_that_is_named() {
     let json: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
     assert_eq!((&json["type"], &json["owed"]), (&"status".into(), &1.into()), "{json}");
     let none = status(&["--source", "http://nobody.example/"]).with_code(2).stderr;
-    for word in ["http://nobody.example/ is no Source of", &one.url(""), &two.url("")] {
+    for word in ["http://nobody.example/ is not a Source of", &one.url(""), &two.url("")] {
         assert!(none.contains(word), "{word} is missing in {none}");
     }
 }

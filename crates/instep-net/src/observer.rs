@@ -8,13 +8,13 @@ use resourcesync::Uri;
 
 /// Receives each request that was answered with something other than a transient failure. Its functions are called in
 /// tasks that must not block.
-pub trait Witness: fmt::Debug + Send + Sync {
+pub trait ExchangeObserver: fmt::Debug + Send + Sync {
     /// Receives the heads of a request and its answer. The returned value receives the body.
-    fn answered(&self, exchange: Exchange) -> Box<dyn BodyWitness>;
+    fn answered(&self, exchange: Exchange) -> Box<dyn BodyObserver>;
 }
 
 /// Receives the body of one answer.
-pub trait BodyWitness: Send + Sync {
+pub trait BodyObserver: Send + Sync {
     /// Receives a piece of the body as it arrived: in the coding of the server, without chunks.
     fn data(&mut self, data: &Bytes);
 
@@ -41,7 +41,7 @@ pub struct Exchange {
 }
 
 impl Default for Exchange {
-    /// Returns an exchange of 1970, with neither URI nor headers, for tests of a [`Witness`].
+    /// Returns an exchange of 1970, with neither URI nor headers, for tests of a [`ExchangeObserver`].
     fn default() -> Self {
         Self {
             uri: Uri::default(),

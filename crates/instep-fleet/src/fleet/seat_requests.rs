@@ -26,14 +26,14 @@ pub(super) fn count(transfers: usize) -> u64 {
 }
 
 /// The seats of a worker, and its lanes in the record.
-pub(super) struct SeatDesk {
+pub(super) struct SeatRequests {
     /// A separate record, since it may wait for other workers.
     record: LeaseRecord,
     seats: SharedSeats,
     lanes: Mutex<LaneKeeper<Origin>>,
 }
 
-impl SeatDesk {
+impl SeatRequests {
     pub(super) fn new(record: LeaseRecord) -> Self {
         Self { record, seats: SharedSeats::new(), lanes: Mutex::new(LaneKeeper::new(0)) }
     }

@@ -58,8 +58,8 @@ impl Fleet {
         });
         let workers = workers.await?;
         // Before any request may begin, because the worker's former seats belong to another one.
-        if let Some(desk) = lease.desk() {
-            desk.begin(id);
+        if let Some(seat_requests) = lease.seat_requests() {
+            seat_requests.begin(id);
         }
         lease.keeper(|keeper| *keeper = Some(Keeper::new(id, sent)));
         {
