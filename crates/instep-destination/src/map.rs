@@ -37,6 +37,8 @@ use parts::{Authority, UriParts};
 pub(crate) struct MapBase {
     authority: Authority,
     segments: Vec<Vec<u8>>,
+    /// The beginning of most URIs below it: as the operator wrote it, up to its last slash.
+    written: String,
 }
 
 impl MapBase {
@@ -47,10 +49,22 @@ impl MapBase {
     pub(crate) fn of(url: &Uri) -> Result<Self, MapError> {
         let parts = UriParts::of(url)?;
         let mut segments: Vec<_> = parts.segments().map(|segment| segment.into_owned()).collect();
-        if segments.pop().is_some_and(|last| !last.is_empty()) {
+        let is_folder = segments.pop().is_none_or(|last| last.is_empty());
+        if !is_folder {
             segments.clear();
         }
-        Ok(Self { authority: parts.authority, segments })
+        let before_path =
+            parts.written.len() - parts.path.len() - parts.query.map_or(0, |query| query.len() + 1);
+        let mut written = parts.written[..before_path].to_owned();
+        written.push_str(if is_folder && !parts.path.is_empty() { parts.path } else { "/" });
+        Ok(Self { authority: parts.authority, segments, written })
+    }
+
+    /// Returns the path of a URI that begins as the base is written and has nothing after it but plain names: those are
+    /// the path. `None` says nothing: it takes a closer look then.
+    fn plain_path<'u>(&self, uri: &'u Uri) -> Option<&'u str> {
+        let rest = uri.as_str().strip_prefix(&self.written)?;
+        rest.split('/').all(name::is_plain).then_some(rest)
     }
 
     /// Returns the segments after those of the base; `None` if the URI is not below it.
@@ -83,6 +97,11 @@ impl Mapper {
     /// # Errors
     /// If the URI is not http(s) or has no host.
     pub(crate) fn map(&self, uri: &Uri) -> Result<CopyPath, MapError> {
+        if self.explicit.is_empty()
+            && let Some(path) = self.base.plain_path(uri)
+        {
+            return Ok(CopyPath::of_names(path));
+        }
         let parts = UriParts::of(uri)?;
         if let Some(path) = self.explicit.iter().find_map(|map| map.apply(&parts)) {
             return Ok(path);

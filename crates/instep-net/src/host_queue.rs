@@ -98,6 +98,11 @@ impl<T> HostQueue<T> {
         }
     }
 
+    /// Returns `true` if [`HostQueue::pop`] would return an item.
+    pub fn has_turn(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
     /// Returns the number of items that wait.
     pub fn len(&self) -> usize {
         self.len
@@ -141,7 +146,7 @@ mod tests {
         }
         let order: Vec<u8> = std::iter::from_fn(|| queue.pop()).map(|(item, _)| item).collect();
         assert_eq!(order, [0, 3, 1, 4, 2, 5]);
-        assert!(queue.is_empty());
+        assert!(queue.is_empty() && !queue.has_turn());
     }
 
     #[test]

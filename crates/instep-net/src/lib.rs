@@ -53,7 +53,7 @@ pub use options::HttpOptions;
 pub use origin::{Origin, OriginError};
 pub use request::Request;
 pub use resolver::{CachedResolver, Resolve, Resolving, SystemResolver};
-pub use response::{ContentRange, Response};
+pub use response::{ContentRange, Response, ResponseTimes};
 pub use scope::Scope;
 pub use shared_seats::{SeatDemand, SharedSeats};
 pub use stream::Stream;

@@ -1,5 +1,7 @@
 //! A response: its headers, and its body while it arrives.
 
+use std::time::SystemTime;
+
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use resourcesync::Uri;
 
@@ -23,9 +25,19 @@ impl Response {
     /// Returns the validators of the representation, without those that another representation of the same second may
     /// share.
     pub fn validators(&self) -> Validators {
-        let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
+        self.validators_beside(&self.times())
+    }
+
+    /// Returns the validators for who has read the times of the response already.
+    pub fn validators_beside(&self, times: &ResponseTimes) -> Validators {
         Validators::new(self.header(header::ETAG), self.header(header::LAST_MODIFIED))
-            .settled(time(header::LAST_MODIFIED), time(header::DATE))
+            .settled(times.modified, times.sent)
+    }
+
+    /// Reads the times of the response.
+    pub fn times(&self) -> ResponseTimes {
+        let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
+        ResponseTimes { modified: time(header::LAST_MODIFIED), sent: time(header::DATE) }
     }
 
     /// Returns a header as text; `None` if it is missing or not text.
@@ -60,6 +72,16 @@ impl Response {
         }
         Err(HttpError::Status { uri: self.uri.into_string(), status: self.status, retry_after: None })
     }
+}
+
+/// The times that a server states, by its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResponseTimes {
+    /// `Last-Modified`; `None` if it is missing or no date.
+    pub modified: Option<SystemTime>,
+    /// `Date`, the time of the response; `None` if it is missing or no date.
+    pub sent: Option<SystemTime>,
 }
 
 /// The position of a part in its representation, in bytes.

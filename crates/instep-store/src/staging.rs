@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags},
+    fs::{AtFlags, Dir, Mode, OFlags, RenameFlags},
     io::Errno,
     path::DecInt,
 };
@@ -134,6 +134,19 @@ impl Staging {
         Ok(rustix::fs::renameat(&self.folder, number.name(), folder, name)?)
     }
 
+    /// Gives a staged file a name that is not in use, with one system call. Returns `false`, with nothing changed, if the
+    /// name is in use or if the file system cannot rename so.
+    ///
+    /// # Errors
+    /// If an [`Obstacle`](crate::Obstacle) is in the way, or the disk fails.
+    pub fn place_new(&self, number: StagedName, folder: impl AsFd, name: &str) -> io::Result<bool> {
+        match rustix::fs::renameat_with(&self.folder, number.name(), folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Moves a file out of a folder, atomically, and stages it under a number.
     ///
     /// # Errors
@@ -213,8 +226,12 @@ mod tests {
         file.write_all(b"whole").unwrap();
         sync_group([number].into_iter(), 1, &root, |number| staging.sync(number)).unwrap();
         sync_group([number].into_iter(), 0, &root, |_| unreachable!("synced with its file system")).unwrap();
-        staging.place(number, &root, "a").unwrap();
+        assert!(staging.place_new(number, &root, "a").unwrap());
         assert!(!staging.has(number).unwrap());
+        let (later, _) = staging.create().unwrap();
+        assert!(!staging.place_new(later, &root, "a").unwrap(), "the name is taken");
+        assert!(staging.has(later).unwrap());
+        staging.place(later, &root, "b").unwrap();
         let aside = staging.fresh_name();
         staging.take_out(&root, "a", aside).unwrap();
         let mut text = String::new();

@@ -44,7 +44,9 @@ impl CdxjLine {
             between = b",";
         }
         line.push(b'}');
-        Self(String::from_utf8_lossy(&line).into())
+        let lossy =
+            |error: std::string::FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+        Self(String::from_utf8(line).unwrap_or_else(lossy).into())
     }
 
     /// Reads a line of an index; `None` if it is not one.

@@ -90,6 +90,12 @@ fn push_escaped(out: &mut String, octets: &[u8]) {
     }
 }
 
+/// Returns `true` if a segment as it is written in a URI is its own name.
+pub(super) fn is_plain(segment: &str) -> bool {
+    let octets = segment.as_bytes();
+    !octets.is_empty() && plain(octets).is_some() && !is_risky(octets)
+}
+
 /// Names that mean something to a shell, a device, git or us: their first octet is escaped (D8).
 fn is_risky(octets: &[u8]) -> bool {
     match octets.first() {

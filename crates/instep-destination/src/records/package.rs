@@ -1,6 +1,8 @@
 //! A package of a dump as bytes, for the list of packages that a run has found. Like the plan, it is removed with the
 //! run.
 
+use std::borrow::Cow;
+
 use instep_net::Origin;
 use resourcesync::{DateTime, Entry, Link, Relation, Uri, value::UriError};
 use serde::{Deserialize, Serialize};
@@ -18,7 +20,7 @@ pub(crate) struct WrittenPackage<'a> {
     from: Option<Time>,
     until: Option<Time>,
     length: Option<u64>,
-    digests: WrittenDigests,
+    digests: WrittenDigests<'a>,
     encoding: Option<&'a str>,
     contents: Option<&'a str>,
     manifest: Option<WrittenManifest<'a>>,
@@ -55,7 +57,7 @@ impl<'a> WrittenPackage<'a> {
             from: metadata.from.map(Time),
             until: metadata.until.map(Time),
             length: metadata.length,
-            digests: WrittenDigests(metadata.hash.clone()),
+            digests: WrittenDigests(Cow::Borrowed(&metadata.hash)),
             encoding: metadata.encoding.as_deref(),
             contents: entry.link_for(&Relation::Contents).map(|link| link.href.as_str()),
             manifest,
@@ -93,7 +95,7 @@ impl<'a> WrittenPackage<'a> {
         metadata.from = self.from.map(|time| time.0);
         metadata.until = self.until.map(|time| time.0);
         metadata.length = self.length;
-        metadata.hash = self.digests.0;
+        metadata.hash = self.digests.0.into_owned();
         metadata.encoding = self.encoding.map(Into::into);
         let contents = self.contents.map(Uri::parse).transpose()?;
         entry.links.extend(contents.map(|href| Link::new(Relation::Contents, href)));

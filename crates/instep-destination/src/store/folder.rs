@@ -259,6 +259,11 @@ impl CopyNames for FolderStore {
 
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
         let folder = self.folder_of(path)?;
+        let failed = |error| StoreError::of("place", path.as_str(), error);
+        // Most names are new. One call finds that out and gives the name, so that nothing can come in between.
+        if self.staging.place_new(name, &folder, path.name()).map_err(failed)? {
+            return Ok(());
+        }
         // A rename would move a foreign pipe or socket (B13); a link is only a name.
         let found = rustix::fs::statat(&*folder, path.name(), AtFlags::SYMLINK_NOFOLLOW);
         let kind = found.map_or(FileType::RegularFile, |found| FileType::from_raw_mode(found.st_mode));
@@ -268,9 +273,7 @@ impl CopyNames for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        self.staging
-            .place(name, folder, path.name())
-            .map_err(|error| StoreError::of("place", path.as_str(), error))
+        self.staging.place(name, folder, path.name()).map_err(failed)
     }
 
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError> {

@@ -127,8 +127,9 @@ impl Fetcher {
     ) {
         while let Some((task, place)) = queue.next(|task| (task.first_place(), task.weight)).await {
             let outcome = self.fetch(&task).await;
+            let is_wanted = outcomes.send((task, outcome)).await.is_ok();
             queue.done(&place, self.window(place.as_ref()));
-            if outcomes.send((task, outcome)).await.is_err() {
+            if !is_wanted {
                 return;
             }
         }

@@ -83,7 +83,9 @@ impl Pipeline {
                         commits.push(feed.settle(run, place, settled));
                     }
                     self.send_all(commits).await?;
-                    run.stop.unless(run.login_page.compare(&run.network.client)).await;
+                    if run.login_page.is_in_doubt() {
+                        run.stop.unless(run.login_page.compare(&run.network.client)).await;
+                    }
                 }
                 Some(group) = self.flushed.recv() => run.reporter.committed(group),
                 Some(()) = OptionFuture::from(again.map(sleep)), if again.is_some() => {}

@@ -181,7 +181,9 @@ pub(crate) fn record_id() -> String {
         if matches!(place, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        text.extend([byte >> 4, byte & 0x0f].map(|digit| char::from(DIGITS[usize::from(digit)])));
+        for digit in [byte >> 4, byte & 0x0f] {
+            text.push(char::from(DIGITS[usize::from(digit)]));
+        }
     }
     text.push('>');
     text

@@ -1,10 +1,13 @@
 //! The received part of a resource, and the conditions for its continuation.
 
-use std::io::Write as _;
+use std::{
+    io::Write as _,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use flate2::write::MultiGzDecoder;
 use http::header;
-use instep_net::{Response, Validators};
+use instep_net::{Response, ResponseTimes, Validators};
 use resourcesync::{Algorithm, DateTime};
 
 use super::{
@@ -55,14 +58,15 @@ impl Partial {
             let decoded = decoded.map(|file| (MultiGzDecoder::new(Vec::new()), file));
             Ok::<_, StoreError>(Coded { coding, decoded })
         });
+        let times = response.times();
         Ok(Self {
             plain: store.stage(algorithms)?,
             coded: coded.transpose()?,
             total: response.content_range().map_or_else(|| response.length(), |range| range.total),
-            validators: response.validators(),
+            validators: response.validators_beside(&times),
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
-            modified: response.header(header::LAST_MODIFIED).and_then(date),
-            sent: Some(sent_at(response)),
+            modified: times.modified.and_then(datetime),
+            sent: Some(sent_at(&times)),
             kept: false,
         })
     }
@@ -220,12 +224,12 @@ fn drain(decoder: &mut MultiGzDecoder<Vec<u8>>, file: &mut StagingFile) -> Resul
 const SKEW: i64 = 60 * 1_000_000;
 
 /// Returns the time of a response by the server's clock; without it, by this machine's, and a little earlier.
-pub(super) fn sent_at(response: &Response) -> DateTime {
+pub(super) fn sent_at(times: &ResponseTimes) -> DateTime {
     let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
-    response.header(header::DATE).and_then(date).unwrap_or_else(by_own_clock)
+    times.sent.and_then(datetime).unwrap_or_else(by_own_clock)
 }
 
-fn date(text: &str) -> Option<DateTime> {
-    let time = httpdate::parse_http_date(text).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(DateTime::from_unix_seconds(i64::try_from(time.as_secs()).ok()?))
+fn datetime(time: SystemTime) -> Option<DateTime> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(DateTime::from_unix_seconds(i64::try_from(since.as_secs()).ok()?))
 }

@@ -92,7 +92,7 @@ impl<'a> Transfer<'a> {
         }
         match response.status {
             StatusCode::NOT_MODIFIED if self.request.held.is_some() => {
-                return Ok(FetchOutcome::NotModified { sent: sent_at(&response) });
+                return Ok(FetchOutcome::NotModified { sent: sent_at(&response.times()) });
             }
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Ok(FetchOutcome::Gone { status: response.status.as_u16() });
