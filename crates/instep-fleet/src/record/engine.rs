@@ -1,7 +1,8 @@
 //! The door of the record: statements in the subset of SQL that all engines know, and what each engine does with them.
 //! The contract suite (`record/contract.rs`) runs against all of them.
 //!
-//! Places are written `$1`, and `{next}` for the number that a row gets with a change. Columns are whole numbers or text.
+//! Places are written `$1`, `{next}` stands for the number that a row gets with a change, and `{kept}` behind a SELECT keeps
+//! its rows from being removed until the end of the transaction. Columns are whole numbers or text.
 
 use std::fmt;
 
@@ -134,6 +135,9 @@ pub(super) trait RecordEngine: Statements + fmt::Debug + Send {
 
     /// Says what others may have written since the last call.
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError>;
+
+    /// Returns `true` if it is time to count the Sources, which says whether others have forgotten some.
+    fn is_to_count(&mut self) -> bool;
 
     /// Notes the largest number among Sources that were read because others may have written them.
     fn read_up_to(&mut self, changed: i64);

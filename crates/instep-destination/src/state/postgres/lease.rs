@@ -135,15 +135,12 @@ fn claim(
     seen: Option<&str>,
     (token, claimant): (&str, &Claimant),
 ) -> Result<bool, EngineFault> {
-    let sql = "UPDATE copy SET token = $3, holder = $4, folder = $5, grp = 0
-               WHERE id = $1 AND token IS NOT DISTINCT FROM $2";
-    if session.execute(sql, &[&copy, &seen, &token, &claimant.holder, &claimant.folder])? == 0 {
-        return Ok(false);
-    }
-    let sql = "INSERT INTO beat (copy, token, beat) VALUES ($1, $2, 0)
+    let sql = "WITH taken AS (UPDATE copy SET token = $3, holder = $4, folder = $5, grp = 0
+               WHERE id = $1 AND token IS NOT DISTINCT FROM $2 RETURNING id, token)
+               INSERT INTO beat (copy, token, beat) SELECT id, token, 0 FROM taken
                ON CONFLICT (copy) DO UPDATE SET token = excluded.token, beat = 0";
-    session.execute(sql, &[&copy, &token])?;
-    Ok(true)
+    let taken = session.execute(sql, &[&copy, &seen, &token, &claimant.holder, &claimant.folder])?;
+    Ok(taken == 1)
 }
 
 /// The share of a worker in a plan, while this value lives.
