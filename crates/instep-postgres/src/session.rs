@@ -22,6 +22,8 @@ const MOST_STATEMENTS: usize = 256;
 
 /// A connection, with the statements that it has prepared.
 pub struct Session {
+    /// The server and the schema.
+    pub(crate) address: Address,
     client: Client,
     statements: Mutex<BTreeMap<String, Statement>>,
 }
@@ -54,7 +56,7 @@ impl Session {
                 tracing::debug!(%error, "a connection to the state ended");
             }
         });
-        let session = Self { client, statements: Mutex::default() };
+        let session = Self { address: address.clone(), client, statements: Mutex::default() };
         // The order of groups and of what is recorded with them needs commits that stay. Each statement names one copy and
         // has one good plan: one is made with the first use, instead of six that are compared, and none is compiled. Engines
         // that do not know a setting pass it over.

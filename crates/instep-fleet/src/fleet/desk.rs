@@ -25,6 +25,11 @@ pub(super) fn count(transfers: usize) -> u64 {
     transfers as u64
 }
 
+/// Returns a number of transfers as the client has it.
+fn transfers(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 /// The seats of a worker, and its lanes in the record.
 pub(super) struct SeatDesk {
     /// Of its own, since it may wait for other workers.
@@ -56,7 +61,7 @@ impl SeatDesk {
 
     /// Returns the seats that a lane keeps: no transfer begins beyond those that are granted.
     fn kept(&self, lanes: &LaneKeeper<Origin>, lane: &Origin) -> u64 {
-        count(self.seats.grant(lane, usize::try_from(lanes.granted(lane)).unwrap_or(usize::MAX)))
+        count(self.seats.grant(lane, transfers(lanes.granted(lane))))
     }
 
     /// Takes what the transfers want now. Returns the rests that the others are to hear of.
@@ -87,6 +92,10 @@ impl SeatDesk {
         let unknown = self.lanes(|lanes| {
             if lanes.me() != me {
                 return Vec::new();
+            }
+            for (lane, rows) in &seats {
+                let others = rows.iter().filter(|row| row.worker != me).map(|row| row.held).sum();
+                self.seats.note_others(lane, transfers(others));
             }
             let (fewer, unknown) = lanes.seen(now, &seats);
             for lane in &fewer {
@@ -162,6 +171,7 @@ impl SeatDesk {
                         let Ok(lane) = Origin::parse(name) else { continue };
                         lanes.answered(&lane, answer);
                         self.kept(lanes, &lane);
+                        self.seats.note_others(&lane, transfers(answer.others));
                         if let Some(rest) = rest {
                             self.rest(lanes, now, &lane, rest);
                         }

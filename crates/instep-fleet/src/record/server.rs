@@ -186,14 +186,23 @@ impl RecordEngine for RecordServer {
         loop {
             let mut attempt = || {
                 let session = self.link.session()?;
-                session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(failed)?;
+                if let Err(error) = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED") {
+                    session.give_up();
+                    return Err(failed(error).into());
+                }
                 let statements = SessionStatements { session: &session, place };
                 match work(&statements) {
-                    Ok(()) => Ok(session.batch("COMMIT").map_err(failed)?),
+                    Ok(()) => match session.batch("COMMIT") {
+                        Ok(()) => Ok(()),
+                        Err(error) => {
+                            session.give_up();
+                            Err(failed(error).into())
+                        }
+                    },
                     Err(error) => {
                         // A connection that cannot roll back is not used again: what was begun goes with it.
                         if session.batch("ROLLBACK").is_err() {
-                            self.link.give_up();
+                            session.give_up();
                         }
                         Err(error)
                     }

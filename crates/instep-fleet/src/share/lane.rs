@@ -34,6 +34,8 @@ pub(crate) struct LaneAnswer {
     pub(crate) seat: LaneSeat,
     /// The seats that it may use. Fewer than it holds if some of those in use are another one's once they are free.
     pub(crate) granted: u64,
+    /// The seats that others have.
+    pub(crate) others: u64,
 }
 
 /// Decides about a request of a worker for seats at a host that bears `limit` transfers at a time.
@@ -49,7 +51,7 @@ pub(crate) fn answer(me: WorkerId, limit: u64, request: LaneRequest, lane: &[Lan
     let most = limit.saturating_sub(taken + promised).max(mine.held);
     let held = share.min(most).max(request.kept);
     let turn = if (held == 0) == (mine.held == 0) { mine.turn } else { next };
-    LaneAnswer { seat: LaneSeat { worker: me, held, wanted, turn }, granted: share.min(held) }
+    LaneAnswer { seat: LaneSeat { worker: me, held, wanted, turn }, granted: share.min(held), others: taken }
 }
 
 /// Returns the seats of a worker once everybody has given back what is another one's, and the seats that workers before it
@@ -87,7 +89,7 @@ mod tests {
     }
 
     fn asked(me: WorkerId, (kept, wanted): (u64, u64), lane: &[LaneSeat]) -> (u64, u64, i64) {
-        let LaneAnswer { seat, granted } = answer(me, 8, LaneRequest { kept, wanted }, lane);
+        let LaneAnswer { seat, granted, .. } = answer(me, 8, LaneRequest { kept, wanted }, lane);
         assert_eq!((seat.worker, seat.wanted), (me, wanted.min(8)));
         (seat.held, granted, seat.turn)
     }

@@ -69,6 +69,9 @@ impl WriteLease {
                 return Err(PostgresError::Taken { place: place.clone(), holder: found.holder }.into());
             }
             if is_free || looks == LOOKS {
+                if found.token.is_some() {
+                    shares::wait_for_helpers(link, copy)?;
+                }
                 let taken = claim(&session, copy, found.token.as_deref(), (&token, claimant));
                 if taken.map_err(|fault| link.error(fault))? {
                     break;
@@ -180,7 +183,7 @@ impl Drop for ShareLease {
     }
 }
 
-/// Counts up from time to time, over a connection of its own that a short run never opens.
+/// Counts up from time to time.
 fn begin_to_beat(
     driver: &Handle,
     address: Address,
@@ -192,10 +195,13 @@ fn begin_to_beat(
         loop {
             tokio::time::sleep(BEAT).await;
             let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
-            let beat = move || match link.session() {
+            let beat = move || {
                 // A beat that fails is counted by the next one, over a new connection.
-                Ok(session) if beat(&session).is_ok() => {}
-                _ => link.give_up(),
+                if let Ok(session) = link.session()
+                    && beat(&session).is_err()
+                {
+                    session.give_up();
+                }
             };
             // Waiting for a server would hold up the thread that moves the connections on.
             if tokio::task::spawn_blocking(beat).await.is_err() {

@@ -65,6 +65,27 @@ impl ReadPacks for PostgresState {
         let is_folder = self.is(sql, &[&self.copy, &from, &to, &below, &behind])?;
         Ok(is_folder.then_some(NameKind::Folder))
     }
+
+    fn foresees_names(&self) -> bool {
+        true
+    }
+
+    fn free_names(&self, paths: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
+        // The same ranges of the index as above, for all names in one statement.
+        let sql = "SELECT n.path FROM unnest($2::text[], $3::text[]) AS n(path, key)
+             WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.copy = $1
+             AND left(COALESCE(h.name, h.path), 600) = left(n.key, 600) AND COALESCE(h.name, h.path) = n.key)
+             AND NOT EXISTS (SELECT 1 FROM held h WHERE h.copy = $1
+             AND left(COALESCE(h.name, h.path), 600) >= left(n.key || '/', 600)
+             AND left(COALESCE(h.name, h.path), 600) <= left(n.key || '0', 600)
+             AND COALESCE(h.name, h.path) >= n.key || '/' AND COALESCE(h.name, h.path) < n.key || '0')";
+        let keys: Vec<_> = paths.iter().map(|path| path.key()).collect();
+        let paths: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
+        self.read(|session| {
+            let rows = session.query(sql, &[&self.copy, &paths, &keys])?;
+            rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+        })
+    }
 }
 
 impl WritePacks for PostgresState {
