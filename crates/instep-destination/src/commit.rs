@@ -5,6 +5,7 @@
 //! group (`objects.rs`). After a crash at any instant, [`Committer::open`] finds the steps that were done.
 
 mod folder;
+mod foresight;
 mod group;
 mod objects;
 mod orphans;
@@ -31,6 +32,7 @@ use crate::{
     web_archive::WebArchive,
 };
 
+use foresight::GatheredCommits;
 pub(crate) use record::{
     Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
 };
@@ -225,19 +227,32 @@ impl Committer {
                 }
             };
             let Some(batch) = next else { break };
-            for commit in batch.commits {
-                if let Some(group) = self.add(commit)? {
-                    flushed(group);
-                }
-            }
+            let gathered = self.gather(batch, commits, &runtime);
+            self.add_all(gathered, flushed)?;
         }
         flushed(self.conclude()?);
         Ok(())
     }
 
+    fn add_all(
+        &mut self,
+        gathered: GatheredCommits,
+        flushed: &mut dyn FnMut(Flushed),
+    ) -> Result<(), CommitError> {
+        self.foresee(&gathered.commits)?;
+        let mut commits = gathered.commits.into_iter();
+        while let Some(commit) = commits.next() {
+            if let Some(group) = self.add(commit)? {
+                flushed(group);
+                self.foresee(commits.as_slice())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns how long the group may still wait; `None` while it is empty.
     pub(crate) fn due_in(&self) -> Option<Duration> {
-        self.group.since.map(|since| self.options.longest_wait.saturating_sub(since.elapsed()))
+        self.group.since.map(|since| self.group.longest_wait(&self.options).saturating_sub(since.elapsed()))
     }
 
     /// Commits the group.

@@ -59,6 +59,16 @@ pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
     Ok(status)
 }
 
+/// Returns the number of resources that a copy holds, and their bytes: what a fleet asks after each look that changed
+/// something.
+///
+/// # Errors
+/// If there is no copy, or the state cannot be read.
+pub fn holdings_at(copy: &CopyLocation) -> Result<(u64, u64), Error> {
+    let state = LocalCopy::state_at(copy)?.open_beside()?;
+    Ok((resources_held(&*state)?, state.held_bytes()?))
+}
+
 /// Returns the objects of a copy that has any.
 fn objects(state: &dyn ReadState) -> Result<Option<ObjectsStatus>, Error> {
     let Some(place) = storage::place_of(state)? else { return Ok(None) };

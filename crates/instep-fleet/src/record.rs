@@ -138,8 +138,13 @@ impl FleetRecord {
             WrittenByOthers::After(changed) => {
                 let sql = format!("SELECT {} FROM source WHERE changed > $1 ORDER BY name", rows::COLUMNS);
                 let sources = self.all(&sql, &[changed.into()], |row| self.read(row))?;
-                let number = self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?;
-                (sources, false, number.first().copied())
+                let number = match self.engine.is_to_count() {
+                    true => {
+                        self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?.first().copied()
+                    }
+                    false => None,
+                };
+                (sources, false, number)
             }
         };
         let last = sources.iter().map(|source| source.hold.changed).max();

@@ -132,6 +132,13 @@ impl Client {
         if self.0.is_part { Vec::new() } else { self.0.hosts.waiting() }
     }
 
+    /// Uses no more than a part of the bandwidth limit from now on: other processes have the rest.
+    pub fn share_bandwidth(&self, part: f64) {
+        if let Some(bandwidth) = &self.0.bandwidth {
+            bandwidth.set_part(part);
+        }
+    }
+
     /// Leaves a pause between any two requests to an origin from now on, unless the options set a rate.
     pub fn keep_pause(&self, origin: &Origin, pause: Duration) {
         if !pause.is_zero() {

@@ -89,6 +89,8 @@ pub(crate) struct Host {
     traffic: Mutex<Traffic>,
     /// Seats that several processes share.
     seats: Option<SharedSeats>,
+    /// The pauses that other processes were asked for, as far as this one has lowered its limit for them.
+    seen_pauses: AtomicU64,
     /// The time at which it last sent something.
     last_active: Arc<AtomicU64>,
 }
@@ -97,6 +99,9 @@ impl Host {
     /// Failures in a row after which a host gets no requests for a while (D30). Five resources with six attempts each
     /// may fail although the host itself is healthy.
     const MOST_FAILURES: u32 = 40;
+
+    /// The rest of all processes when a host has too much to do and does not say for how long.
+    const UNSAID: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
@@ -114,6 +119,7 @@ impl Host {
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
             seats: limits.seats.clone(),
+            seen_pauses: AtomicU64::new(0),
             last_active: Arc::default(),
         }
     }
@@ -192,9 +198,19 @@ impl Host {
             let (status, seconds) = (status.as_u16(), pause.as_secs());
             tracing::warn!("{} is busy ({status}); retrying in {seconds} s", self.origin);
             self.pause.begin(Pause::CoolDown(Instant::now() + pause));
-            if let Some(seats) = &self.seats {
-                seats.asked(&self.origin, pause);
-            }
+        }
+        if let Some(seats) = self.seats.as_ref().filter(|_| self.adaptive) {
+            // Others rest too, and narrow, also if the host does not say for how long.
+            seats.asked(&self.origin, pause.unwrap_or(Self::UNSAID));
+        }
+    }
+
+    /// Sends fewer requests at a time once other processes were told that there are too many.
+    fn narrow_as_others(&self) {
+        let Some(seats) = &self.seats else { return };
+        let pauses = seats.rests_of_others(&self.origin);
+        if self.seen_pauses.swap(pauses, Relaxed) < pauses {
+            self.change_limit(AdaptiveLimit::overloaded);
         }
     }
 
@@ -242,13 +258,16 @@ impl Host {
         self.pause.wait(&self.origin).await?;
         let share = Arc::clone(&self.share).acquire_owned().await.map_err(closed)?;
         self.pause.wait(&self.origin).await?;
-        if let Some(rate) = self.rate.get() {
-            rate.take(1).await;
-        }
         let shared_seat = match &self.seats {
             Some(seats) => Some(seats.take(&self.origin).await),
             None => None,
         };
+        if let Some(rate) = self.rate.get() {
+            // A pace is shared as the seats are.
+            rate.set_part(self.seats.as_ref().map_or(1.0, |seats| seats.part(&self.origin)));
+            rate.take(1).await;
+        }
+        self.narrow_as_others();
         let seat = seating.take(&self.origin, &self.last_active).await;
         self.note(|traffic| traffic.transfers += 1);
         Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })

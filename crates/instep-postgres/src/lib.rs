@@ -12,6 +12,7 @@ mod waiting;
 
 pub use address::Address;
 pub use error::{EngineFault, PostgresError};
+pub use idle::PooledSession;
 pub use link::{Patience, ServerLink};
 pub use session::{Session, Values};
 pub use tables::{TableStep, Tables};

@@ -51,13 +51,23 @@ impl Tables {
     /// # Errors
     /// If they are newer or foreign, the login may not create them, or the server fails.
     pub fn migrate(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
+        let found = self.found(session, address)?;
+        self.migrate_from(found, session, address)
+    }
+
+    fn migrate_from(
+        self,
+        mut found: Option<TablesForm>,
+        session: &Session,
+        address: &Address,
+    ) -> Result<(), PostgresError> {
         let mut attempt = 1;
         loop {
-            let found = self.found(session, address)?.unwrap_or_default();
-            if self.has_all(found) {
+            let form = found.unwrap_or_default();
+            if self.has_all(form) {
                 return Ok(());
             }
-            match session.batch(&self.script(found, &address.schema)) {
+            match session.batch(&self.script(form, &address.schema)) {
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     // Not the reason, and a connection that is gone has no transaction.
@@ -66,6 +76,7 @@ impl Tables {
                         return Err(PostgresError::of(&address.shown, error));
                     }
                     attempt += 1;
+                    found = self.found(session, address)?;
                 }
             }
         }
@@ -85,7 +96,7 @@ impl Tables {
     /// If they do not, or the server fails.
     pub fn check(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         match self.found(session, address)? {
-            Some(_) => self.migrate(session, address),
+            Some(form) => self.migrate_from(Some(form), session, address),
             None => Err(PostgresError::Missing { place: address.shown.clone() }),
         }
     }
@@ -128,12 +139,17 @@ impl Tables {
     fn found(self, session: &Session, address: &Address) -> Result<Option<TablesForm>, PostgresError> {
         let place = || address.shown.clone();
         let read = || {
-            let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'version'),
-                       EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1)";
-            let row = session.one(sql, &[&address.schema])?;
-            let (is_ours, is_used): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
-            if !is_ours {
-                return Ok((None, is_used));
+            // The view of all tables only if there are none of ours: it costs more than all that a small run asks for.
+            let name = format!("{}.version", quoted(&address.schema));
+            let sql = "SELECT to_regclass($1) IS NOT NULL";
+            if !session.one(sql, &[&name])?.try_get::<_, bool>(0)? {
+                // Both in one statement: another process may make them just now.
+                let sql = "SELECT COALESCE(bool_or(tablename = 'version'), false), COUNT(*) > 0
+                           FROM pg_catalog.pg_tables WHERE schemaname = $1";
+                let row = session.one(sql, &[&address.schema])?;
+                if !row.try_get::<_, bool>(0)? {
+                    return Ok((None, row.try_get(1)?));
+                }
             }
             // The first tables had no column for additions.
             let sql = format!(

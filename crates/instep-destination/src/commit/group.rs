@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use resourcesync::Uri;
@@ -29,6 +29,8 @@ pub(super) struct Group {
     pub(super) contested: BTreeSet<String>,
     /// Folders that no file of the group will block, and `true` if they already exist.
     pub(super) open_folders: BTreeMap<String, bool>,
+    /// Names that nothing in the copy has, neither as a file nor as a folder.
+    pub(super) free_names: BTreeSet<String>,
     pub(super) adopted: Vec<Operation>,
     /// Staged files that later versions in the same group have replaced.
     pub(super) superseded: Vec<StagedName>,
@@ -78,6 +80,11 @@ impl Group {
     pub(super) fn is_full(&self, options: &CommitOptions) -> bool {
         let by_itself = options.durability == crate::store::Durability::File && !self.places.is_empty();
         by_itself || self.weight >= options.most_resources || self.bytes >= options.most_bytes
+    }
+
+    /// Returns the longest that its first resource waits.
+    pub(super) fn longest_wait(&self, options: &CommitOptions) -> Duration {
+        if self.added >= options.enough { options.soon } else { options.longest_wait }
     }
 
     pub(super) fn place(&mut self, file: NewFile, path: CopyPath, replaces: bool) {

@@ -216,6 +216,9 @@ impl Committer {
         if self.group.open_folders.get(folder) == Some(&false) {
             return Ok(None);
         }
+        if self.group.free_names.contains(path) {
+            return Ok(None);
+        }
         let kind = match self.store.names() {
             Some(names) if !names.are_rows() => names.kind(path),
             _ => {

@@ -17,6 +17,9 @@ use crate::{
 /// The longest that a resource waits for others in its pack.
 const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 
+/// The resources with which a worker's pack is worth an object after [`CommitOptions::soon`].
+const ENOUGH_OF_A_WORKER: usize = 64;
+
 /// The limits of a group, and the durability of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -27,6 +30,10 @@ pub(crate) struct CommitOptions {
     pub most_bytes: u64,
     /// Longest a resource waits for its group.
     pub longest_wait: Duration,
+    /// Longest that it waits in a group of [`Self::enough`] resources.
+    pub soon: Duration,
+    /// Resources with which a group does not wait for as many as it can have.
+    pub enough: usize,
     /// The waiting of a commit for the disk; give the store the same.
     pub durability: Durability,
     /// `true` if files that the state does not have are replaced by resources of the same name (an adopted copy).
@@ -42,6 +49,8 @@ impl CommitOptions {
             most_resources: 2_048,
             most_bytes: 64 << 20,
             longest_wait: Duration::from_secs(1),
+            soon: Duration::from_secs(1),
+            enough: 0,
             durability: Durability::Group,
             replaces_unknown: false,
             accepts_emptied: false,
@@ -52,14 +61,20 @@ impl CommitOptions {
     /// also an extra request for each reader. The last group of a run, or of a round of following, is committed at
     /// its end, at any size.
     pub(crate) fn for_packs() -> Self {
-        Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
+        Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, soon: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
     }
 
-    /// Returns the limits of a worker that helps another run, with groups of half the size: if it is killed, fewer
-    /// resources are fetched again, and a pack still has a thousand resources.
+    /// Returns those of a copy in packs that one of several workers brings in step. What a worker that is killed had not
+    /// committed is fetched again by another one, so nothing waits for longer than a second once there is some of it: at
+    /// full speed a group is as large as ever.
+    pub(crate) fn for_worker() -> Self {
+        Self { soon: Duration::from_secs(1), enough: ENOUGH_OF_A_WORKER, ..Self::for_packs() }
+    }
+
+    /// Returns those of a worker that helps another run, with groups of half the size: a pack still has a thousand resources.
     #[cfg(feature = "postgres")]
     pub(crate) fn for_share() -> Self {
-        Self { most_resources: 1_024, ..Self::for_packs() }
+        Self { most_resources: 1_024, ..Self::for_worker() }
     }
 }
 

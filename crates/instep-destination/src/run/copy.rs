@@ -248,9 +248,13 @@ impl LocalCopy {
                 sets.extend(self.state().known_set(name)?.filter(|set| !sets.contains(set)));
             }
         }
+        // As it was written down when the run began.
+        let before = self.source;
         let state = self.state_mut()?;
         let found = state.found_source(url, &sets)?;
-        state.run_is_of(run, found)?;
+        if before != Some(found) {
+            state.run_is_of(run, found)?;
+        }
         self.source = Some(found);
         if self.way()? != Some(source.way) {
             records::way::write(self.state_mut()?, found, source.way)?;

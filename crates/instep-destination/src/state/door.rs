@@ -5,7 +5,10 @@
 //! never one at a time, so that neither a call nor a round trip to a server is paid per resource. URIs and paths are
 //! ordered by their bytes. Each method fails only if the state cannot be read or written, unless stated otherwise.
 
-use std::{collections::VecDeque, fmt};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fmt,
+};
 
 use instep_store::NameKind;
 use resourcesync::{DateTime, Uri};
@@ -203,6 +206,16 @@ pub(crate) trait ReadPacks {
 
     /// Returns the kind of a name among the paths of held resources, as in a folder with their files.
     fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError>;
+
+    /// Returns `true` if names are to be asked for together: each question takes a round trip.
+    fn foresees_names(&self) -> bool {
+        false
+    }
+
+    /// Returns those of some names that nothing has, by the rules of [`Self::kind_at`]; maybe not all of them.
+    fn free_names(&self, _: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
+        Ok(BTreeSet::new())
+    }
 }
 
 /// Writes down which objects there may be.

@@ -18,6 +18,7 @@ mod portable;
 mod records;
 mod row;
 mod schema;
+mod settings;
 mod shares;
 mod slice_board;
 mod slices;
@@ -32,6 +33,7 @@ use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePl
 use crate::{changes::CopyChange, records::operations};
 use lease::{Claimant, WriteLease};
 use schema::TABLES;
+use settings::KnownSettings;
 use shares::ShareKey;
 pub(crate) use slice_board::WaitingPlans;
 use writer::CopyWriter;
@@ -88,6 +90,8 @@ pub(crate) struct PostgresState {
     records_changes: bool,
     /// The share of this worker in the plan of the copy; `None` if it is not shared.
     share: Option<ShareKey>,
+    /// `None` for a state that others write.
+    settings: Option<KnownSettings>,
 }
 
 impl PostgresState {
@@ -100,7 +104,11 @@ impl PostgresState {
         let session = link.session()?;
         TABLES.migrate(&session, &copy.address)?;
         let id = || {
-            // An update without effect, so that the row is returned in both cases.
+            let known = session.optional("SELECT id FROM copy WHERE name = $1", &[&copy.name])?;
+            if let Some(known) = known {
+                return Ok(known.try_get(0)?);
+            }
+            // An update of nothing, so that the row comes back also where somebody else was faster.
             let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
             Ok(session.one(sql, &[&copy.name])?.try_get::<_, i64>(0)?)
         };
@@ -108,7 +116,8 @@ impl PostgresState {
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
         let lease = WriteLease::take(&writing, id, &copy.claimant)?;
         let writer = Some(CopyWriter::new(writing, id, lease));
-        Ok(Self { link, copy: id, writer, records_changes: false, share: None })
+        let settings = Some(KnownSettings::default());
+        Ok(Self { link, copy: id, writer, records_changes: false, share: None, settings })
     }
 
     /// Checks that the server answers, and that its tables can be used; nothing is made.
@@ -116,7 +125,9 @@ impl PostgresState {
     /// # Errors
     /// If not.
     pub(crate) fn probe(copy: &DatabaseCopy) -> Result<(), PostgresError> {
-        TABLES.probe(&Session::open(&copy.address)?, &copy.address)
+        let link = ServerLink::new(copy.address.clone());
+        let session = link.session()?;
+        TABLES.probe(&session, &copy.address)
     }
 
     /// Opens the state only for reading, also beside a run.
@@ -131,7 +142,7 @@ impl PostgresState {
         let found = found.and_then(|row| Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?));
         let missing = || PostgresError::Missing { place: copy.address.shown.clone() };
         let id = found.map_err(|fault| link.error(fault))?.ok_or_else(missing)?;
-        Ok(Self { link, copy: id, writer: None, records_changes: false, share: None })
+        Ok(Self::reading(link, id, None))
     }
 
     /// Removes a copy without content, if possible.
@@ -144,6 +155,10 @@ impl PostgresState {
                 let _ = session.execute("DELETE FROM beat WHERE copy = $1", &[&state.copy]);
             }
         }
+    }
+
+    fn reading(link: Arc<ServerLink>, copy: i64, settings: Option<KnownSettings>) -> Self {
+        Self { link, copy, writer: None, records_changes: false, share: None, settings }
     }
 
     fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
@@ -193,8 +208,7 @@ impl ReadState for PostgresState {
     }
 
     fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
-        let link = Arc::clone(&self.link);
-        Ok(Box::new(Self { link, copy: self.copy, writer: None, records_changes: false, share: None }))
+        Ok(Box::new(Self::reading(Arc::clone(&self.link), self.copy, self.settings.clone())))
     }
 
     fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {

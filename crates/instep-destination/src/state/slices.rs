@@ -183,6 +183,9 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Errors: also if this share has ended, or another run has the copy.
     fn claim(&mut self, actions: usize) -> Result<Vec<ClaimedSlice>, StateError>;
 
+    /// Returns `true` if another run is about to have the copy, and waits for what has come: nothing more is to begin.
+    fn is_ending(&self) -> Result<bool, StateError>;
+
     /// Returns all shares of the plan.
     fn shares(&self) -> Result<Vec<PlanShare>, StateError>;
 

@@ -36,6 +36,8 @@ pub(super) struct SliceFeed<'s> {
     bytes: u64,
     /// The time of the next search for free slices, if there were none.
     look: Option<Instant>,
+    /// The time at which a worker that helps has last asked if it is to end.
+    asked: Instant,
     /// The others, as the run that has the copy sees them; `None` for any other worker.
     others: Option<OtherShares<'s>>,
 }
@@ -70,8 +72,18 @@ impl<'s> SliceFeed<'s> {
             claimed: VecDeque::new(),
             bytes: run.network.fetcher.bytes(),
             look: None,
+            asked: Instant::now(),
             others: None,
         })
+    }
+
+    /// Returns `true` if this worker is to commit what it has, and to end.
+    fn is_ending(&mut self) -> Result<bool, Error> {
+        if self.asked.elapsed() < LOOK {
+            return Ok(false);
+        }
+        self.asked = Instant::now();
+        Ok(self.board.is_ending()?)
     }
 
     /// Claims slices if there is too little to do. Returns `true` if there is something to queue.
@@ -104,6 +116,9 @@ impl TaskFeed for SliceFeed<'_> {
     ) -> Result<FeedState, Error> {
         if let Some(others) = &mut self.others {
             others.look(run, &*self.board)?;
+        } else if self.is_ending()? {
+            // What is queued already is still fetched, and committed with what has come.
+            return Ok(FeedState::Done);
         }
         loop {
             while !self.claimed.is_empty() {

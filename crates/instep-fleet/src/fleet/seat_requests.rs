@@ -25,6 +25,11 @@ pub(super) fn count(transfers: usize) -> u64 {
     transfers as u64
 }
 
+/// Returns a number of transfers as the client has it.
+fn transfers(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 /// The seats of a worker, and its lanes in the record.
 pub(super) struct SeatRequests {
     /// A separate record, since it may wait for other workers.
@@ -56,7 +61,7 @@ impl SeatRequests {
 
     /// Returns the seats that a lane keeps: no transfer beyond the granted ones begins.
     fn kept(&self, lanes: &LaneKeeper<Origin>, lane: &Origin) -> u64 {
-        count(self.seats.grant(lane, usize::try_from(lanes.granted(lane)).unwrap_or(usize::MAX)))
+        count(self.seats.grant(lane, transfers(lanes.granted(lane))))
     }
 
     /// Records the present needs of the transfers. Returns the pauses to pass on to the others.
@@ -88,6 +93,10 @@ impl SeatRequests {
         let unknown = self.lanes(|lanes| {
             if lanes.me() != me {
                 return Vec::new();
+            }
+            for (lane, rows) in &seats {
+                let others = rows.iter().filter(|row| row.worker != me).map(|row| row.held).sum();
+                self.seats.note_others(lane, transfers(others));
             }
             let (fewer, unknown) = lanes.seen(now, &seats);
             for lane in &fewer {
@@ -163,6 +172,7 @@ impl SeatRequests {
                         let Ok(lane) = Origin::parse(name) else { continue };
                         lanes.answered(&lane, answer);
                         self.kept(lanes, &lane);
+                        self.seats.note_others(&lane, transfers(answer.others));
                         if let Some(rest) = rest {
                             self.rest(lanes, now, &lane, rest);
                         }

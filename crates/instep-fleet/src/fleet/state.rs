@@ -82,6 +82,7 @@ impl FleetState {
     /// Applies new options; looks in progress finish with their former ones.
     pub(super) fn reload(&mut self, options: FleetOptions) -> Result<(), FleetError> {
         self.client = client(&options, &self.gate, self.seats.as_ref())?;
+        self.share_bandwidth();
         self.queue.limit(options.runs, options.runs_per_host);
         self.options = options;
         Ok(())
@@ -206,6 +207,12 @@ impl FleetState {
 
     pub(super) fn set_workers(&mut self, workers: Vec<FleetWorker>) {
         self.workers = workers;
+        self.share_bandwidth();
+    }
+
+    /// Uses no more of the bandwidth than is left by others. One that is dead counts until it is removed.
+    fn share_bandwidth(&self) {
+        self.client.share_bandwidth(1.0 / self.workers.len().max(1) as f64);
     }
 
     pub(super) fn workers(&self) -> &[FleetWorker] {

@@ -136,6 +136,9 @@ pub(super) trait RecordEngine: Statements + fmt::Debug + Send {
     /// Returns the changes that others may have written since the last call.
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError>;
 
+    /// Returns `true` if it is time to count the Sources, which says whether others have forgotten some.
+    fn is_to_count(&mut self) -> bool;
+
     /// Notes the largest number among Sources that were read because others may have written them.
     fn read_up_to(&mut self, changed: i64);
 }

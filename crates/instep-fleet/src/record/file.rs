@@ -49,7 +49,7 @@ impl rusqlite::ToSql for Field {
 
 /// Returns a statement in the form of SQLite. A row has no other writer while it is changed.
 fn own(sql: &str) -> String {
-    sql.replace('$', "?").replace("{next}", "changed + 1")
+    sql.replace('$', "?").replace("{next}", "changed + 1").replace("{kept}", "")
 }
 
 fn fields(row: &Row<'_>) -> rusqlite::Result<FieldRow> {
@@ -107,6 +107,11 @@ impl RecordEngine for RecordFile {
         let is_known = self.version == version;
         self.version = version;
         Ok(if is_known { WrittenByOthers::Nothing } else { WrittenByOthers::All })
+    }
+
+    fn is_to_count(&mut self) -> bool {
+        // All of them are read with each change.
+        false
     }
 
     fn read_up_to(&mut self, _: i64) {}

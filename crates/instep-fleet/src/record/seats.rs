@@ -41,7 +41,7 @@ impl FleetRecord {
         let mut answers = None;
         self.engine.transaction(&mut |statements| {
             answers = None;
-            if !Self::lock_worker(statements, worker)? {
+            if !Self::keep_worker(statements, worker)? {
                 return Ok(());
             }
             let mut given = Vec::new();
@@ -126,10 +126,10 @@ impl FleetRecord {
         self.engine.execute(sql, &[]).map(drop)
     }
 
-    /// Locks the row of a worker until the end of the transaction: a worker that considers it dead waits, and then
-    /// also frees its new seats. Returns `false` if it was removed.
-    pub(super) fn lock_worker(statements: &dyn Statements, worker: WorkerId) -> Result<bool, FleetError> {
-        Ok(statements.execute("UPDATE worker SET claims = claims + 1 WHERE id = $1", &[worker.into()])? > 0)
+    /// Keeps the row of a worker until the end of the transaction: whoever takes it for dead waits, and then frees what it
+    /// got too. Returns `false` if it was removed.
+    pub(super) fn keep_worker(statements: &dyn Statements, worker: WorkerId) -> Result<bool, FleetError> {
+        Ok(!statements.query("SELECT id FROM worker WHERE id = $1 {kept}", &[worker.into()])?.is_empty())
     }
 }
 

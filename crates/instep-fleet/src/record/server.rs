@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The time for which changes are read again: a transaction may be committed later than one with a larger number.
 const OVERLAP: Duration = Duration::from_secs(5);
 
+/// The time between two counts of the Sources, each of which reads a row of every one.
+const COUNTED: Duration = Duration::from_secs(5);
+
 /// The time after which everything is read again, for transactions that took longer than that.
 const ALL_AGAIN: Duration = Duration::from_secs(60);
 
@@ -85,6 +88,8 @@ pub(super) struct RecordServer {
     link: ServerLink,
     /// The time of the last reading of everything; `None` before the first.
     all: Option<Instant>,
+    /// The time of the last count.
+    counted: Instant,
     /// The largest number that was seen, at several times.
     seen: VecDeque<(Instant, i64)>,
 }
@@ -103,7 +108,7 @@ impl RecordServer {
             })?,
         }
         drop(session);
-        Ok(Self { link, all: None, seen: VecDeque::new() })
+        Ok(Self { link, all: None, counted: Instant::now(), seen: VecDeque::new() })
     }
 }
 
@@ -114,7 +119,8 @@ struct SessionStatements<'s> {
 }
 
 fn own(sql: &str) -> String {
-    sql.replace("{next}", "nextval('news')")
+    // No stronger lock: beats, claims and requests for seats of one worker do not wait for each other.
+    sql.replace("{next}", "nextval('news')").replace("{kept}", "FOR KEY SHARE")
 }
 
 fn value(field: &Field) -> &(dyn ToSql + Sync) {
@@ -180,14 +186,23 @@ impl RecordEngine for RecordServer {
         loop {
             let mut attempt = || {
                 let session = self.link.session()?;
-                session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(failed)?;
+                if let Err(error) = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED") {
+                    session.give_up();
+                    return Err(failed(error).into());
+                }
                 let statements = SessionStatements { session: &session, place };
                 match work(&statements) {
-                    Ok(()) => Ok(session.batch("COMMIT").map_err(failed)?),
+                    Ok(()) => match session.batch("COMMIT") {
+                        Ok(()) => Ok(()),
+                        Err(error) => {
+                            session.give_up();
+                            Err(failed(error).into())
+                        }
+                    },
                     Err(error) => {
                         // A connection that cannot roll back is not used again: the open transaction ends with it.
                         if session.batch("ROLLBACK").is_err() {
-                            self.link.give_up();
+                            session.give_up();
                         }
                         Err(error)
                     }
@@ -214,6 +229,14 @@ impl RecordEngine for RecordServer {
             self.seen.pop_front();
         }
         Ok(self.seen.front().map_or(WrittenByOthers::All, |(_, changed)| WrittenByOthers::After(*changed)))
+    }
+
+    fn is_to_count(&mut self) -> bool {
+        let is_time = self.counted.elapsed() >= COUNTED;
+        if is_time {
+            self.counted = Instant::now();
+        }
+        is_time
     }
 
     fn read_up_to(&mut self, changed: i64) {

@@ -2,7 +2,7 @@
 
 use super::{
     FleetRecord,
-    engine::{FieldRow, Statements},
+    engine::{Field, FieldRow, Statements},
     rows,
     seats::LOCK_LANE,
 };
@@ -126,7 +126,7 @@ impl FleetRecord {
     ) -> Result<Claim, FleetError> {
         let mut claim = Claim::Removed;
         self.engine.transaction(&mut |statements| {
-            if !Self::lock_worker(statements, worker)? {
+            if !Self::keep_worker(statements, worker)? {
                 claim = Claim::Removed;
                 return Ok(());
             }
@@ -136,16 +136,15 @@ impl FleetRecord {
             }
             let sql = format!(
                 "UPDATE source SET worker = $2, epoch = epoch + 1, began = $4, wanted = 0, changed = {{next}}{}
-                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0",
-                if self.is_shared() { ", host = $5" } else { "" }
+                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0 RETURNING {}",
+                if self.is_shared() { ", host = $5" } else { "" },
+                rows::COLUMNS
             );
             let mut fields = vec![name.as_str().into(), worker.into(), epoch.into(), now.into()];
             fields.extend(self.is_shared().then(|| host.into()));
-            let is_taken = statements.execute(&sql, &fields)? > 0;
-            let source = self.one(statements, name)?.map(Box::new);
-            claim = match source {
-                Some(source) if is_taken => Claim::Taken(source),
-                source => Claim::NotFree(source),
+            claim = match self.first(statements, &sql, &fields)? {
+                Some(source) => Claim::Taken(Box::new(source)),
+                None => Claim::NotFree(self.one(statements, name)?.map(Box::new)),
             };
             Ok(())
         })?;
@@ -169,13 +168,15 @@ impl FleetRecord {
         let mut source = None;
         self.engine.transaction(&mut |statements| {
             let sql = format!(
-                "UPDATE source SET {}, worker = NULL, changed = {{next}} WHERE name = $1 AND worker = $17 AND epoch = $18",
-                rows::LOOK_COLUMNS
+                "UPDATE source SET {}, worker = NULL, changed = {{next}}
+                 WHERE name = $1 AND worker = $17 AND epoch = $18 RETURNING {}",
+                rows::LOOK_COLUMNS,
+                rows::COLUMNS
             );
             let mut fields = rows::look_fields(name, standing);
             fields.extend([hold.worker.into(), hold.epoch.into()]);
-            if statements.execute(&sql, &fields)? == 0 {
-                source = None;
+            source = self.first(statements, &sql, &fields)?;
+            if source.is_none() {
                 return Ok(());
             }
             if let Some(sample) = &ending.sample {
@@ -193,7 +194,6 @@ impl FleetRecord {
             if let Some(alert) = &ending.alert {
                 Self::keep_alert(statements, alert)?;
             }
-            source = self.one(statements, name)?;
             Ok(())
         })?;
         Ok(source)
@@ -221,7 +221,17 @@ impl FleetRecord {
         name: &SourceName,
     ) -> Result<Option<FleetSource>, FleetError> {
         let sql = format!("SELECT {} FROM source WHERE name = $1", rows::COLUMNS);
-        let found = statements.query(&sql, &[name.as_str().into()])?;
+        self.first(statements, &sql, &[name.as_str().into()])
+    }
+
+    /// Returns the first Source that a statement returns.
+    fn first(
+        &self,
+        statements: &dyn Statements,
+        sql: &str,
+        fields: &[Field],
+    ) -> Result<Option<FleetSource>, FleetError> {
+        let found = statements.query(sql, fields)?;
         let source = found.first().map(|row| self.read(row)).transpose();
         source.map_err(|fault| self.engine.damaged(fault))
     }

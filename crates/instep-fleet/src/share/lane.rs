@@ -37,6 +37,8 @@ pub(crate) struct LaneAnswer {
     /// The seats that it may use. Fewer than it holds if some of those in use belong to another worker once they are
     /// free.
     pub(crate) granted: u64,
+    /// The seats that others have.
+    pub(crate) others: u64,
 }
 
 /// Decides about a request of a worker for seats at a host with a limit of `limit` parallel transfers.
@@ -52,7 +54,7 @@ pub(crate) fn answer(me: WorkerId, limit: u64, request: LaneRequest, lane: &[Lan
     let most = limit.saturating_sub(taken + promised).max(mine.held);
     let held = share.min(most).max(request.kept);
     let turn = if (held == 0) == (mine.held == 0) { mine.turn } else { next };
-    LaneAnswer { seat: LaneSeat { worker: me, held, wanted, turn }, granted: share.min(held) }
+    LaneAnswer { seat: LaneSeat { worker: me, held, wanted, turn }, granted: share.min(held), others: taken }
 }
 
 /// Returns the seats of a worker once all workers have returned the seats of others, and the seats that earlier
@@ -90,7 +92,7 @@ mod tests {
     }
 
     fn asked(me: WorkerId, (kept, wanted): (u64, u64), lane: &[LaneSeat]) -> (u64, u64, i64) {
-        let LaneAnswer { seat, granted } = answer(me, 8, LaneRequest { kept, wanted }, lane);
+        let LaneAnswer { seat, granted, .. } = answer(me, 8, LaneRequest { kept, wanted }, lane);
         assert_eq!((seat.worker, seat.wanted), (me, wanted.min(8)));
         (seat.held, granted, seat.turn)
     }

@@ -88,8 +88,11 @@ impl LocalCopy {
         if options.changes.is_some() {
             state.record_changes();
         }
-        let mut commits =
-            if store.packs().is_some() { CommitOptions::for_packs() } else { CommitOptions::new() };
+        let mut commits = match store.packs() {
+            Some(_) if options.shares => CommitOptions::for_worker(),
+            Some(_) => CommitOptions::for_packs(),
+            None => CommitOptions::new(),
+        };
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
         commits.replaces_unknown = options.adopt;

@@ -52,6 +52,9 @@ impl ReadFollowed for PostgresState {
     fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
         let sql = "SELECT value FROM setting WHERE copy = $1 AND name = $2";
         self.read(|session| {
+            if let Some(known) = &self.settings {
+                return known.get(session, self.copy, name);
+            }
             let found = session.optional(sql, &[&self.copy, &name])?;
             Ok(found.map(|row| row.try_get(0)).transpose()?)
         })

@@ -10,7 +10,9 @@ use tokio_postgres::Row;
 use super::{
     PostgresState,
     held_row::{COLUMNS, place, read},
-    meet, row,
+    meet,
+    packs::PlaceColumns,
+    row,
     row::MetadataColumns,
 };
 use crate::{
@@ -141,25 +143,30 @@ impl ReadHeld for PostgresState {
 /// Inserts or updates rows; no URI twice. The sets of existing rows are extended.
 pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) -> Result<(), EngineFault> {
     let (mut uris, mut paths, mut names, mut masks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut all = Vec::new();
+    let (mut all, mut places) = (Vec::new(), Vec::new());
     for operation in run {
-        if let Operation::Place { uri, path, key, sets, metadata, .. } = operation {
+        if let Operation::Place { uri, path, key, sets, metadata, place, .. } = operation {
             uris.push(uri.as_str());
             paths.push(path.as_str());
             names.push(key.as_deref());
             masks.push(*sets);
             all.push(metadata);
+            places.push(place);
         }
     }
+    let PlaceColumns { packs, offsets, packed } = PlaceColumns::of(session, copy, &places)?;
     let columns = MetadataColumns::of(all);
     let lengths: Vec<i64> = columns.length.iter().map(|length| length.unwrap_or_default()).collect();
     let ids: Vec<i64> = (first..).take(uris.len()).collect();
-    let sql = "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
+    let sql = "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name,
+         pack, \"offset\", packed)
          SELECT $1::bigint, * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],
-         $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+         $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[],
+         $16::bigint[])
          ON CONFLICT (copy, uri) DO UPDATE SET sets = h.sets | excluded.sets, length = excluded.length,
          digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
-         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false";
+         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false,
+         pack = excluded.pack, \"offset\" = excluded.\"offset\", packed = excluded.packed";
     let MetadataColumns { digests, lastmod, datetime, etag, media_type, links, .. } = columns;
     session.execute(
         sql,
@@ -177,6 +184,9 @@ pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) 
             &links,
             &paths,
             &names,
+            &packs,
+            &offsets,
+            &packed,
         ],
     )?;
     Ok(())

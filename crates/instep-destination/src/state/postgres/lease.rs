@@ -69,6 +69,9 @@ impl WriteLease {
                 return Err(PostgresError::Taken { place: place.clone(), holder: found.holder }.into());
             }
             if is_free || looks == LOOKS {
+                if found.token.is_some() {
+                    shares::wait_for_helpers(link, copy)?;
+                }
                 let taken = claim(&session, copy, found.token.as_deref(), (&token, claimant));
                 if taken.map_err(|fault| link.error(fault))? {
                     break;
@@ -135,15 +138,12 @@ fn claim(
     seen: Option<&str>,
     (token, claimant): (&str, &Claimant),
 ) -> Result<bool, EngineFault> {
-    let sql = "UPDATE copy SET token = $3, holder = $4, folder = $5, grp = 0
-               WHERE id = $1 AND token IS NOT DISTINCT FROM $2";
-    if session.execute(sql, &[&copy, &seen, &token, &claimant.holder, &claimant.folder])? == 0 {
-        return Ok(false);
-    }
-    let sql = "INSERT INTO beat (copy, token, beat) VALUES ($1, $2, 0)
+    let sql = "WITH taken AS (UPDATE copy SET token = $3, holder = $4, folder = $5, grp = 0
+               WHERE id = $1 AND token IS NOT DISTINCT FROM $2 RETURNING id, token)
+               INSERT INTO beat (copy, token, beat) SELECT id, token, 0 FROM taken
                ON CONFLICT (copy) DO UPDATE SET token = excluded.token, beat = 0";
-    session.execute(sql, &[&copy, &token])?;
-    Ok(true)
+    let taken = session.execute(sql, &[&copy, &seen, &token, &claimant.holder, &claimant.folder])?;
+    Ok(taken == 1)
 }
 
 /// The share of a worker in a plan, while this value lives.
@@ -195,10 +195,13 @@ fn begin_to_beat(
         loop {
             tokio::time::sleep(BEAT).await;
             let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
-            let beat = move || match link.session() {
-                // A failed heartbeat is made up for by the next one, over a new connection.
-                Ok(session) if beat(&session).is_ok() => {}
-                _ => link.give_up(),
+            let beat = move || {
+                // A beat that fails is counted by the next one, over a new connection.
+                if let Ok(session) = link.session()
+                    && beat(&session).is_err()
+                {
+                    session.give_up();
+                }
             };
             // Waiting for a server would hold up the thread that moves the connections on.
             if tokio::task::spawn_blocking(beat).await.is_err() {

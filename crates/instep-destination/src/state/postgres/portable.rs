@@ -9,7 +9,9 @@ use instep_postgres::{EngineFault, Session, wait};
 use resourcesync::DateTime;
 use tokio_postgres::Row;
 
-use super::{PostgresState, changes, followed, followed::set_id, held_row, log, pending, row};
+use super::{
+    PostgresState, changes, followed, followed::set_id, held_row, log, pending, row, settings::KnownSettings,
+};
 use crate::{
     records::operations,
     state::{EachRecord, ExportState, ImportFeed, ImportState, ReachedPoint, StateError, StateRecord},
@@ -140,6 +142,7 @@ impl ExportState for PostgresState {
 impl ImportState for PostgresState {
     fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError> {
         let copy = self.copy;
+        self.settings.iter().for_each(KnownSettings::forget);
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();

@@ -4,9 +4,21 @@
 //! serialized, and cannot deadlock. A share that has ended, or whose plan is gone, can do nothing more, since each of
 //! its transactions begins with its row.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
 
 use crate::state::SharerId;
+
+/// The longest that a run which takes a copy over waits for those who helped the one before: more than the requests of a
+/// healthy host take, and short beside the time that the copy was nobody's.
+const FOR_HELPERS: Duration = Duration::from_secs(5);
+
+/// The time between two looks at them.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The share of a worker in the plan of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +61,29 @@ pub(super) fn transaction<T>(
 pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
     for table in ["slice", "share", "failure", "plan"] {
         session.execute(&format!("DELETE FROM {table} WHERE copy = $1"), &[&copy])?;
+    }
+    Ok(())
+}
+
+/// Has the workers that help with the plan of a run which is over commit what they have, for as long as they may take: what is
+/// not committed when the plan goes is fetched again.
+pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
+    // The run that is over had a share too, by the name of its process.
+    let helpers = "FROM share s JOIN plan p ON p.copy = s.copy AND p.number = s.plan JOIN copy c ON c.id = s.copy
+                   AND c.token = p.token WHERE s.copy = $1 AND NOT s.ended AND s.name IS DISTINCT FROM c.holder";
+    let (count, unseal) = (
+        format!("SELECT COUNT(*) {helpers}"),
+        format!("UPDATE plan SET sealed = false WHERE copy = $1 AND sealed AND EXISTS (SELECT 1 {helpers})"),
+    );
+    if link.read(|session| session.execute(&unseal, &[&copy]))? == 0 {
+        return Ok(());
+    }
+    let began = Instant::now();
+    while began.elapsed() < FOR_HELPERS {
+        thread::sleep(BETWEEN_LOOKS);
+        if link.read(|session| Ok(session.one(&count, &[&copy])?.try_get::<_, i64>(0)?))? == 0 {
+            break;
+        }
     }
     Ok(())
 }

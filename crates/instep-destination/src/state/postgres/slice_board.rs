@@ -99,6 +99,13 @@ impl SliceBoard for PlanBoard {
         slices.ok_or_else(|| shares::has_ended(&self.link.address.shown).into())
     }
 
+    fn is_ending(&self) -> Result<bool, StateError> {
+        let sql = "SELECT 1 FROM plan WHERE copy = $1 AND number = $2 AND NOT sealed";
+        Ok(self
+            .link
+            .read(|session| Ok(session.optional(sql, &[&self.key.copy, &self.key.plan])?.is_some()))?)
+    }
+
     fn shares(&self) -> Result<Vec<PlanShare>, StateError> {
         let sql =
             "SELECT sharer, beat, ended, done, created, updated, unchanged, unverified, bytes FROM share

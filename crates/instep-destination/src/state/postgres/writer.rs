@@ -154,7 +154,7 @@ impl CopyWriter {
             Err(fault) => {
                 // A connection that cannot roll back is not used again: the open transaction ends with it.
                 if session.batch("ROLLBACK").is_err() {
-                    self.link.give_up();
+                    session.give_up();
                 }
                 return CommitAttempt::Failed(self.link.error(fault));
             }
@@ -162,8 +162,7 @@ impl CopyWriter {
         match session.batch("COMMIT") {
             Ok(()) => CommitAttempt::Done(value),
             Err(error) => {
-                let _ = session.batch("ROLLBACK");
-                self.link.give_up();
+                session.give_up();
                 match PostgresError::of(&self.link.address.shown, error) {
                     failure if failure.may_pass() => CommitAttempt::Unanswered(value, failure),
                     failure => CommitAttempt::Failed(failure),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use instep_postgres::{EngineFault, Session, Values};
 use resourcesync::Uri;
 
-use super::super::{followed, held, packs, pending, row};
+use super::super::{followed, held, pending, row};
 use crate::{
     changes::CopyChange,
     records::operations,
@@ -114,7 +114,6 @@ impl<'s> PostgresFilling<'s> {
         }
         let placed: Vec<&Operation> = operations.iter().collect();
         held::put(self.session, self.copy, self.next_id, &placed)?;
-        packs::settle_placed(self.session, self.copy, &placed)?;
         self.next_id += placed.len() as i64;
         if racy.is_empty() { Ok(()) } else { held::set_racy(self.session, self.copy, &racy) }
     }
