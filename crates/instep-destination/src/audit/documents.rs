@@ -63,6 +63,9 @@ impl Audit<'_> {
         set: &mut SetRun,
         names_all: bool,
     ) -> Result<bool, Error> {
+        if self.origins.is_none() {
+            run.is_behind_itself(set.id)?;
+        }
         if found.has_inventory() {
             // What the next run reads (O40); how far another copy of an original came is not known here.
             let held = match self.origins {

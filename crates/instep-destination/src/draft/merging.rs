@@ -253,11 +253,16 @@ impl Merging<'_> {
     }
 
     /// Returns `true` if an inventory that does not say its time lists other bytes than those that are pending: which of
-    /// them came first shows when the resource is asked for, so neither is expected (O27).
+    /// them came first shows when the resource is asked for, so neither is expected (O27). A new one that says nothing of
+    /// the bytes may list others as well (O47).
     fn is_contradicted(&self, pending: &Action, listed: &Desired) -> bool {
         let (ours, theirs) = (&pending.desired.metadata, &listed.metadata);
         let is_fetched = matches!(pending.kind, ActionKind::Create | ActionKind::Update);
-        let is_other = currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) == Currency::Stale;
+        let is_other = match currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) {
+            Currency::Stale => true,
+            Currency::Unknown => !self.rules.was_applied,
+            Currency::Current => false,
+        };
         self.rules.is_undated && pending.desired.attempts > 0 && is_fetched && is_other
     }
 
