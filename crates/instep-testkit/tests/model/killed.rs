@@ -3,10 +3,19 @@
 use std::{
     env,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use instep_destination::{Durability, MaxDelete, SyncOptions, TestMonitor, sync};
+
+/// A process that is about to run another program holds the locks of all copies that are open here. So none is open then.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// Does something with a copy while no process starts.
+pub(crate) fn while_none_starts<T>(work: impl FnOnce() -> T) -> T {
+    let _guard = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
 
 /// The variable that has the options of such a run.
 const OPTIONS: &str = "INSTEP_MODEL_RUN";
@@ -20,6 +29,7 @@ pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "a_run_that_another_test_kills", "--ignored"]).env(OPTIONS, text);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _guard = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     Arc::new(Mutex::new(command.spawn().unwrap()))
 }
 

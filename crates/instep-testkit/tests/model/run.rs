@@ -58,6 +58,8 @@ pub(crate) struct Story<'a> {
     oddities: Oddities,
     /// The operator's wishes in this phase.
     pub(crate) wishes: Wishes,
+    /// `true` once something may be left out because of a limit.
+    pub(crate) was_limited: bool,
     /// `true` once the Source's clock went back.
     pub(crate) clock_went_back: bool,
     log: String,
@@ -105,6 +107,7 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
         whims,
         oddities,
         wishes,
+        was_limited: false,
         clock_went_back: false,
         log,
     };
@@ -130,6 +133,7 @@ impl Story<'_> {
         let Oddities { toggles_delete, guards, limits, .. } = self.oddities;
         let (delete, guard, limit) = (self.whims.chance(50), self.whims.chance(40), self.whims.within(1, 12));
         let (has_limit, may) = (self.whims.chance(50), !is_last);
+        self.was_limited |= self.wishes.limit.is_some();
         self.wishes = Wishes {
             delete: if toggles_delete { is_last || delete } else { self.source.style.delete },
             guard: guards && may && guard,
@@ -245,6 +249,11 @@ impl Story<'_> {
         if self.oddities.moves { vec![other] } else { Vec::new() }
     }
 
+    /// Waits for a run or an audit.
+    fn wait<T>(&self, run: impl Future<Output = T>) -> T {
+        killed::while_none_starts(|| self.runtime.block_on(run))
+    }
+
     /// Runs before the one that counts: they may do a part of its work, and nothing else.
     fn sync_before(&mut self, url: &str) {
         if self.oddities.kills && self.whims.chance(60) {
@@ -260,7 +269,7 @@ impl Story<'_> {
             self.server.end_after(usize::try_from(self.runs.within(2, 12)).unwrap(), end);
         }
         if is_stopped || self.repeats && self.runs.chance(30) {
-            let result = self.runtime.block_on(sync(&options, &TestMonitor::new()));
+            let result = self.wait(sync(&options, &TestMonitor::new()));
             let how = if is_stopped { "stopped" } else { "once more" };
             let _ = writeln!(self.log, "-- sync, {how}: {result:?}");
         }
@@ -273,14 +282,14 @@ impl Story<'_> {
         let most = Duration::from_millis(self.chances.below(40));
         if self.habits.refuses && is_refused {
             self.server.end_after(after, End::Refusal);
-            let result = self.runtime.block_on(sync(&self.options(url), &TestMonitor::new()));
+            let result = self.wait(sync(&self.options(url), &TestMonitor::new()));
             self.server.recover();
             let _ = writeln!(self.log, "-- sync, refused: {result:?}");
         }
         if self.habits.hurries && is_hurried {
             let mut options = self.options(url);
             options.max_duration = Some(most);
-            let result = self.runtime.block_on(sync(&options, &TestMonitor::new()));
+            let result = self.wait(sync(&options, &TestMonitor::new()));
             let _ = writeln!(self.log, "-- sync, hurried: {result:?}");
         }
     }
@@ -303,9 +312,10 @@ impl Story<'_> {
         let url = format!("{}{}", self.server.url(), site.start);
         self.sync_before(&url);
         let foretold = self.foretell(&url);
+        let before = files(self.copy.path());
         let options = self.options(&url);
         let monitor = TestMonitor::new();
-        let result = self.runtime.block_on(sync(&options, &monitor));
+        let result = self.wait(sync(&options, &monitor));
         let heard = monitor.recorded();
         let _ = writeln!(
             self.log,
@@ -317,7 +327,11 @@ impl Story<'_> {
             self.server.log()
         );
         let contradictions = match (foretold, &result) {
-            (Some(audit), Ok(report)) => contradictions(&audit, report, self.wishes.delete),
+            (Some(audit), Ok(report)) => {
+                let after = files(self.copy.path());
+                let changed = after.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes));
+                contradictions(&audit, report, changed.count() as u64, self.wishes.delete)
+            }
             _ => Vec::new(),
         };
         let coverage = result.as_ref().ok().and_then(|report| report.coverage);
@@ -343,7 +357,7 @@ impl Story<'_> {
         options.access.allow_origins = self.origins();
         options.selection.limit = self.wishes.limit;
         let monitor = TestMonitor::new();
-        let result = self.runtime.block_on(audit(&options, &monitor));
+        let result = self.wait(audit(&options, &monitor));
         let heard = monitor.recorded();
         let _ = writeln!(
             self.log,
