@@ -46,4 +46,10 @@ impl Clocks {
         let server = DateTime::from_unix_micros(self.server.load(Relaxed));
         latest_time(Some(server.max(now())))
     }
+
+    /// Returns `true` if the servers' clocks are behind a time of theirs that was reached before (O45).
+    pub(crate) fn went_back_behind(&self, reached: Option<DateTime>) -> bool {
+        let server = self.server.load(Relaxed);
+        server > 0 && reached.is_some_and(|reached| server.saturating_add(AHEAD) < reached.unix_micros())
+    }
 }

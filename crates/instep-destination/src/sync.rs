@@ -160,8 +160,17 @@ impl SyncRun<'_> {
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
+        let is_behind = self.is_behind_itself(set.id)?;
+        if is_behind && !self.options.dry_run {
+            // Until the next inventory, also when the clock is right again.
+            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+        }
         // On the heap: the futures of a run nest deeply.
-        match Box::pin(self.plan(found, set)).await {
+        let planned = Box::pin(self.plan(found, set)).await;
+        if is_behind {
+            set.coverage = Some(Coverage::Unknown);
+        }
+        match planned {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
                 *set = self.new_plan(set.id, true)?;
                 let url = &self.options.url;

@@ -26,6 +26,8 @@ mod guarding;
 mod guards;
 #[path = "destination/incremental.rs"]
 mod incremental;
+#[path = "destination/indexes.rs"]
+mod indexes;
 #[path = "destination/instead.rs"]
 mod instead;
 #[path = "destination/kinds.rs"]

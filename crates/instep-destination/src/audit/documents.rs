@@ -63,6 +63,9 @@ impl Audit<'_> {
         set: &mut SetRun,
         names_all: bool,
     ) -> Result<bool, Error> {
+        if self.origins.is_none() {
+            run.is_behind_itself(set.id)?;
+        }
         if found.has_inventory() {
             // Reads the same as the next run (O40); the progress of another copy of the original is unknown here.
             let held = match self.origins {

@@ -6,7 +6,7 @@ use super::Draft;
 use crate::{
     Error,
     plan::{Desired, DesiredPresence, is_later, plausible, removal},
-    state::{Action, ActionKind, Aside, Owed},
+    state::{Action, ActionKind, Aside, HeldResource, Owed},
 };
 
 impl Draft {
@@ -45,7 +45,7 @@ impl Draft {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.uri.as_str().to_owned());
             for held in page {
-                if self.may_be_later(held.metadata.datetime, inventory) {
+                if self.may_be_later(held.metadata.datetime, inventory) && !self.is_known_gone(&held)? {
                     continue;
                 }
                 if may_wait && self.is_pending_later(held.uri.as_str(), inventory)? {
@@ -63,8 +63,21 @@ impl Draft {
         }
     }
 
-    /// Drops owed resources that a complete inventory does not name (B6): the Source no longer has them, unless they
-    /// changed after the time of the inventory. Their held versions are surplus like any other.
+    /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
+    fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
+        if !self.keeps_deletions {
+            return Ok(false);
+        }
+        let deleted = self.state.gone(self.set, held.uri.as_str())?;
+        let deleted = plausible(deleted, Some(self.clocks.latest_time()));
+        let is_since = |deleted: DateTime| {
+            held.metadata.datetime.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
+        };
+        Ok(deleted.is_some_and(is_since))
+    }
+
+    /// Drops what is owed and not named by a complete inventory (B6): the Source has it no more, unless it changed
+    /// after the time of the inventory. What is held of it is surplus like any other.
     pub(crate) fn settle_unnamed(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
         while self.begins_with_owed {

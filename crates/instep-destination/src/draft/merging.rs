@@ -257,7 +257,11 @@ impl Merging<'_> {
     fn is_contradicted(&self, pending: &Action, listed: &Desired) -> bool {
         let (ours, theirs) = (&pending.desired.metadata, &listed.metadata);
         let is_fetched = matches!(pending.kind, ActionKind::Create | ActionKind::Update);
-        let is_other = currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) == Currency::Stale;
+        let is_other = match currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) {
+            Currency::Stale => true,
+            Currency::Unknown => !self.rules.was_applied,
+            Currency::Current => false,
+        };
         self.rules.is_undated && pending.desired.attempts > 0 && is_fetched && is_other
     }
 

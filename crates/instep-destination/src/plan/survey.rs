@@ -31,6 +31,11 @@ pub(crate) struct Survey {
     latest: Option<DateTime>,
     since: Option<DateTime>,
     last_before: u64,
+    /// The time before, and `true` if one is older than the one before it.
+    before: Option<DateTime>,
+    falls: bool,
+    /// `true` if what is looked at was listed beside no inventory.
+    is_alone: bool,
     entries: u64,
     leading: LeadingEntries,
 }
@@ -53,6 +58,8 @@ pub(crate) struct Shape {
     pub leading: [u8; 32],
     /// Only changes at this time or later count.
     since: Option<DateTime>,
+    /// Times before this are those of a clock that went back.
+    begun: Option<DateTime>,
     /// The end of the interval that the list is complete for.
     until: Option<DateTime>,
     /// The position of the last entry whose own time is before `since`; 0 if the times do not rise, and so show
@@ -77,6 +84,9 @@ impl Survey {
             latest,
             since: None,
             last_before: 0,
+            before: None,
+            falls: false,
+            is_alone: false,
             entries: 0,
             leading: LeadingEntries::new(),
         }
@@ -88,13 +98,23 @@ impl Survey {
         Self { since, ..self }
     }
 
+    /// Looks for what changed since an earlier run, without an inventory that says how it turned out.
+    #[must_use]
+    pub(crate) fn alone(self, is_alone: bool) -> Self {
+        Self { is_alone, ..self }
+    }
+
     /// Takes the next entry.
     pub(crate) fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
         self.judge.observe(entry);
-        if is_over(plausible(entry.metadata.datetime, self.latest), self.since) {
+        let time = plausible(entry.metadata.datetime, self.latest);
+        let time = time.filter(|time| !is_over(Some(*time), self.begun()));
+        if is_over(time, self.since) {
             self.last_before = self.entries;
         }
+        self.falls |= time.zip(self.before).is_some_and(|(time, before)| time.instant() < before.instant());
+        self.before = time.or(self.before);
         self.leading.add(entry);
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
@@ -104,8 +124,17 @@ impl Survey {
         }
     }
 
+    /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
+    /// that went back: the list has been there since before, and is about what came later (O46). An inventory would know.
+    fn begun(&self) -> Option<DateTime> {
+        self.from
+            .filter(|_| self.is_alone)
+            .filter(|from| self.since.is_some_and(|since| from.instant() < since.end()))
+    }
+
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
+        let begun = self.begun();
         let (entries, times) = (self.entries, self.judge.finish());
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
@@ -119,8 +148,9 @@ impl Survey {
                 && entries < mark_entries,
             leading: self.leading.digest(),
             since: self.since,
+            begun,
             until: self.until,
-            last_before: if times.never_falls && !times.newest_first { self.last_before } else { 0 },
+            last_before: if !self.falls && !times.newest_first { self.last_before } else { 0 },
         }
     }
 }
@@ -158,7 +188,7 @@ impl Shape {
 
     /// Returns the time that an entry states for its change.
     pub(crate) fn own_time(&self, entry: &Entry) -> Option<DateTime> {
-        plausible(self.times.of(entry), self.latest)
+        plausible(self.times.of(entry), self.latest).filter(|time| !is_over(Some(*time), self.begun))
     }
 }
 

@@ -4,29 +4,25 @@ mod as_of;
 mod changes_since;
 mod from_dump;
 mod generation;
+mod members;
 
-use futures_util::{StreamExt as _, stream};
-use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
-    applied::{digest_of, has_digest, is_applied, joined, same_instant},
+    applied::{digest_of, has_digest, is_applied, same_instant},
     dump::Dump,
 };
 use crate::{
     Error, ProblemKind, Via,
     clock::{latest_time, now},
     discover::CapabilitySet,
-    documents::{Document, DocumentError, Documents},
+    documents::Document,
     draft::Draft,
     plan::{check_age, check_inventory_time, deciding_time, plausible},
     run::{SetRun, SyncRun, record_of},
     state::DocumentRecord,
 };
 use generation::Generation;
-
-/// Members of an index fetched ahead.
-const AHEAD: usize = 4;
 
 /// The number of attempts to read an inventory that is republished while it is read (D39).
 const READINGS: usize = 3;
@@ -165,12 +161,8 @@ impl Inventory {
                 Form::Index => inventory.read_members(run, &document, set, &mut digest).await?,
             };
             run.reporter.problems_of(set);
-            if stood
-                && is_applied(Some(digest), applied) != was_applied
-                && inventory.at.is_some()
-                && readings < READINGS
-            {
-                // Of an index without changes that is known only now; it decides about each entry.
+            if stood && is_applied(Some(digest), applied) != was_applied && readings < READINGS {
+                // Of an index that tells no changes that is known only now; it decides about each entry.
                 known = Some(digest);
                 set.work(Draft::start_over).await?;
                 continue;
@@ -194,80 +186,6 @@ impl Inventory {
             document = now;
         }
     }
-
-    /// Plans the members of an index. Returns `true` if all of them were of one state. If the index does not change
-    /// with its members, the digest becomes that of all of them.
-    async fn read_members(
-        &mut self,
-        run: &mut SyncRun<'_>,
-        index: &Document,
-        set: &mut SetRun,
-        digest: &mut [u8; 32],
-    ) -> Result<bool, Error> {
-        let (generation, members) = Generation::of(index)?;
-        let tells_changes = generation.tells_changes();
-        let (mut is_mixed, mut is_undated) = (false, false);
-        if members.contains(&index.uri) {
-            let what = "an index that contains itself (GEN-12)".to_owned();
-            return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
-        }
-        let documents = run.network.documents.clone();
-        let speaker = index.origin();
-        let opened = stream::iter(members).map(|uri| {
-            let (documents, speaker) = (documents.clone(), speaker.clone());
-            async move {
-                let opened = open(&documents, &uri, speaker.as_ref()).await;
-                (uri, opened)
-            }
-        });
-        let mut opened = std::pin::pin!(opened.buffered(AHEAD));
-        while let Some((uri, document)) = opened.next().await {
-            let document = match document {
-                Ok(document) => refuse_other_kind(&document).map(|()| document),
-                Err(error) => Err(error.into()),
-            };
-            let read = match document {
-                Ok(document) if document.header.form == Form::List => {
-                    let at = plausible_time(run, &uri, &document);
-                    is_mixed |= generation.is_before(&uri, at);
-                    let stated = generation.time_of(&uri);
-                    let at = at.or(stated);
-                    is_undated |= at.is_none();
-                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-                    let own = if tells_changes { Ok(None) } else { digest_of(&document).await.map(Some) };
-                    match own {
-                        Ok(own) => {
-                            *digest = own.map_or(*digest, |own| joined(*digest, own));
-                            set.read_list(&document, stated, self.was_applied).await
-                        }
-                        Err(error) => Err(error),
-                    }
-                }
-                Ok(_) => Err(Error::InvalidDocument {
-                    url: uri.as_str().to_owned(),
-                    what: "an index within an index (GEN-12)".to_owned(),
-                }),
-                Err(error) => Err(error),
-            };
-            match read {
-                Ok(()) => {}
-                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. })) => {
-                    self.complete = false;
-                    run.reporter.lost_document(&uri, &error);
-                }
-                Err(error) => return Err(error),
-            }
-            run.reporter.problems_of(set);
-            if run.ending().is_some() {
-                return Err(Error::Interrupted);
-            }
-        }
-        // The earliest time is unknown if that of a part is (DST-2).
-        self.at = self.at.filter(|_| !is_undated);
-        // If each part states that it is the one that the index means, only conclusions from absence need more.
-        let doubtful = self.complete && (run.options.delete || generation.is_silent());
-        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
-    }
 }
 
 /// Refuses a document of another kind than a Resource List (R6): unlisted resources would seem to be deleted.
@@ -281,11 +199,7 @@ fn refuse_other_kind(document: &Document) -> Result<(), Error> {
     }
 }
 
-async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
-    documents.get(uri, speaker).await?.document()
-}
-
-/// Returns the time of an inventory. `None` without one, or if it is impossible because a clock is far ahead (D38).
+/// Returns the time of an inventory. `None` if it says none, or one that cannot be: a clock that is far ahead (D38).
 fn plausible_time(run: &SyncRun<'_>, uri: &Uri, document: &Document) -> Option<DateTime> {
     let at = document.header.metadata.as_ref().and_then(|root| root.at)?;
     let time = plausible(Some(at), Some(latest_time(document.date)));

@@ -51,7 +51,9 @@ impl Expected {
             return Ok((ListedForm::Plain, self.check_digests(plain.digests)?));
         };
         if self.digests.strongest().is_none() {
-            let listed_coded = self.encoding().is_some() || self.length == Some(plain.length);
+            // Both forms may have the length that is listed; nobody asked for the coded one (O50).
+            let has_coded_length = self.length == Some(plain.length) && plain.length != decoded.length;
+            let listed_coded = self.encoding().is_some() || has_coded_length;
             return Ok((if listed_coded { ListedForm::Plain } else { ListedForm::Decoded }, false));
         }
         match self.check_digests(decoded.digests) {
@@ -176,6 +178,16 @@ mod tests {
             ("", Some(7), None, None),
         ] {
             assert_eq!(choose(hash, length, encoding), chosen, "{hash} {length:?} {encoding:?}");
+        }
+    }
+
+    #[test]
+    fn o50_of_two_forms_of_the_listed_length_the_one_without_the_coding_is_taken() {
+        let none = Digests::new();
+        let form = || Seen { length: 45, digests: &none };
+        for (encoding, chosen) in [(None, ListedForm::Decoded), (Some("gzip"), ListedForm::Plain)] {
+            let expected = Expected { length: Some(45), encoding: encoding.map(Into::into), ..expected("") };
+            assert_eq!(expected.choose(form(), Some(form())).ok(), Some((chosen, false)));
         }
     }
 }
