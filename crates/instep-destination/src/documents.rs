@@ -231,8 +231,14 @@ impl Documents {
         if let Some(date) = arrived::date_of(&response.headers) {
             self.clocks.note(date);
         }
-        if response.status == StatusCode::NOT_MODIFIED {
+        let status = response.status;
+        if status == StatusCode::NOT_MODIFIED && request.held.is_some() {
             return Ok(Fetched::Unchanged);
+        }
+        if [StatusCode::NOT_MODIFIED, StatusCode::PARTIAL_CONTENT].contains(&status) {
+            // Nobody asked for it: what is held is not known to be current, and a part is no document (B28).
+            let uri = response.uri.into_string();
+            return Err(HttpError::Status { uri, status, retry_after: None }.into());
         }
         if let Some(coding) = response.coding().filter(|coding| coding != "gzip" && coding != "x-gzip") {
             return Err(DocumentError::Coding { uri: response.uri.into_string(), coding });

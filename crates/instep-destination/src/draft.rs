@@ -264,7 +264,7 @@ impl Draft {
     fn in_scope(&mut self, speaker: Option<&Origin>, uri: &Uri) -> bool {
         if climbs(uri) {
             let what = "It climbs with \"..\": refused".to_owned();
-            self.problems.problem(ProblemKind::OutOfScope, uri.as_str(), what);
+            self.problems.unusable(ProblemKind::OutOfScope, uri.as_str(), what);
             return false;
         }
         let Some(speaker) = speaker else { return true };
@@ -279,7 +279,7 @@ impl Draft {
                 true
             }
             Err(refusal) => {
-                self.problems.problem(ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
+                self.problems.unusable(ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
                 false
             }
         }

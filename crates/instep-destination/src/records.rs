@@ -14,6 +14,7 @@ mod policy;
 mod recent_deletions;
 pub(crate) mod slice;
 pub(crate) mod state_line;
+mod unusable;
 mod versioned;
 pub(crate) mod way;
 
@@ -21,6 +22,7 @@ pub(crate) use metadata::WrittenMetadata;
 pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;
 pub(crate) use recent_deletions::RecentDeletions;
+pub(crate) use unusable::UnusableEntries;
 
 #[cfg(test)]
 mod tests;

@@ -139,7 +139,7 @@ impl<'a> SyncRun<'a> {
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
         for trouble in &found.troubles {
-            match trouble.costs_a_set {
+            match trouble.costs_a_set || trouble.costs_entries {
                 true => self.reporter.problem(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
                 false => self.reporter.warn(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
             }

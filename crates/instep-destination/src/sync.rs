@@ -4,6 +4,7 @@
 //! [`decide`](crate::plan::decide)) and `draft/` decide about them, `transfer/` fetches bytes, and `commit/` makes
 //! them part of the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` are beside it.
 
+mod beyond;
 mod carriers;
 mod way;
 
@@ -16,6 +17,7 @@ use crate::{
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
+    records::UnusableEntries,
     run::{LocalCopy, RunLimits, SetRun, SyncRun, UnnamedSet},
     state::ActionKind,
     versions::resources_held,
@@ -118,6 +120,8 @@ impl SyncRun<'_> {
         }
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
         self.account_for(&mut set, planned.inventory.is_some())?;
+        let is_renewed = planned.inventory.is_some() || !found.has_inventory() && set.new_documents;
+        self.account_for_unusable(&mut set, is_renewed)?;
         if found.lost_above.is_some() {
             // Further capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
@@ -194,6 +198,24 @@ impl SyncRun<'_> {
         report.entries.add(&entries);
         report.kept += set.kept;
         report.coverage = Some(report.coverage.map_or(coverage, |least| least.least(coverage)));
+        Ok(())
+    }
+
+    /// Remembers the entries that could not be used. Those of earlier runs count, and are a problem, until an inventory
+    /// replaces what was read; of a set without any, until other documents are read (B27).
+    pub(crate) fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
+        let read = set.unusable_entries(self.options.access.scope_text());
+        if let Some(counted) = set.unusable.take() {
+            set.unusable = Some(counted.most(read));
+            return Ok(());
+        }
+        let held = if is_renewed { UnusableEntries::default() } else { self.copy.unusable(set.id)? };
+        if held.count > 0 && read.count == 0 {
+            let UnusableEntries { count, uri, what, .. } = &held;
+            let what = format!("{what}; entries of earlier runs that cannot be used: {count}");
+            self.reporter.problem(ProblemKind::Entry, uri, &what);
+        }
+        set.unusable = Some(held.most(read));
         Ok(())
     }
 

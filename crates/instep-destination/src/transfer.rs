@@ -201,6 +201,9 @@ impl SyncRun<'_> {
             self.tally.check()?;
             self.copy.keep_policy(set.id, self.options)?;
             self.copy.keep_kept(set.id, set.kept)?;
+            if let Some(unusable) = &set.unusable {
+                self.copy.keep_unusable(set.id, unusable)?;
+            }
             if let Some(at) = set.inventory {
                 self.copy.state_mut()?.forget_deletions(set.id, at)?;
             }
@@ -224,6 +227,7 @@ impl SyncRun<'_> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (done.records, done.refused);
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
+        plan.unusable = done.unusable;
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {
@@ -241,6 +245,7 @@ impl SyncRun<'_> {
         let (entries, kept) = plan.with(|draft| (draft.account, draft.inventory.kept));
         self.reporter.report.entries.add(&entries);
         plan.kept += kept;
+        self.account_for_unusable(&mut plan, false)?;
         self.guard(&mut plan, None)?;
         Ok((later, plan))
     }

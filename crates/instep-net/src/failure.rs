@@ -18,6 +18,11 @@ pub enum ProtocolFailure {
     /// The certificate is for another name.
     #[error("its certificate is for another name")]
     OtherName,
+    /// The certificate is that of an authority itself, as `openssl req -x509` makes them (B36).
+    #[error(
+        "its certificate is that of an authority, which no server may use: make one with basicConstraints=CA:FALSE"
+    )]
+    Authority,
     /// The server does not speak TLS.
     #[error("it does not speak TLS; try http://")]
     NotTls,
@@ -38,6 +43,9 @@ impl ProtocolFailure {
                 }
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                     Some(Self::OtherName)
+                }
+                CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+                    Some(Self::Authority)
                 }
                 _ => None,
             },

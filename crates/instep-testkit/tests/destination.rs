@@ -54,5 +54,7 @@ mod stopping;
 mod times;
 #[path = "destination/unsaid.rs"]
 mod unsaid;
+#[path = "destination/unusable.rs"]
+mod unusable;
 #[path = "destination/versions.rs"]
 mod versions;

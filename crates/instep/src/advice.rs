@@ -43,6 +43,13 @@ pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
     }
 }
 
+/// Returns the advice that helps with this very problem: no option allows a path with "..", another scheme or a redirect
+/// without an end (B30).
+pub(crate) fn for_this_problem(kind: ProblemKind, what: &str) -> Option<&'static str> {
+    let is_about_host = ["on another host", "private address"].iter().any(|words| what.contains(words));
+    for_problem(kind).filter(|_| kind != ProblemKind::OutOfScope || is_about_host)
+}
+
 fn for_destination(error: &DestinationError) -> Option<&'static str> {
     match error {
         DestinationError::Refused { guard, .. } => for_guard(*guard),

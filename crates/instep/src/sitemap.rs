@@ -4,4 +4,4 @@
 mod amended;
 mod files;
 
-pub(crate) use files::SitemapFiles;
+pub(crate) use files::{SitemapFiles, UnusableEntries};

@@ -121,8 +121,9 @@ impl Committer {
             self.tell_pending_apart(&other);
         }
         // A file system that folds names may have the other resource under a name that looks different.
-        let is_file = self.kind(path.as_str())? == Some(NameKind::File);
-        if is_file || self.store.folds_names() {
+        let kind = self.kind(path.as_str())?;
+        let is_taken = matches!(kind, Some(NameKind::File | NameKind::Other));
+        if is_taken || self.store.folds_names() {
             let mut is_known = clashes || self.options.replaces_unknown || VersionKey::parse(uri).is_some();
             for other in self.state.held_like(mapped)? {
                 let is_there = self.name(other.path.as_str()) == self.name(path.as_str());
@@ -138,10 +139,11 @@ impl Committer {
                     self.move_held(&other, to);
                 }
             }
-            // A file that instep did not write is never overwritten unasked (B25).
-            if is_file && !is_known {
-                let (path, by) = (path.as_str().to_owned(), Obstacle::UnknownFile);
-                return Err(StoreError::Blocked { path, by }.into());
+            // A file that instep did not write is never overwritten unasked, nor is a link (B25, B31).
+            if is_taken && !is_known {
+                let is_file = kind == Some(NameKind::File);
+                let by = if is_file { Obstacle::UnknownFile } else { Obstacle::NotAFile };
+                return Err(StoreError::Blocked { path: path.as_str().to_owned(), by }.into());
             }
         }
         if !clashes {

@@ -40,12 +40,12 @@ pub(super) async fn read(
     loop {
         let CollectionPage { activities, before, unusable, .. } = page;
         for what in unusable {
-            troubles.push(Trouble::new(&at, what));
+            troubles.push(Trouble::lost_entries(&at, what));
         }
         pages.push(activities);
         let Some(next) = before else { break };
         if !seen.insert(next.clone()) || seen.len() > MOST_PAGES {
-            troubles.push(Trouble::new(&next, "the pages go in a circle, or are too many"));
+            troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
             break;
         }
         let download =

@@ -4,7 +4,9 @@ use std::io::{self, BufRead, Read};
 
 use http::{HeaderMap, header};
 use instep_net::{Origin, Validators};
-use resourcesync::{DateTime, DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
+use resourcesync::{
+    Capability, DateTime, DocumentReader, Entry, Finding, Form, Header, Limits, ReadError, ReadOptions, Uri,
+};
 
 use super::{error::DocumentError, spool::DocumentBytes};
 
@@ -62,16 +64,34 @@ impl Download {
     pub fn document(&self) -> Result<Document, DocumentError> {
         let unreadable = |source| DocumentError::Read { uri: self.uri.as_str().to_owned(), source };
         let mut reader = open(&self.content, &self.uri, self.limits).map_err(unreadable)?;
+        let (mut header, findings) = (reader.header().clone(), reader.take_findings());
+        if is_index_as_list(&header, &mut reader) {
+            header.form = Form::Index;
+        }
         Ok(Document {
             uri: self.uri.clone(),
-            header: reader.header().clone(),
+            header,
             validators: self.validators.clone(),
-            findings: reader.take_findings(),
+            findings,
             date: date_of(&self.headers),
             content: self.content.clone(),
             limits: self.limits,
         })
     }
+}
+
+/// Returns `true` if a list of resources says of its first entry that it is such a list itself: Sources write their
+/// indexes so (B29). The document may be damaged after its header; whoever reads it all finds that.
+fn is_index_as_list(header: &Header, reader: &mut Entries) -> bool {
+    let lists =
+        [Capability::ResourceList, Capability::ChangeList, Capability::ResourceDump, Capability::ChangeDump];
+    let mut first = Entry::default();
+    if header.form != Form::List || !matches!(reader.read_entry(&mut first), Ok(true)) {
+        return false;
+    }
+    let capability = first.metadata.capability;
+    let is_list = capability.as_ref().is_some_and(|capability| lists.contains(capability));
+    is_list && header.capability().is_none_or(|own| Some(own) == capability.as_ref())
 }
 
 /// Returns the time at which an answer was sent, by its server's clock.

@@ -3,11 +3,11 @@
 use instep_net::Origin;
 use resourcesync::{Capability, Change, DateTime, Entry, Relation};
 
-use super::{Draft, merging::PartSource};
+use super::{Draft, list::is_about_loc, merging::PartSource};
 use crate::{
     Error,
     clock::latest_time,
-    documents::Document,
+    documents::{Document, Entries},
     plan::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, packed_difference, plausible,
     },
@@ -32,10 +32,14 @@ impl Draft {
             self.go_on()?;
             survey.observe(&entry);
         }
-        let shape = survey.finish();
+        let mut shape = survey.finish();
+        shape.unusable = entries.entries_read() - shape.entries;
         if shape.went_back || shape.known == shape.entries {
             self.account.read += shape.entries;
             self.account.known += shape.entries;
+            if !shape.went_back {
+                self.report_new_unusable(document, &mut entries, &shape);
+            }
             return Ok(shape);
         }
         self.may_hold_earlier = true;
@@ -99,13 +103,25 @@ impl Draft {
                 self.merge_changes(std::mem::take(&mut part), links)?;
             }
         }
-        let unusable = entries.entries_read() - ordinal;
-        self.report_unusable(document, entries.take_findings(), unusable);
+        self.report_new_unusable(document, &mut entries, shape);
         self.merge_changes(part, links)
     }
 
-    /// Returns `true` if an entry out of scope deletes a resource that is not held (A12): a Source that moved deletes
-    /// its resources at the old place.
+    /// Reports entries without a usable `loc`, but for those that were reported when the list was read before (B27).
+    fn report_new_unusable(&mut self, document: &Document, entries: &mut Entries, shape: &Shape) {
+        let mut before = shape.unusable_before.min(shape.unusable);
+        let unusable = shape.unusable - before;
+        let mut findings = entries.take_findings();
+        findings.retain(|finding| {
+            let is_known = before > 0 && is_about_loc(finding);
+            before -= u64::from(is_known);
+            !is_known
+        });
+        self.report_unusable(document, findings, unusable);
+    }
+
+    /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
+    /// elsewhere.
     fn is_deletion_of_nothing(&self, speaker: Option<&Origin>, entry: &Entry) -> Result<bool, Error> {
         if entry.metadata.change != Some(Change::Deleted) {
             return Ok(false);

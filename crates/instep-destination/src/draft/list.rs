@@ -1,7 +1,7 @@
 //! Inventories: each entry of a Resource List, or of the manifest of a dump, is a resource that exists.
 
 use instep_net::Origin;
-use resourcesync::{DateTime, Entry, Link, Severity};
+use resourcesync::{DateTime, Entry, Finding, Link, Severity};
 
 use super::{Draft, merging::PartSource};
 use crate::{
@@ -216,27 +216,27 @@ impl Draft {
     }
 
     /// Reports entries without a usable `loc`: they cost themselves only (invariant 10).
-    pub(super) fn report_unusable(
-        &mut self,
-        document: &Document,
-        findings: Vec<resourcesync::Finding>,
-        unusable: u64,
-    ) {
+    pub(super) fn report_unusable(&mut self, document: &Document, findings: Vec<Finding>, unusable: u64) {
         self.account.read += unusable;
         self.account.unusable += unusable;
         let uri = document.uri.as_str();
         let mut left = unusable;
         for finding in findings {
-            let costs = left > 0 && finding.rule == "GEN-14" && finding.severity == Severity::Error;
+            let costs = left > 0 && is_about_loc(&finding);
             if costs {
                 left -= 1;
-                self.problems.problem(ProblemKind::Entry, uri, finding.to_string());
+                self.problems.unusable(ProblemKind::Entry, uri, finding.to_string());
             } else {
                 self.problems.warning(ProblemKind::Entry, uri, finding.to_string());
             }
         }
         for _ in 0..left {
-            self.problems.problem(ProblemKind::Entry, uri, "an entry without a usable loc");
+            self.problems.unusable(ProblemKind::Entry, uri, "an entry without a usable loc");
         }
     }
+}
+
+/// Returns `true` for a finding that may be the reason why an entry has no usable `loc`.
+pub(super) fn is_about_loc(finding: &Finding) -> bool {
+    finding.rule == "GEN-14" && finding.severity == Severity::Error
 }

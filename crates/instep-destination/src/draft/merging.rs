@@ -80,7 +80,7 @@ impl Draft {
             if uri.len() > most {
                 account.unusable += 1;
                 let what = format!("Its URI has {} bytes; the state can keep {most}", uri.len());
-                problems.problem(ProblemKind::Entry, uri, what);
+                problems.unusable(ProblemKind::Entry, uri, what);
             }
             uri.len() <= most
         });

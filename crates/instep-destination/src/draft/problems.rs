@@ -8,6 +8,8 @@ pub(crate) struct Problems {
     kept: Vec<KeptProblem>,
     /// Further problems that cost something, which are only counted.
     counted: u64,
+    /// The URI of the first entry that could not be used, and the reason.
+    first_unusable: Option<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -25,6 +27,18 @@ impl Problems {
     /// Adds something that costs an entry or a document.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
         self.add(KeptProblem { kind, uri: uri.to_owned(), what: what.into(), costs: true });
+    }
+
+    /// Adds an entry that cannot be used.
+    pub(crate) fn unusable(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
+        let what = what.into();
+        self.first_unusable.get_or_insert_with(|| (uri.to_owned(), what.clone()));
+        self.problem(kind, uri, what);
+    }
+
+    /// Takes the URI of the first entry that could not be used, and the reason.
+    pub(crate) fn take_first_unusable(&mut self) -> Option<(String, String)> {
+        self.first_unusable.take()
     }
 
     /// Adds something that costs nothing.

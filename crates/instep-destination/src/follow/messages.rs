@@ -117,6 +117,7 @@ impl SyncRun<'_> {
         }
         self.reporter.problems_of(&set);
         self.account_for(&mut set, false)?;
+        self.account_for_unusable(&mut set, false)?;
         self.guard(&mut set, None)?;
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));

@@ -91,6 +91,14 @@ impl AccessOptions {
         Ok(options)
     }
 
+    /// Returns the part of the options that decides where documents may lead, in a form that depends on nothing else.
+    pub(crate) fn scope_text(&self) -> String {
+        let mut origins = self.allow_origins.clone();
+        origins.sort();
+        origins.insert(0, if self.strict_origin { "strict" } else { "usual" }.to_owned());
+        origins.join(" ")
+    }
+
     /// Returns the client of a run that starts at a URL: a part of the shared one if there is one.
     ///
     /// # Errors

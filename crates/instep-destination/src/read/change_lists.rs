@@ -19,6 +19,9 @@ use crate::{
     state::{Checkpoint, DocumentRecord},
 };
 
+/// What the record of a list says of its entries without a usable `loc`: how many there were (B27).
+const UNUSABLE: &str = "unusable ";
+
 /// The Change Lists since a checkpoint, or the Change Dumps.
 #[derive(Debug)]
 pub(crate) struct ChangeDocuments {
@@ -233,22 +236,28 @@ impl ChangeDocuments {
             }
         };
         let Some(document) = document else { return Ok(()) };
+        let unusable =
+            record.as_ref().and_then(|record| record.extra.as_ref()?.strip_prefix(UNUSABLE)?.parse().ok());
         let mark = known.then(|| Mark {
             from: record.and_then(|record| record.at),
             entries: read.checkpoint.position,
             leading: read.checkpoint.leading,
+            unusable: unusable.unwrap_or_default(),
         });
         let latest = latest_time(document.date);
         let shape = set.read_changes(&document, mark, since, member.from).await?;
         refuse_older(&member.uri, &shape)?;
         run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries;
+        set.new_documents |= shape.known < shape.entries || shape.unusable > shape.unusable_before;
         if !read.lost.is_empty() {
             return Ok(());
         }
         let root = document.header.metadata.clone().unwrap_or_default();
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
+        if shape.unusable > 0 {
+            record.extra = Some(format!("{UNUSABLE}{}", shape.unusable).into());
+        }
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);

@@ -20,7 +20,7 @@ use crate::{
     discover::{CapabilitySet, Discovered, Way},
     map::Mapper,
     plan::Coverage,
-    records::{self, PlanRules, RecentDeletions},
+    records::{self, PlanRules, RecentDeletions, UnusableEntries},
     state::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
         StatePlace,
@@ -283,6 +283,19 @@ impl LocalCopy {
     pub(crate) fn keep_kept(&mut self, set: SetId, kept: u64) -> Result<(), Error> {
         if self.kept(set)? != kept {
             records::kept::write(self.state_mut()?, set, kept)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the entries of a set that could not be used.
+    pub(crate) fn unusable(&self, set: SetId) -> Result<UnusableEntries, Error> {
+        Ok(UnusableEntries::read(self.state(), set)?)
+    }
+
+    /// Remembers the entries of a set that could not be used.
+    pub(crate) fn keep_unusable(&mut self, set: SetId, unusable: &UnusableEntries) -> Result<(), Error> {
+        if self.unusable(set)? != *unusable {
+            unusable.write(self.state_mut()?, set)?;
         }
         Ok(())
     }

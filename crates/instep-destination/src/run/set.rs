@@ -9,6 +9,7 @@ use crate::{
     documents::Document,
     draft::Draft,
     plan::{Coverage, Mark, Shape},
+    records::UnusableEntries,
     state::{Action, DocumentRecord, SetId},
 };
 
@@ -26,6 +27,8 @@ pub(crate) struct SetRun {
     pub(crate) inventory: Option<DateTime>,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,
+    /// Entries that could not be used; `None` if those of earlier runs still count.
+    pub(crate) unusable: Option<UnusableEntries>,
     /// `true` once its deletions are done.
     pub(crate) has_deleted: bool,
     /// The reason why its deletions are not carried out and the checkpoint stays (D35).
@@ -43,6 +46,7 @@ impl SetRun {
             coverage: None,
             inventory: None,
             kept: 0,
+            unusable: None,
             has_deleted: false,
             refused: None,
         }
@@ -62,6 +66,14 @@ impl SetRun {
             after = last.sequence;
             page.iter().for_each(&mut *each);
         }
+    }
+
+    /// Returns the entries that were read for the plan and could not be used within a scope.
+    pub(crate) fn unusable_entries(&self, scope: String) -> UnusableEntries {
+        let (count, first) =
+            self.with(|draft| (draft.account.unusable, draft.problems.take_first_unusable()));
+        let (uri, what) = first.unwrap_or_default();
+        UnusableEntries { count, uri, what, scope }
     }
 
     /// Works on the plan on a thread that may block.

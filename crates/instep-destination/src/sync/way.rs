@@ -11,7 +11,7 @@ use crate::{
     plan::{Choice, Coverage, Reach, check_age, choose},
     read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
-    state::{Checkpoint, SetId},
+    state::Checkpoint,
     transfer::Carrier,
 };
 
@@ -54,9 +54,8 @@ impl SyncRun<'_> {
             changes = changes.or_lost()?;
         }
         let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
-        if self.should_close_gap(found, set.id, &choice)? {
-            let reason = "the inventory that was applied left a gap".to_owned();
-            choice = Choice { strategy: Strategy::List, reason };
+        if let Some(reason) = self.reason_to_look_beyond_changes(found, set.id, &choice)? {
+            choice = Choice { strategy: Strategy::List, reason: reason.to_owned() };
         }
         let mut changes = Some(changes);
         // A newer inventory may make up for lists that are lost, so they are reported later (B11).
@@ -125,15 +124,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if changes reach back to the checkpoint, and something before it is or may be unknown: then an
-    /// inventory other than the applied one is read regardless of the changes (O2, O14).
-    fn should_close_gap(&self, found: &CapabilitySet, set: SetId, choice: &Choice) -> Result<bool, Error> {
-        let by_changes = matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump);
-        let may_choose = by_changes && found.has_inventory() && self.options.via == Via::Cheapest;
-        Ok(may_choose && !self.copy.coverage(set)?.is_complete())
-    }
-
-    /// Returns `true` if the set can still be read without a document that is missing: it has an inventory.
+    /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.
     fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
         error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
     }
@@ -288,13 +279,5 @@ impl SyncRun<'_> {
             Some(at) => check_age(Some(&at), now(), max_age),
             None => Err(refused),
         }
-    }
-
-    /// Returns `true` if the applied changes cannot give the wanted copy: another selection, or deletions that were
-    /// held back.
-    pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
-        Ok(self.options.repair
-            || self.options.as_of.is_some()
-            || !self.copy.policy_stands(set, self.options)?)
     }
 }

@@ -179,6 +179,14 @@ impl Harvest<'_> {
                     url,
                 });
             }
+            if response.is_whole && !response.has_list {
+                // An answer about nothing is no list without records: those that were there would seem to be gone (B34).
+                let what = "it has neither a list nor an error".to_owned();
+                let error = crate::response::ProtocolError { code: "no list".to_owned(), message: what };
+                return Err(HarvestError::Refused { url, error });
+            }
+            // A list that ends with a part without records may have lost its end.
+            at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
             empty = if response.records.is_empty() { empty + 1 } else { 0 };
             if empty > MOST_EMPTY {
                 return Err(HarvestError::Empty { format: format.to_owned(), url });

@@ -94,6 +94,35 @@ async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
     if bytes.len() > MOST_BYTES {
         return Err(too_long());
     }
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| marked(error.as_bytes())))
+}
+
+fn marked(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push('\u{fffe}');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b35_bytes_that_are_no_utf8_become_what_is_repaired_and_reported() {
+        assert_eq!(marked(b"a\xffb\xc3\xa9\xc3"), "a\u{fffe}b\u{e9}\u{fffe}");
+        let text = format!(
+            "<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\"><ListRecords><record><header><identifier>a</identifier>\
+             </header><metadata><x>{}</x></metadata></record></ListRecords></OAI-PMH>",
+            marked(b"caf\xe9")
+        );
+        let response = OaiResponse::parse(&text).unwrap();
+        let metadata = String::from_utf8(response.records[0].metadata.clone().unwrap()).unwrap();
+        assert!(metadata.contains("caf\u{fffd}"), "{metadata}");
+        assert!(!response.faults.is_empty() && !response.faults[0].is_lost, "{:?}", response.faults);
+    }
 }

@@ -23,6 +23,8 @@ pub(crate) struct OaiResponse {
     /// The fields of `Identify`, by their names, in their order.
     pub(crate) identity: Vec<(String, String)>,
     pub(crate) records: Vec<OaiRecord>,
+    /// `true` if it has a list, which may be empty.
+    pub(crate) has_list: bool,
     /// The token of the next part; `None` if there is none or it is empty.
     pub(crate) token: Option<String>,
     /// The prefixes of `ListMetadataFormats`.

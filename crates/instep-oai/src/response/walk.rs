@@ -118,7 +118,10 @@ impl<'t> ResponseReader<'t> {
                 self.has_root = true;
                 self.scope.enter(tag);
             }
-            "ListRecords" | "ListIdentifiers" | "GetRecord" => self.scope.enter(tag),
+            "ListRecords" | "ListIdentifiers" | "GetRecord" => {
+                self.response.has_list = true;
+                self.scope.enter(tag);
+            }
             "ListMetadataFormats" | "ListSets" => {}
             "responseDate" => self.response.date = self.words()?,
             "error" => {

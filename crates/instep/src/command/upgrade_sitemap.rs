@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use instep_source::{Content, DumpPolicy, MaxDeletions, PublishOptions};
-use resourcesync::Uri;
+use resourcesync::{Finding, Uri};
+use serde_json::json;
 
 use crate::{
     args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
     exit::Exit,
     publication::publish_once_and,
-    sitemap::SitemapFiles,
-    ui::Output,
+    sitemap::{SitemapFiles, UnusableEntries},
+    ui::{LineLevel, Output, format::name},
 };
 
 /// Turn a Sitemap into a Resource List with Change Lists, in place
@@ -57,7 +58,12 @@ impl UpgradeSitemapCommand {
             options.state = state;
         }
         let manifest = options.state.join(MANIFEST);
-        sitemap.write_manifest(&manifest)?;
+        let left_out = sitemap.write_manifest(&manifest)?;
+        left_out.iter().for_each(|unusable| show_unusable(unusable, output));
+        if !left_out.is_empty() {
+            // What an entry without a usable loc stood for would seem to be gone (B33).
+            options.guard.most = MaxDeletions::Count(0);
+        }
         let root = sitemap.folder().to_owned();
         options.sets[0].content = vec![Content::Manifest { path: manifest, root }];
         options.out = sitemap.folder().to_owned();
@@ -67,13 +73,33 @@ impl UpgradeSitemapCommand {
         if self.allow_deletions {
             options.guard.most = MaxDeletions::Count(u64::MAX);
         }
-        publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
+        let exit = publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
             let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
             let up = up.with_context(|| format!("{} is no folder", self.base_url))?;
             let has_changed = report.created + report.updated + report.deleted > 0;
             let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
             output.note(format!("{written} Sitemaps are Resource Lists now"));
             Ok(())
-        })
+        })?;
+        Ok(if exit == Exit::Done && !left_out.is_empty() { Exit::Problems } else { exit })
+    }
+}
+
+/// Reports entries that name nothing, each with its line.
+fn show_unusable(unusable: &UnusableEntries, output: &Output) {
+    let subject = unusable.file.display().to_string();
+    let place = |finding: &Finding| {
+        let (line, column) = (finding.position.line, finding.position.column);
+        format!("line {line}, column {column}: {}, not {}", finding.found, finding.expected)
+    };
+    let mut problems: Vec<_> = unusable.findings.iter().map(place).collect();
+    if unusable.count > problems.len() as u64 {
+        problems.push(format!("{} entries have no usable loc", unusable.count));
+    }
+    for what in problems {
+        output.object("problem", json!({ "subject": subject, "what": what, "skipped": true }));
+        if !output.json {
+            output.log(LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what)));
+        }
     }
 }

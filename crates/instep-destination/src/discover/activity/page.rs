@@ -46,6 +46,9 @@ pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError
         return Err(wrong(format!("more than {MOST_BYTES} bytes")));
     }
     let json: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    if json.get("orderedItems").is_some_and(|items| !items.is_array()) {
+        return Err(wrong("orderedItems is no list".to_owned()));
+    }
     let page = page_of(&json, &download.uri);
     match page.is_collection() {
         true => Ok(page),
@@ -65,7 +68,10 @@ fn page_of(json: &Value, base: &Uri) -> CollectionPage {
     for (number, item) in json["orderedItems"].as_array().into_iter().flatten().enumerate() {
         match activities(item, base) {
             Ok(activities) => page.activities.extend(activities),
-            Err(what) => page.unusable.push(format!("activity {number}: {what}")),
+            Err(what) => {
+                let id = id(item).map(|id| format!(" ({id})")).unwrap_or_default();
+                page.unusable.push(format!("activity {} of the page{id} cannot be used: {what}", number + 1));
+            }
         }
     }
     page

@@ -95,7 +95,7 @@ impl LocalCopy {
         };
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
-        commits.replaces_unknown = options.adopt;
+        commits.replaces_unknown = options.adopt && !options.into_existing;
         let (committer, _) = Committer::open(store.clone(), state, commits)?;
         let (mapper, base) = mapper_of(committer.state(), options)?;
         let mapper = Arc::new(mapper);
