@@ -46,6 +46,18 @@ pub enum Error {
         /// `true` if no resource of the set would be left.
         empty: bool,
     },
+    /// All resources of a set have other URIs than before, because its folder or prefix is another one. Nothing is
+    /// published as deleted.
+    #[error(
+        "All {resources} resources of the set {set} are at other URIs than before, as its folder or prefix is another \
+         one: readers would take all of them for deleted"
+    )]
+    SetMoved {
+        /// The set of resources.
+        set: String,
+        /// The resources that were published and are not there.
+        resources: u64,
+    },
     /// Files cannot be published because of their mode, and the operator wants that to stop the publication.
     #[error("{count} files or folders are not readable by everybody, {first} among them")]
     UnreadableRefused {

@@ -12,6 +12,7 @@ mod object_event;
 mod observe;
 mod options;
 mod pipeline;
+mod recent_changes;
 mod reported;
 mod stop;
 mod supplied;

@@ -20,6 +20,7 @@ mod cors;
 mod documents;
 mod file_body;
 mod files;
+mod framing;
 mod gateway;
 mod generic;
 mod host;

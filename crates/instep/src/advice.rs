@@ -146,6 +146,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
              --max-delete 100%",
         ),
         SourceError::DeletionsRefused { .. } => Some("If they are really gone, allow it with --max-delete N"),
+        SourceError::SetMoved { .. } => Some(
+            "Give the set the folder and prefix it had; if it has moved, allow it with --allow-empty --max-delete 100%",
+        ),
         SourceError::UnreadableRefused { .. } => Some(
             "Let everybody read them (chmod o+r), leave them out with --exclude, or give --publish-unreadable skip",
         ),

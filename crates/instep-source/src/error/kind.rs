@@ -38,6 +38,7 @@ impl Error {
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
+            | Self::SetMoved { .. }
             | Self::UnreadableRefused { .. }
             | Self::BaseUrlChanged { .. }
             | Self::DocumentsInTheWay { .. } => ErrorKind::Refused,

@@ -221,7 +221,9 @@ pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Res
     let asked = match body::read(body, REQUEST_BYTES).await.map(|form| SubscriptionRequest::parse(&form)) {
         Ok(Ok(asked)) => asked,
         Ok(Err(what)) => return refused(StatusCode::BAD_REQUEST, what),
-        Err(status) => return refused(status, "the request is too long, or took too long"),
+        Err(status) => {
+            return refused(status, "the request is too long, took too long, or its coding is damaged");
+        }
     };
     if !hub.topics.contains_key(&asked.topic) {
         return refused(StatusCode::NOT_FOUND, "there is no such topic");

@@ -37,6 +37,11 @@ impl PublishedSource {
         names
     }
 
+    /// Returns the last change that a document shows.
+    pub(crate) fn through(&self) -> u64 {
+        self.sets.values().map(PublishedSet::through).max().unwrap_or(0)
+    }
+
     /// Returns the documents that may be in place after the publication of `next` was interrupted: its lists, and the
     /// documents of both, including those that were about to be removed.
     pub(crate) fn interrupted(self, next: Self) -> Self {
@@ -73,6 +78,16 @@ pub(crate) struct PublishedSet {
     pub change_dump: Option<PublishedChangeDump>,
     /// A summary of its archives, as far as each publication needs it.
     pub archive: ArchiveSummary,
+}
+
+impl PublishedSet {
+    /// Returns the last change that a document of the set shows.
+    fn through(&self) -> u64 {
+        let lists = self.change_list.as_ref().map(|lists| lists.through);
+        let list = self.resource_list.as_ref().map(|list| list.sequence);
+        let dump = self.change_dump.as_ref().map(|dump| dump.through);
+        lists.max(list).max(dump).unwrap_or(0)
+    }
 }
 
 /// A Resource List in place: the snapshot it shows.

@@ -112,6 +112,7 @@ impl<'a, 'p> Merge<'a, 'p> {
             }
             from = to.saturating_add(1);
         }
+        self.withheld.are_forsaken = !self.withheld.is_empty();
         self.pipeline.flush()
     }
 

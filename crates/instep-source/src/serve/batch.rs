@@ -91,7 +91,9 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
     };
     let body = match body::read(request.into_body(), permit.most_bytes).await {
         Ok(body) => body,
-        Err(status) => return refused(status, "the request is too long, or took too long"),
+        Err(status) => {
+            return refused(status, "the request is too long, took too long, or its coding is damaged");
+        }
     };
     let Ok(worker) = endpoint.admission.worker().await else { return busy() };
     let Ok(asked) = serde_json::from_slice(&body) else { return refused(StatusCode::BAD_REQUEST, ASKED) };

@@ -146,22 +146,40 @@ impl LocalReview {
         }
     }
 
-    /// Returns the entry of a dump among the documents for the package with this file name.
+    /// Returns the entry of a dump among the documents for this package: of those with its file name the one whose URI
+    /// has most of its path. The dumps of two sets have packages with the same file name, as they are packed at the
+    /// same moment (C22).
     fn claim(&self, package: &Path) -> Option<ExpectedPackage> {
-        let name = package.file_name()?.to_str()?;
-        self.set.iter().find_map(|(uri, report)| {
-            let header = report.header.as_ref().filter(|header| header.form == Form::List)?;
-            let capability = header.capability().filter(|capability| {
-                matches!(capability, Capability::ResourceDump | Capability::ChangeDump)
-            })?;
-            let child = report.children.iter().find(|child| file_name(&child.loc) == name)?;
-            let capability = Some(capability.clone());
-            Some(ExpectedPackage { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
-        })
+        let claims = self.set.iter().flat_map(|(uri, report)| {
+            let header = report.header.as_ref().filter(|header| header.form == Form::List);
+            let capability = header.and_then(|header| header.capability().cloned()).filter(is_dump);
+            let dump = self.shown.get(uri);
+            let children = report.children.iter().filter(move |_| capability.is_some() && dump.is_some());
+            children.map(move |child| (dump, header, child))
+        });
+        let likely = claims.filter_map(|(dump, header, child)| {
+            let (dump, common) = (dump?, common_segments(&child.loc, package));
+            let beside = Path::new(dump).parent() == package.parent();
+            let is_likely = common > 1 || (common == 1 && beside);
+            is_likely.then_some((common, beside, dump, header?.capability()?, child))
+        });
+        let (.., dump, capability, child) = likely.max_by_key(|(common, beside, ..)| (*common, *beside))?;
+        let capability = Some(capability.clone());
+        Some(ExpectedPackage { dump: dump.clone(), capability, child: child.clone() })
     }
 }
 
-/// Returns the copy of a manifest if it is beside the package.
+fn is_dump(capability: &Capability) -> bool {
+    matches!(capability, Capability::ResourceDump | Capability::ChangeDump)
+}
+
+/// Returns the number of segments, counted from the end, that a URI and a path have in common.
+fn common_segments(uri: &Uri, path: &Path) -> usize {
+    let names = path.components().rev().map(|name| name.as_os_str());
+    uri.as_str().rsplit('/').zip(names).take_while(|(segment, name)| name == segment).count()
+}
+
+/// Returns the copy of a manifest if it lies beside the package.
 fn copy_of(contents: &Uri, package: &Path) -> Option<Document> {
     let file = File::open(package.with_file_name(file_name(contents))).ok()?;
     Document::read(BufReader::new(file), ReadOptions::for_base(contents.clone())).ok()
