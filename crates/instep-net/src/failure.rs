@@ -54,3 +54,15 @@ impl ProtocolFailure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b36_the_certificate_of_an_authority_is_told_in_words() {
+        let of_rustls = rustls::OtherError(std::sync::Arc::new(std::io::Error::other("CaUsedAsEndEntity")));
+        let error = Error::InvalidCertificate(CertificateError::Other(of_rustls));
+        assert_eq!(ProtocolFailure::of(&error), Some(ProtocolFailure::Authority));
+    }
+}

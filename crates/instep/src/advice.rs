@@ -178,3 +178,18 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b30_an_origin_is_only_offered_where_a_host_is_refused() {
+        let helps = |what: &str| for_this_problem(ProblemKind::OutOfScope, what).is_some();
+        assert!(helps("http://b is on another host than http://a, which lists it"));
+        assert!(helps("h has the private address 10.0.0.1 (private use)"));
+        assert!(!helps("It climbs with \"..\": refused"));
+        assert!(!helps("it is not requested: more than 5 redirects"));
+        assert!(for_this_problem(ProblemKind::Denied, "it answers 401").is_some());
+    }
+}

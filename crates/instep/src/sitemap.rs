@@ -4,4 +4,4 @@
 mod amended;
 mod files;
 
-pub(crate) use files::{SitemapFiles, UnusableEntries};
+pub(crate) use files::{NamelessEntries, SitemapFiles};

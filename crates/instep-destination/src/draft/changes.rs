@@ -22,6 +22,7 @@ impl Draft {
         mark: Option<&Mark>,
         since: Option<DateTime>,
         begins: Option<DateTime>,
+        reported: u64,
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
         let mut survey = Survey::new(&document.header, mark, Some(latest)).since(since);
@@ -38,7 +39,7 @@ impl Draft {
             self.account.read += shape.entries;
             self.account.known += shape.entries;
             if !shape.went_back {
-                self.report_new_unusable(document, &mut entries, &shape);
+                self.report_new_unusable(document, &mut entries, shape.unusable, reported);
             }
             return Ok(shape);
         }
@@ -51,11 +52,17 @@ impl Draft {
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
         // An entry that is dated only by its order is later than everything held so far.
         let begins = begins.max(since);
-        self.fold(document, &shape, begins)?;
+        self.fold(document, &shape, begins, reported)?;
         Ok(shape)
     }
 
-    fn fold(&mut self, document: &Document, shape: &Shape, begins: Option<DateTime>) -> Result<(), Error> {
+    fn fold(
+        &mut self,
+        document: &Document,
+        shape: &Shape,
+        begins: Option<DateTime>,
+        reported: u64,
+    ) -> Result<(), Error> {
         let speaker = document.origin();
         // The entries of a manifest describe the members of its package.
         let is_list = document.header.capability() == Some(&Capability::ChangeList);
@@ -103,14 +110,14 @@ impl Draft {
                 self.merge_changes(std::mem::take(&mut part), links)?;
             }
         }
-        self.report_new_unusable(document, &mut entries, shape);
+        self.report_new_unusable(document, &mut entries, shape.unusable, reported);
         self.merge_changes(part, links)
     }
 
     /// Reports entries without a usable `loc`, but for those that were reported when the list was read before (B27).
-    fn report_new_unusable(&mut self, document: &Document, entries: &mut Entries, shape: &Shape) {
-        let mut before = shape.unusable_before.min(shape.unusable);
-        let unusable = shape.unusable - before;
+    fn report_new_unusable(&mut self, document: &Document, entries: &mut Entries, all: u64, reported: u64) {
+        let mut before = reported.min(all);
+        let unusable = all - before;
         let mut findings = entries.take_findings();
         findings.retain(|finding| {
             let is_known = before > 0 && is_about_loc(finding);

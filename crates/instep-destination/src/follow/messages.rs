@@ -113,7 +113,7 @@ impl SyncRun<'_> {
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
         let mut set = self.new_plan(id, true)?;
         for document in &continuing {
-            set.read_changes(document, None, since.datetime, None).await?;
+            set.read_changes(document, None, since.datetime, None, 0).await?;
         }
         self.reporter.problems_of(&set);
         self.account_for(&mut set, false)?;

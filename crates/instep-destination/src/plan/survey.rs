@@ -17,8 +17,6 @@ pub(crate) struct Mark {
     pub entries: u64,
     /// The digest of all of them (O5). `None` if it was not kept; then nothing is known of the list.
     pub leading: Option<[u8; 32]>,
-    /// The number of entries without a usable `loc` then.
-    pub unusable: u64,
 }
 
 /// Reads a Change List once before it is applied: where its times are stated, its order, and if it continues the list
@@ -56,8 +54,6 @@ pub(crate) struct Shape {
     pub known: u64,
     /// The number of entries without a usable `loc`, which count nowhere else.
     pub unusable: u64,
-    /// The number of those that were read before.
-    pub unusable_before: u64,
     /// `true` if this is an older copy of the list that was read before (D36).
     pub went_back: bool,
     /// The digest of all entries.
@@ -143,7 +139,6 @@ impl Survey {
         let begun = self.begun();
         let (entries, times) = (self.entries, self.judge.finish());
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
-        let same_list = self.mark.as_ref().filter(|mark| self.mark_holds || mark.entries == 0);
         Shape {
             times,
             latest: self.latest,
@@ -152,7 +147,6 @@ impl Survey {
             known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
             // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             unusable: 0,
-            unusable_before: same_list.map_or(0, |mark| mark.unusable),
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
                 && entries < mark_entries,
             leading: self.leading.digest(),

@@ -133,13 +133,15 @@ impl ReadChanges {
     ) -> Result<Option<String>, Error> {
         let begins = package.entry.metadata.from;
         let Some(manifest) = package.manifest.clone() else { return Ok(Some(String::new())) };
-        let mut read = set.read_changes(&manifest, None, since, begins).await.map(|shape| (shape, manifest));
+        let mut read =
+            set.read_changes(&manifest, None, since, begins, 0).await.map(|shape| (shape, manifest));
         if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
             // The copy of the manifest is broken: the package has its own.
             if package.fetch(bring).await.is_ok()
                 && let Some(manifest) = package.manifest.clone()
             {
-                read = set.read_changes(&manifest, None, since, begins).await.map(|shape| (shape, manifest));
+                read =
+                    set.read_changes(&manifest, None, since, begins, 0).await.map(|shape| (shape, manifest));
             }
         }
         match read {

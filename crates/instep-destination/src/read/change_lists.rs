@@ -19,7 +19,7 @@ use crate::{
     state::{Checkpoint, DocumentRecord},
 };
 
-/// What the record of a list says of its entries without a usable `loc`: how many there were (B27).
+/// The begin of the note in the record of a list that has entries without a usable `loc`; their number follows (B27).
 const UNUSABLE: &str = "unusable ";
 
 /// The Change Lists since a checkpoint, or the Change Dumps.
@@ -236,19 +236,17 @@ impl ChangeDocuments {
             }
         };
         let Some(document) = document else { return Ok(()) };
-        let unusable =
-            record.as_ref().and_then(|record| record.extra.as_ref()?.strip_prefix(UNUSABLE)?.parse().ok());
+        let reported = reported_unusable(record.as_ref(), &document);
         let mark = known.then(|| Mark {
             from: record.and_then(|record| record.at),
             entries: read.checkpoint.position,
             leading: read.checkpoint.leading,
-            unusable: unusable.unwrap_or_default(),
         });
         let latest = latest_time(document.date);
-        let shape = set.read_changes(&document, mark, since, member.from).await?;
+        let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
         refuse_older(&member.uri, &shape)?;
         run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries || shape.unusable > shape.unusable_before;
+        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
         if !read.lost.is_empty() {
             return Ok(());
         }
@@ -263,6 +261,15 @@ impl ChangeDocuments {
         passed.advance(&mut read.checkpoint);
         Ok(())
     }
+}
+
+/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
+/// began elsewhere.
+fn reported_unusable(record: Option<&DocumentRecord>, document: &Document) -> u64 {
+    let from = document.header.metadata.as_ref().and_then(|root| root.from);
+    let record = record.filter(|record| record.at == from);
+    let count = record.and_then(|record| record.extra.as_ref()?.strip_prefix(UNUSABLE)?.parse().ok());
+    count.unwrap_or_default()
 }
 
 /// A list that has lost entries since it was read is an older one (D36).

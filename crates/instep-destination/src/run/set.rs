@@ -100,15 +100,16 @@ impl SetRun {
     }
 
     /// Folds a Change List over the plan, on a thread that may block. `begins` is the beginning that the document
-    /// above it states.
+    /// above it states, `reported` the number of its entries without a usable `loc` that were reported before.
     pub(crate) async fn read_changes(
         &mut self,
         document: &Document,
         mark: Option<Mark>,
         since: Option<DateTime>,
         begins: Option<DateTime>,
+        reported: u64,
     ) -> Result<Shape, Error> {
         let document = document.clone();
-        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since, begins)).await
+        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since, begins, reported)).await
     }
 }

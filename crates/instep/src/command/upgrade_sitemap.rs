@@ -12,7 +12,7 @@ use crate::{
     args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
     exit::Exit,
     publication::publish_once_and,
-    sitemap::{SitemapFiles, UnusableEntries},
+    sitemap::{NamelessEntries, SitemapFiles},
     ui::{LineLevel, Output, format::name},
 };
 
@@ -86,7 +86,7 @@ impl UpgradeSitemapCommand {
 }
 
 /// Reports entries that name nothing, each with its line.
-fn show_unusable(unusable: &UnusableEntries, output: &Output) {
+fn show_unusable(unusable: &NamelessEntries, output: &Output) {
     let subject = unusable.file.display().to_string();
     let place = |finding: &Finding| {
         let (line, column) = (finding.position.line, finding.position.column);

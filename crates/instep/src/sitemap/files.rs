@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 200 << 20;
 
 /// Entries of a Sitemap without a usable `loc`.
 #[derive(Debug)]
-pub(crate) struct UnusableEntries {
+pub(crate) struct NamelessEntries {
     pub(crate) file: PathBuf,
     pub(crate) count: u64,
     /// The findings about them, with line and column.
@@ -80,7 +80,7 @@ impl SitemapFiles {
     /// Writes the entries of all lists as a manifest of a Source.
     ///
     /// Errors: a list cannot be read to its end. A part of them would tell of deletions that never were.
-    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<UnusableEntries>> {
+    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<NamelessEntries>> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
@@ -139,7 +139,7 @@ impl SitemapFiles {
 fn each_entry(
     path: &Path,
     take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>,
-) -> anyhow::Result<(Form, Option<UnusableEntries>)> {
+) -> anyhow::Result<(Form, Option<NamelessEntries>)> {
     let wrong = || format!("{} is not a usable Sitemap", path.display());
     let file = File::open(path).with_context(|| format!("Cannot read {}", path.display()))?;
     let mut reader = DocumentReader::open(BufReader::new(file), ReadOptions::new()).with_context(wrong)?;
@@ -157,7 +157,7 @@ fn each_entry(
     let count = reader.entries_read() - usable;
     let is_error = |finding: &Finding| finding.rule == "GEN-14" && finding.severity == Severity::Error;
     let findings = reader.take_findings().into_iter().filter(is_error).collect();
-    Ok((form, (count > 0).then(|| UnusableEntries { file: path.to_owned(), count, findings })))
+    Ok((form, (count > 0).then(|| NamelessEntries { file: path.to_owned(), count, findings })))
 }
 
 fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {

@@ -114,7 +114,7 @@ fn b4_a_time_far_ahead_is_no_time() {
 fn what_was_read_before_is_known_by_all_leading_entries() {
     let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
     let leading = Some(survey(0, &entries[..2], None).leading);
-    let mark = Mark { from: Some(time(0)), entries: 2, leading, unusable: 0 };
+    let mark = Mark { from: Some(time(0)), entries: 2, leading };
     assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
     let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
     assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
@@ -126,7 +126,7 @@ fn what_was_read_before_is_known_by_all_leading_entries() {
 fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_as_before() {
     let read = [entry("a", Some(12), None), entry("b", Some(10), None)];
     let leading = Some(survey(0, &read, None).leading);
-    let mark = Mark { from: Some(time(0)), entries: 2, leading, unusable: 0 };
+    let mark = Mark { from: Some(time(0)), entries: 2, leading };
     let [a, b] = read;
     assert_eq!(survey(0, &[a.clone(), b.clone(), b.clone()], Some(&mark)).known, 2, "it grew at its end");
     let rewritten = [entry("new", Some(11), None), b, a];
@@ -135,6 +135,6 @@ fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_
 
 #[test]
 fn o5_a_mark_without_a_digest_knows_nothing() {
-    let mark = Mark { from: Some(time(0)), entries: 1, leading: None, unusable: 0 };
+    let mark = Mark { from: Some(time(0)), entries: 1, leading: None };
     assert_eq!(survey(0, &[entry("a", None, None)], Some(&mark)).known, 0);
 }
