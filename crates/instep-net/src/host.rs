@@ -18,14 +18,13 @@ use tokio::{
 
 use crate::{
     adaptive::AdaptiveLimit,
-    error::HttpError,
     origin::Origin,
     pause::{HostPause, Pause},
     pool::ConnectionPool,
     rate::Rate,
     retry::MAX_BACKOFF,
     scope::Scope,
-    seating::{Seat, Seating},
+    seating::Seat,
     shared_seats::{SharedSeat, SharedSeats},
     traffic::Traffic,
 };

@@ -1,6 +1,7 @@
 //! Tests of a host whose limits several processes share.
 
 use super::*;
+use crate::seating::Seating;
 
 fn host(seats: &SharedSeats) -> Arc<Host> {
     let limits = HostLimits {
