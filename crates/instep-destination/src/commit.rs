@@ -32,7 +32,6 @@ use crate::{
     web_archive::WebArchive,
 };
 
-use foresight::GatheredCommits;
 pub(crate) use record::{
     Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
 };
@@ -227,26 +226,9 @@ impl Committer {
                 }
             };
             let Some(batch) = next else { break };
-            let gathered = self.gather(batch, commits, &runtime);
-            self.add_all(gathered, flushed)?;
+            self.add_gathered(batch, commits, flushed)?;
         }
         flushed(self.conclude()?);
-        Ok(())
-    }
-
-    fn add_all(
-        &mut self,
-        gathered: GatheredCommits,
-        flushed: &mut dyn FnMut(Flushed),
-    ) -> Result<(), CommitError> {
-        self.foresee(&gathered.commits)?;
-        let mut commits = gathered.commits.into_iter();
-        while let Some(commit) = commits.next() {
-            if let Some(group) = self.add(commit)? {
-                flushed(group);
-                self.foresee(commits.as_slice())?;
-            }
-        }
         Ok(())
     }
 

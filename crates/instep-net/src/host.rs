@@ -1,5 +1,7 @@
 //! One host: its state and its limits.
 
+mod admission;
+
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -16,14 +18,13 @@ use tokio::{
 
 use crate::{
     adaptive::AdaptiveLimit,
-    error::HttpError,
     origin::Origin,
     pause::{HostPause, Pause},
     pool::ConnectionPool,
     rate::Rate,
     retry::MAX_BACKOFF,
     scope::Scope,
-    seating::{Seat, Seating},
+    seating::Seat,
     shared_seats::{SharedSeat, SharedSeats},
     traffic::Traffic,
 };
@@ -205,15 +206,6 @@ impl Host {
         }
     }
 
-    /// Sends fewer requests at a time once other processes were told that there are too many.
-    fn narrow_as_others(&self) {
-        let Some(seats) = &self.seats else { return };
-        let pauses = seats.rests_of_others(&self.origin);
-        if self.seen_pauses.swap(pauses, Relaxed) < pauses {
-            self.change_limit(AdaptiveLimit::overloaded);
-        }
-    }
-
     fn limit(&self) -> MutexGuard<'_, AdaptiveLimit> {
         self.limit.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -251,28 +243,6 @@ impl Host {
         &self.origin
     }
 
-    /// Waits until one more transfer may begin: first for a permit of the host, so that transfers waiting for a slow
-    /// host hold nothing that others need; then for one of the permits that several processes share; then for a seat.
-    pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
-        let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
-        self.pause.wait(&self.origin).await?;
-        let share = Arc::clone(&self.share).acquire_owned().await.map_err(closed)?;
-        self.pause.wait(&self.origin).await?;
-        let shared_seat = match &self.seats {
-            Some(seats) => Some(seats.take(&self.origin).await),
-            None => None,
-        };
-        if let Some(rate) = self.rate.get() {
-            // A pace is shared as the seats are.
-            rate.set_part(self.seats.as_ref().map_or(1.0, |seats| seats.part(&self.origin)));
-            rate.take(1).await;
-        }
-        self.narrow_as_others();
-        let seat = seating.take(&self.origin, &self.last_active).await;
-        self.note(|traffic| traffic.transfers += 1);
-        Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
-    }
-
     /// Returns its figures since they were taken last.
     pub(crate) fn take_traffic(&self) -> Traffic {
         let most_transfers = self.limit().now();
@@ -290,3 +260,6 @@ impl Host {
         is_closed && self.pause.current().is_none()
     }
 }
+
+#[cfg(test)]
+mod tests;

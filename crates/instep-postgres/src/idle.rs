@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_serves_one_after_the_other_and_only_the_same_schema() {
+    fn o76_a_connection_serves_one_after_the_other_and_only_the_same_schema() {
         let Some(server) = PostgresServer::start() else { return };
         let link = |schema: &str| {
             ServerLink::new(Address::parse(&format!("{}?schema={schema}", server.url())).unwrap())

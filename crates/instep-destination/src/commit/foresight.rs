@@ -3,52 +3,51 @@
 
 use std::time::Duration;
 
-use tokio::{
-    runtime::Handle,
-    sync::{OwnedSemaphorePermit, mpsc},
-    time::Instant,
-};
+use tokio::{runtime::Handle, sync::mpsc, time::Instant};
 
-use super::{Commit, CommitBatch, CommitError, Committer};
+use super::{Commit, CommitBatch, CommitError, Committer, Flushed};
 use crate::map::CopyPath;
 
 /// Commits whose names are asked for together.
 const TOGETHER: usize = 512;
 
-/// The time for which others are waited for: much less than a group waits.
-const GATHERED: Duration = Duration::from_millis(50);
-
-/// Commits that came within a moment, in their order, and the room that they take.
-pub(super) struct GatheredCommits {
-    pub(super) commits: Vec<Commit>,
-    _rooms: Vec<OwnedSemaphorePermit>,
-}
+/// The time for which others are waited for: less than a group waits.
+const GATHERED: Duration = Duration::from_millis(500);
 
 impl Committer {
-    /// Takes what comes behind a batch within a moment, where names are asked for together.
-    pub(super) fn gather(
-        &self,
+    /// Adds a batch, with what comes behind it within a moment where names are asked for together.
+    pub(super) fn add_gathered(
+        &mut self,
         first: CommitBatch,
-        commits: &mut mpsc::Receiver<CommitBatch>,
-        runtime: &Handle,
-    ) -> GatheredCommits {
-        let mut all = GatheredCommits { commits: first.commits, _rooms: vec![first._room] };
-        if !self.state.foresees_names() {
-            return all;
+        next: &mut mpsc::Receiver<CommitBatch>,
+        flushed: &mut dyn FnMut(Flushed),
+    ) -> Result<(), CommitError> {
+        let (mut all, mut rooms) = (first.commits, vec![first._room]);
+        if self.state.foresees_names() {
+            Handle::current().block_on(async {
+                let until = Instant::now() + GATHERED;
+                while all.len() < TOGETHER {
+                    let Ok(Some(batch)) = tokio::time::timeout_at(until, next.recv()).await else { break };
+                    all.extend(batch.commits);
+                    rooms.push(batch._room);
+                }
+            });
         }
-        runtime.block_on(async {
-            let until = Instant::now() + GATHERED;
-            while all.commits.len() < TOGETHER {
-                let Ok(Some(next)) = tokio::time::timeout_at(until, commits.recv()).await else { break };
-                all.commits.extend(next.commits);
-                all._rooms.push(next._room);
+        self.foresee(&all)?;
+        let mut commits = all.into_iter();
+        while let Some(commit) = commits.next() {
+            if let Some(group) = self.add(commit)? {
+                flushed(group);
+                self.foresee(commits.as_slice())?;
             }
-        });
-        all
+        }
+        // Given back once all are in a group.
+        drop(rooms);
+        Ok(())
     }
 
     /// Finds out which names of new resources nothing has, for as long as the group grows.
-    pub(super) fn foresee(&mut self, commits: &[Commit]) -> Result<(), CommitError> {
+    fn foresee(&mut self, commits: &[Commit]) -> Result<(), CommitError> {
         if !self.state.foresees_names() {
             return Ok(());
         }

@@ -1,3 +1,5 @@
+//! Tests of seats that several processes share.
+
 use tokio::time::timeout;
 
 use super::*;
@@ -69,7 +71,7 @@ async fn a_pause_that_any_process_was_asked_for_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_has_this_process_keep_to_the_part_of_the_seats_that_it_has() {
+async fn o80_a_process_keeps_to_the_part_of_the_seats_that_it_has() {
     let seats = SharedSeats::new();
     assert_eq!(seats.part(&host()), 1.0, "nobody else is known");
     seats.grant(&host(), 2);

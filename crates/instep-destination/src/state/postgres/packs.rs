@@ -72,14 +72,18 @@ impl ReadPacks for PostgresState {
     }
 
     fn free_names(&self, paths: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
-        // The same ranges of the index as above, for all names in one statement.
+        // The same ranges of the index as above, for all names in one statement. Each is looked up by itself: as anti-joins
+        // they are planned over all rows of the copy once it has statistics, at 430 us a name instead of 3.
         let sql = "SELECT n.path FROM unnest($2::text[], $3::text[]) AS n(path, key)
-             WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.copy = $1
-             AND left(COALESCE(h.name, h.path), 600) = left(n.key, 600) AND COALESCE(h.name, h.path) = n.key)
-             AND NOT EXISTS (SELECT 1 FROM held h WHERE h.copy = $1
+             LEFT JOIN LATERAL (SELECT true AS is_held FROM held h WHERE h.copy = $1
+             AND left(COALESCE(h.name, h.path), 600) = left(n.key, 600) AND COALESCE(h.name, h.path) = n.key LIMIT 1)
+             AS file ON true
+             LEFT JOIN LATERAL (SELECT true AS is_held FROM held h WHERE h.copy = $1
              AND left(COALESCE(h.name, h.path), 600) >= left(n.key || '/', 600)
              AND left(COALESCE(h.name, h.path), 600) <= left(n.key || '0', 600)
-             AND COALESCE(h.name, h.path) >= n.key || '/' AND COALESCE(h.name, h.path) < n.key || '0')";
+             AND COALESCE(h.name, h.path) >= n.key || '/' AND COALESCE(h.name, h.path) < n.key || '0' LIMIT 1)
+             AS folder ON true
+             WHERE file.is_held IS NULL AND folder.is_held IS NULL";
         let keys: Vec<_> = paths.iter().map(|path| path.key()).collect();
         let paths: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
         self.read(|session| {
