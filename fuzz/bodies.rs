@@ -1,5 +1,5 @@
-//! Properties that hold for any bytes whatever. The fuzz targets run these bodies, and so do the property tests of
-//! `resourcesync`, where no fuzzer is at hand.
+//! Properties that hold for all bytes. The fuzz targets run these bodies, and so do the property tests of
+//! `resourcesync`, which need no fuzzer.
 
 use std::io::Cursor;
 
@@ -17,7 +17,7 @@ fn options() -> ReadOptions {
     options
 }
 
-/// Reading ends, with entries or an error that has a place; the validator agrees about what can be read.
+/// Reading ends, with entries or an error with a position; the validator agrees about the readable part.
 pub(crate) fn reader(data: &[u8]) {
     let mut entry = Entry::default();
     let mut read = 0;
@@ -57,7 +57,7 @@ pub(crate) fn datetime(data: &[u8]) {
     }
 }
 
-/// A `hash` attribute keeps what it can, and is written so that it reads back.
+/// A `hash` attribute keeps every valid item, and is written so that it reads back.
 pub(crate) fn hash(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let digests = Digests::parse(text, |_| {});

@@ -7,7 +7,7 @@ use crate::{
     results::{BenchResults, JobResults, SampledRow},
 };
 
-/// A difference below this is none, however little the samples moved.
+/// A difference below this is ignored, even if the samples vary less.
 const LEAST: f64 = 0.03;
 
 type Measure = (&'static str, fn(Sample) -> f64);
@@ -71,7 +71,7 @@ fn print_figure((job, name, figure): (&str, &str, &str), (before, after): (f64, 
     println!("| {job} | {name} | {figure} | {before:.3} | {after:.3} | {ratio:.2} | {noise:.2} | {word} |");
 }
 
-/// Half of what lies between the smallest and the largest sample, as a part of the median.
+/// Half the difference between the smallest and the largest sample, relative to the median.
 fn spread(samples: &[Sample], measure: fn(Sample) -> f64) -> f64 {
     let values = samples.iter().map(|sample| measure(*sample));
     let (least, most) =

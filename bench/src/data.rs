@@ -38,7 +38,7 @@ pub fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// For what the measuring itself writes.
+/// For files of the measurement itself.
 pub fn scratch() -> Result<PathBuf> {
     folder("scratch")
 }
@@ -66,7 +66,7 @@ pub fn opaque_files(count: usize) -> Result<PathBuf> {
     })
 }
 
-/// The same folder without what an earlier job published into it.
+/// The same folder without the documents of an earlier job.
 pub fn small_files_alone(count: usize) -> Result<PathBuf> {
     let folder = small_files(count)?;
     for document in ["resourcesync", ".well-known", ".instep"] {
@@ -91,7 +91,7 @@ pub fn large_files(count: usize, size: usize) -> Result<PathBuf> {
     })
 }
 
-/// Forgets the small files, where a job has changed them.
+/// Discards the small files after a job has changed them.
 pub fn discard_small_files(count: usize) -> Result<()> {
     Ok(fs::remove_file(Path::new(ROOT).join(format!("small-{count}.complete")))?)
 }

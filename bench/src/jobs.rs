@@ -1,4 +1,4 @@
-//! The jobs by name; each prints its medians and says which goals it reached.
+//! The jobs by name; each prints its medians and the goals it reached.
 
 mod archive;
 mod batch;
@@ -22,7 +22,7 @@ use anyhow::Result;
 
 use crate::{Options, measure::BenchReport};
 
-/// A job that can be asked for by name.
+/// A job that can be requested by name.
 pub struct BenchJob {
     pub name: &'static str,
     pub about: &'static str,

@@ -1,4 +1,4 @@
-//! Bare loops: what the machine does when nothing is checked, kept or made durable. Each runs as a process of its own
+//! Bare loops: the speed of the machine without checks, state or durability. Each runs as a separate process
 //! (`instep-bench limit NAME ...`) and prints the seconds, the CPU seconds and the peak MiB of one run.
 
 mod delay;
@@ -46,7 +46,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Runs it so many times and prints the mean of wall and CPU time; what it counts goes to stderr.
+/// Runs it this number of times and prints the mean of wall and CPU time; its count goes to stderr.
 fn measured(times: &str, mut work: impl FnMut() -> Result<u64>) -> Result<()> {
     let times: u32 = times.parse()?;
     let (start, cpu_before) = (Instant::now(), cpu_seconds());

@@ -130,7 +130,7 @@ fn of_unit(job: &JobResults, up: &str) -> Vec<MeasuredCurve> {
     job.curves.iter().filter(|curve| curve.up == up && curve.points.len() > 1).cloned().collect()
 }
 
-/// Says what the figures are of.
+/// Describes the figures.
 fn caption(results: &BenchResults) -> String {
     let machine = &results.machine;
     let busy = if machine.was_busy() { ", beside other work" } else { "" };

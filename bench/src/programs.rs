@@ -15,7 +15,7 @@ fn target() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from)
 }
 
-/// The build profile of the program: that of packages, optimized over the whole program, unless another one is named.
+/// The build profile of the program: that of packages, unless another one is named.
 pub fn profile() -> String {
     std::env::var("BENCH_PROFILE").unwrap_or_else(|_| "dist".to_owned())
 }

@@ -1,5 +1,5 @@
-//! Results of a run as JSON: what was measured, with the machine, the versions and the date, so that a later run can be
-//! held against it.
+//! Results of a run as JSON: the measurements, with the machine, the versions and the date, so that a later run can
+//! be compared with it.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
 /// A run of the program in this folder.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct BenchResults {
-    /// Version of the measured program, as it says it.
+    /// Version of the measured program, as it prints it.
     pub version: String,
     /// Commit of the working tree, if there is one.
     pub commit: Option<String>,
@@ -39,7 +39,7 @@ pub struct MeasuredMachine {
     pub cores: usize,
     pub memory_mib: u64,
     pub kernel: String,
-    /// Processes that wanted to run in the minute before: above half of the cores, times of the clock say little.
+    /// Processes that wanted to run in the minute before: above half of the cores, elapsed times are unreliable.
     pub load: f64,
 }
 

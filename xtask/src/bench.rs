@@ -14,7 +14,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
         return instructions(rest);
     }
     if matches!(arguments, ["compare" | "--plots", ..]) {
-        // What was measured is read: nothing has to be built with optimization.
+        // Stored results are read: nothing must be built with optimization.
         return checked(cargo(&["run", "--quiet", "-p", "instep-bench", "--"]).args(arguments));
     }
     peers::install(peers::FOR_BENCH);

@@ -1,4 +1,4 @@
-//! `cargo xtask ci [JOB ...]`: the checks that a change must pass, each a job of its own.
+//! `cargo xtask ci [JOB ...]`: the checks that a change must pass, each a separate job.
 //!
 //! `.ci/run` and the workflows of the forge run the same jobs. Those that need the network, other tools or hours are
 //! run with `--full`.
@@ -25,7 +25,7 @@ struct CiJob {
     run: fn() -> Result<()>,
 }
 
-/// In the order they run: what fails fast comes first, the tests last.
+/// In the order they run: quick checks first, the tests last.
 const JOBS: &[CiJob] = &[
     CiJob { name: "format", about: "rustfmt has nothing to change", run: format },
     CiJob { name: "unused", about: "every dependency is used", run: unused::check },

@@ -7,7 +7,7 @@ use toml::Table;
 
 use crate::run::{cargo, output, root};
 
-/// Crates in the whole graph, ours included.
+/// Crates in the complete graph, including ours.
 const BUDGET: usize = 400;
 
 /// Fails on a banned crate, a licence that is not allowed, and too many crates.

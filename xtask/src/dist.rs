@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: what a release offers for a platform. An archive, packages for Debian and Fedora and their
-//! relatives, a container image, the list of what is inside, and the checksums of all.
+//! `cargo xtask dist`: the files of a release for a platform. An archive, packages for Debian, Fedora and related
+//! systems, a container image, a list of the components, and the checksums of all.
 
 mod deb;
 mod files;
@@ -42,8 +42,8 @@ impl Release {
     }
 }
 
-/// Builds and packs. `--target PLATFORM` chooses another platform, `--profile PROFILE` another build than that of releases,
-/// `--program FILE` packs a program that is there, and `--archive-only` leaves packages and image out.
+/// Builds and packs. `--target PLATFORM` selects another platform, `--profile PROFILE` another build than that of
+/// releases, `--program FILE` packs an existing program, and `--archive-only` leaves packages and image out.
 pub fn run(arguments: &[&str]) -> Result<()> {
     let (mut platform, mut program, mut profile, mut archive_only) = (None, None, "dist", false);
     let mut rest = arguments.iter();
@@ -90,7 +90,7 @@ fn packages(release: &Release, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// The platform of this machine, statically linked if the toolchain has what that needs.
+/// The platform of this machine, statically linked if the toolchain supports it.
 fn default_platform() -> Result<String> {
     let host = host()?;
     let Some(machine) = host.strip_suffix("-unknown-linux-gnu") else { return Ok(host) };
@@ -116,13 +116,13 @@ fn host() -> Result<String> {
 fn build(platform: &str, profile: &str) -> Result<PathBuf> {
     checked(&mut cargo(&["build", "--profile", profile, "--locked", "-p", "instep", "--target", platform]))?;
     let end = if platform.contains("windows") { ".exe" } else { "" };
-    // The profile `dev` has had another folder than its name since before there were profiles.
+    // The folder of the profile `dev` has another name for historical reasons.
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(target().join(platform).join(folder).join(format!("instep{end}")))
 }
 
-/// Builds a static program for this machine, installs what that needs if it is missing, and checks that the program asks for
-/// no loader and runs.
+/// Builds a static program for this machine, installs missing tools, and checks that the program needs no loader and
+/// runs.
 pub fn check_static() -> Result<()> {
     let host = host()?;
     let machine = host.strip_suffix("-unknown-linux-gnu").context("static programs are built on Linux")?;
@@ -131,7 +131,7 @@ pub fn check_static() -> Result<()> {
     ensure!(is_installed("musl-gcc"), "musl-gcc is missing: apt-get install musl-tools");
     let program = build(&musl, "dev")?;
     ensure!(!is_dynamic(&program)?, "{} asks for a loader", program.display());
-    // The loader of this machine has the last word: it fails for a program that it has nothing to load for.
+    // The loader of this machine decides: it fails for a program without libraries to load.
     let listed = Command::new("ldd").arg(&program).output()?;
     let said =
         [listed.stdout, listed.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -195,7 +195,7 @@ fn glibc(program: &Path) -> Result<Option<u32>> {
     Ok(minor.max())
 }
 
-/// Returns `true` if a program asks for a loader, which finds its libraries: then it is not static.
+/// Returns `true` if a program needs a loader, which finds its libraries: then it is not static.
 fn is_dynamic(program: &Path) -> Result<bool> {
     const INTERPRETER: usize = 3;
     let bytes = fs::read(program).with_context(|| program.display().to_string())?;

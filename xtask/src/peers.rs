@@ -76,7 +76,7 @@ const PYTHON: [&str; 10] = [
 /// it is no dependency.
 const CARGO: [&str; 5] = ["s3s-fs", "--version", "0.14.1", "--features", "binary"];
 
-/// Packages without what they depend on: only their files are used. axe-core, which judges pages by WCAG.
+/// Packages without their dependencies: only their files are used. axe-core checks pages by WCAG.
 const FILES: [&str; 1] = ["axe-playwright-python==0.1.8"];
 
 /// Installs the peers that are missing. A failure is only printed: the tests that need the peer report it themselves.
@@ -93,7 +93,7 @@ pub fn install(peers: &[Peer]) {
     }
 }
 
-/// Runs apt-get, after whoever else is installing something.
+/// Runs apt-get, after any other process that is installing something.
 fn apt(arguments: &[&str]) -> Result<()> {
     let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     let mut command = if root { Command::new("apt-get") } else { Command::new("sudo") };

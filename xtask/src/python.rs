@@ -1,7 +1,7 @@
-//! `cargo xtask python`: the wheel, built and tested in an environment of its own.
+//! `cargo xtask python`: the wheel, built and tested in a separate environment.
 
 use std::{
-    env::consts::EXE_SUFFIX,
+    env::{self, consts::EXE_SUFFIX},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -17,12 +17,16 @@ use crate::{
 /// The packages that build wheels.
 const BUILD: [&str; 1] = ["maturin==1.16.0"];
 
-/// The packages that check them, beside the wheel in an environment that is made anew.
+/// The packages that check them, beside the wheel in a new environment.
 const CHECKS: [&str; 3] = ["pytest==9.2.0", "mypy==2.4.1", "typing_extensions>=4.12"];
+
+/// The packages that the tests of the reference library need.
+const FOR_REFERENCE: [&str; 4] =
+    ["testfixtures==10.0.0", "requests==2.34.2", "python-dateutil==2.9.0.post0", "defusedxml==0.7.1"];
 
 /// Builds the wheel and checks it: tests, the examples of its documentation, types, and stubs against the library.
 ///
-/// The library is optimized, which is no more than a minute's work; the program is the one that the tests use.
+/// The library is optimized, which takes at most a minute; the program is the one that the tests use.
 pub fn test() -> Result<()> {
     checked(&mut cargo(&["build", "-p", "instep"]))?;
     let wheel = build("release", "linux", &target().join("debug").join(format!("instep{EXE_SUFFIX}")))?;
@@ -42,11 +46,26 @@ pub fn test() -> Result<()> {
     run("mypy", &["--config-file", &settings, "-p", "instep"])?;
     run("mypy", &["--config-file", &settings, &tests])?;
     run("stubtest", &["instep._native"])?;
+    count_reference(&wheel)?;
     from_sources()
 }
 
-/// Builds a wheel from the source distribution alone, as pip does where no wheel fits. It has no program: who installs it
-/// brings one.
+/// Counts the tests of the reference library that pass with the wheel, if `RESYNC_SOURCES` names a checkout of its v2.0.1: no
+/// registry has its tests, and they need packages that ours do not.
+fn count_reference(wheel: &str) -> Result<()> {
+    let Some(sources) = env::var_os("RESYNC_SOURCES") else {
+        println!("Not counted: the tests of the reference library; RESYNC_SOURCES names a checkout of v2.0.1");
+        return Ok(());
+    };
+    let environment = folder().join("reference");
+    peers::make_environment(&environment, &[&FOR_REFERENCE[..], &CHECKS[..1], &[wheel]].concat())?;
+    let tests = root().join("python/tests/test_compat_reference.py");
+    let mut pytest = Command::new(environment.join("bin/pytest"));
+    pytest.arg("-c").arg(root().join("python/pyproject.toml")).arg(tests).current_dir(&environment);
+    checked(pytest.env("RESYNC_SOURCES", sources))
+}
+
+/// Builds a wheel from the source distribution alone, as pip does if no wheel fits. It does not include the program.
 fn from_sources() -> Result<()> {
     let folder = folder().join("sources");
     let _ = fs::remove_dir_all(&folder);
@@ -76,7 +95,7 @@ pub fn dist() -> Result<()> {
     Ok(())
 }
 
-/// Fails if the program needs a newer glibc than the name of the wheel says: maturin looks at the library only.
+/// Fails if the program needs a newer glibc than the name of the wheel states: maturin checks only the library.
 fn check_glibc(wheel: &str, program: &[u8]) -> Result<()> {
     const MARK: &[u8] = b"GLIBC_2.";
     let number = |digits: &[u8]| -> u32 {
@@ -92,7 +111,7 @@ fn check_glibc(wheel: &str, program: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tool that builds wheels, which is installed where it is missing.
+/// Returns the tool that builds wheels, which is installed if it is missing.
 fn maturin() -> Result<PathBuf> {
     let tools = folder().join("tools");
     let complete = tools.join("complete");

@@ -1,4 +1,4 @@
-//! Commands, and what they inherit.
+//! Commands, and the environment that they inherit.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -23,8 +23,8 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The `cargo` that started this, without what it has told this program of itself: a crate built beneath would take
-/// that for its own and be built again each time.
+/// The `cargo` that started this, without the environment that it set for this program: a crate built below would use
+/// it and be rebuilt each time.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
@@ -40,7 +40,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Says what is run, runs it, and fails as it fails.
+/// Prints a command, runs it, and fails if it fails.
 pub fn checked(command: &mut Command) -> Result<()> {
     let program = PathBuf::from(command.get_program());
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();

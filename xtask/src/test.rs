@@ -1,4 +1,4 @@
-//! `cargo xtask test`: peers, doctests, tests, what was left out, and the Python package.
+//! `cargo xtask test`: peers, doctests, tests, a report of tests that were left out, and the Python package.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
     run::{cargo, checked, is_installed, target},
 };
 
-/// Runs every test; `long` is for those that take hours.
+/// Runs every test; `long` includes those that take hours.
 pub fn run(long: bool) -> Result<()> {
     peers::install(peers::FOR_TESTS);
     peers::install_python();

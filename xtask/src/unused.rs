@@ -1,6 +1,6 @@
 //! Dependencies that a `Cargo.toml` lists and no source file of its package uses.
 //!
-//! A check of texts, not of what the compiler resolves: a dependency counts as used where a path starts with its name.
+//! A check of texts, not of the compiler's resolution: a dependency counts as used if a path starts with its name.
 
 use std::{
     collections::BTreeSet,

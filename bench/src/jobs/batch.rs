@@ -28,7 +28,7 @@ const ONE_WAY: Duration = Duration::from_millis(10);
 /// Requests in flight, of those who ask for one resource each time.
 const CONCURRENCY: usize = 16;
 
-/// `--batch` resources, asked for one by one and all at once.
+/// `--batch` resources, requested one by one and all at once.
 pub fn batch(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files(options.batch)?;
     for document in ["resourcesync", ".well-known", ".instep"] {

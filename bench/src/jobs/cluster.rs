@@ -11,7 +11,7 @@ use super::push::quantile;
 use crate::{Options, measure::BenchReport, results::MeasuredMachine};
 use fleet::{BenchFleet, BenchWorker, FleetWork, name};
 
-/// The time that workers get to finish what follows the last look.
+/// The time for workers to finish the work after the last look.
 const SETTLING: Duration = Duration::from_secs(5);
 
 /// Requests for each page.
@@ -58,7 +58,7 @@ pub fn cluster(options: &Options, report: &mut BenchReport) -> Result<()> {
     pages(report, &workers[0])
 }
 
-/// Adds what was done; returns resources a second, and the engine's share of a core at [`PACE`].
+/// Adds the results; returns resources per second, and the engine's share of a core at [`PACE`].
 fn row(
     report: &mut BenchReport,
     what: &str,

@@ -12,7 +12,7 @@ use crate::{
     programs::{self, instep},
 };
 
-/// Round trips of Sources that are far away, in milliseconds, with the part of the rates that is to be left.
+/// Round trips of distant Sources, in milliseconds, with the remaining part of the rates that is expected.
 const ROUND_TRIPS: [(u32, f64); 2] = [(20, 1.0), (100, 0.5)];
 /// Transfers at a time. Over HTTP/2 a run begins with fewer, and finds how many are worth it.
 const TRANSFERS: &str = "256";
@@ -120,7 +120,7 @@ fn delayed(port: u16, upstream: &str, milliseconds: u32) -> Result<Server> {
     Ok(Server::start(&mut proxy, port)?)
 }
 
-/// Nothing new for a copy of many resources: the list unchanged, then published anew with equal content.
+/// Nothing new for a copy of many resources: the list unchanged, then rewritten with equal content.
 pub fn held(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.held)?;
     let copy = data::empty("copy")?.display().to_string();

@@ -16,13 +16,13 @@ use crate::{
     programs::instep,
 };
 
-/// Above so many, resources are lines of a manifest: so many files do not fit into memory, twice.
+/// Above this number, resources are lines of a manifest: the memory does not hold two copies of that many files.
 const MOST_FILES: usize = 1_000_000;
-/// Runs of what leaves everything as it is.
+/// Rounds of runs that change nothing.
 const ROUNDS: usize = 3;
 /// The part by which the cost of a resource may grow from one size to the next.
 const FLAT: f64 = 1.2;
-/// Below so many resources, what a run needs anyway is most of it.
+/// Below this number of resources, most of the cost of a run is constant.
 const LEAST: usize = 10_000;
 
 /// Work whose cost follows the number of resources.
@@ -75,7 +75,7 @@ impl GrowthPoint {
             data::remove(&site.folder.join(document))?;
         }
         self.once(report, "publish", &mut site.publish())?;
-        // Before it is written anew: the parts of the one before stay for a while.
+        // Before it is rewritten: the parts of the previous one stay for a while.
         self.bytes.push(("Resource List", bytes(&site.folder.join("resourcesync"), "resourcelist")?));
         self.often(report, "publish, nothing changed", || site.publish())?;
         fs::write(site.folder.join("d0000/f0000000.txt"), "changed")?;

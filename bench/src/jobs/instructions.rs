@@ -1,5 +1,5 @@
-//! Instructions of the main jobs, counted by valgrind: they hardly depend on the load of the machine, so a change that costs
-//! more is seen where times are not trusted.
+//! Instructions of the main jobs, counted by valgrind: they hardly depend on the load of the machine, so a regression
+//! is visible where times are unreliable.
 
 use std::{
     collections::BTreeMap,
@@ -18,9 +18,9 @@ use crate::{Options, data, measure::BenchReport, programs::instep};
 
 /// The figures that are kept, beside this crate's README.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.tsv");
-/// Files of the folder: enough that what is done once a run is a small part.
+/// Files of the folder: enough that the constant cost of a run is a small part.
 const FILES: usize = 5_000;
-/// One file in so many changes between two publications.
+/// One file in this number changes between two publications.
 const CHANGED: usize = 10;
 /// The part by which a job may cost more before that is a failure.
 const TOLERANCE: f64 = 0.03;
@@ -35,7 +35,7 @@ struct KeptFigure {
     why: String,
 }
 
-/// Counts, and holds the figures against those that are kept; with `--accept` keeps these.
+/// Counts, and compares the figures with the stored ones; with `--accept` stores them.
 pub fn count(options: &Options, report: &mut BenchReport) -> Result<()> {
     let processor = processor();
     let (recorded_on, mut recorded) = read(&fs::read_to_string(RECORDED).unwrap_or_default())?;
@@ -122,8 +122,8 @@ fn change(files: &Path) -> Result<()> {
     make_old(files, 1)
 }
 
-/// Sets the times of all files, and waits until the clock of the file system has moved on: who hashes fresh files twice,
-/// to be sure of them, is not what is measured.
+/// Sets the times of all files, and waits until the clock of the file system has advanced, so that no file is hashed
+/// twice for being too new.
 fn make_old(files: &Path, change: u64) -> Result<()> {
     let step = if change == 0 { 1 } else { CHANGED };
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600 + change);

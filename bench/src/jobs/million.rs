@@ -1,4 +1,4 @@
-//! A Source of a million resources: what a publication costs when nothing, little or everything is to be written.
+//! A Source of a million resources: the cost of a publication if nothing, little or everything must be written.
 
 use std::{fs, path::Path, process::Command};
 
@@ -15,11 +15,11 @@ const CHANGED: &str = "instep publish, some changed";
 const RENEWED: &str = "instep publish --snapshot";
 const BARE: &str = "bare loop: readdir and stat";
 
-/// The catalogue is known; nothing changed, `--changed` files changed, or the whole Resource List is written anew.
+/// The catalogue is complete; nothing changed, `--changed` files changed, or the complete Resource List is rewritten.
 pub fn publish(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files(options.resources)?;
     let out = data::empty("million")?.display().to_string();
-    // Twice: what lies within two seconds of its hashing is hashed once more.
+    // Twice: files within two seconds of their hashing are hashed once more.
     for _ in 0..2 {
         time(&mut command(&files, &out, &[]))?;
     }

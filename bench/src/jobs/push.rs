@@ -70,7 +70,7 @@ impl Served {
         Ok(fs::write(self.files.join(name(number)), text)?)
     }
 
-    /// Returns the time at which the newest Change List was written, which is before anybody is told of it.
+    /// Returns the time at which the newest Change List was written, which is before any subscriber is notified.
     fn published(&self) -> Result<SystemTime> {
         let lists = fs::read_dir(self.files.join(".instep/documents/resourcesync"))?;
         let lists =
@@ -126,7 +126,7 @@ impl Drop for Follower {
     }
 }
 
-/// The memory of a process: what it has now, and the most it had, in MiB.
+/// The memory of a process: the present and the largest, in MiB.
 pub fn memory(id: u32) -> Result<[f64; 2]> {
     let status = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"))?;
     let field = |name: &str| {

@@ -1,5 +1,5 @@
-//! Changes that applications say to a running Source: how many a second, how soon they are in the Change List, and
-//! whether memory grows.
+//! Changes that applications report to a running Source: their rate, their delay in the Change List, and the growth
+//! of memory.
 
 use std::{
     collections::BTreeMap,
@@ -27,9 +27,9 @@ const PROBE: Duration = Duration::from_millis(20);
 /// The requests of a client.
 #[derive(Clone, Copy)]
 enum Said {
-    /// Resources that only the application knows, so many in one request, with so much time between two.
+    /// Resources that only the application has: their number in one request, and the time between two requests.
     Named(usize, Duration),
-    /// A file of the Source, written anew before each request.
+    /// A file of the Source, rewritten before each request.
     Files,
 }
 
@@ -135,7 +135,7 @@ fn work(
     Ok(())
 }
 
-/// Says a change of its own again and again, and waits for each in the Change List on disk.
+/// Reports a separate change again and again, and waits for each in the Change List on disk.
 fn watch(admin: &AdminClient, folder: &Path, until: Instant) -> Result<f64> {
     let documents = folder.join(".instep/documents/resourcesync");
     let (mut connection, mut latest, mut number) = (admin.connect()?, Duration::ZERO, 0);
@@ -191,7 +191,7 @@ impl Lists {
     }
 }
 
-/// The listener, as the file in the state tells it.
+/// The listener, according to the file in the state.
 struct AdminClient {
     address: String,
     token: String,

@@ -16,7 +16,7 @@ use crate::{Options, data, measure::BenchReport, programs::instep};
 /// Searches that are measured, and those before them that warm everything up.
 const SEARCHES: usize = 100;
 const WARM: usize = 10;
-/// The words that are looked for: in none, in one, in a hundred and in all resources, and two at a time.
+/// The searched words: in none, in one, in a hundred and in all resources, and two at a time.
 const WORDS: [&str; 5] = ["nowhere", "f00000777", "d000003/", "source.example", "f0000 7.txt"];
 
 /// Resources of a manifest, served; searches one after the other.

@@ -30,7 +30,7 @@ impl Site {
         Self::over(data::small_files(files)?, (0..files).map(name))
     }
 
-    /// The documents lie in the folder itself, made anew for the port that nginx has.
+    /// The documents lie in the folder itself, rewritten for the port of nginx.
     pub fn over(folder: PathBuf, names: impl Iterator<Item = String>) -> Result<Self> {
         let server = programs::nginx(&folder)?;
         for document in ["resourcesync", ".well-known", ".instep"] {
@@ -90,7 +90,7 @@ pub fn baseline(options: &Options, report: &mut BenchReport) -> Result<()> {
 
 type PeerCommand<'a> = (&'static str, Box<dyn Fn() -> Command + 'a>);
 
-/// None of them verifies what it fetches.
+/// None of them verifies the fetched files.
 fn peers<'a>(url: &'a str, urls: &'a str, copy: &'a str) -> Vec<PeerCommand<'a>> {
     let list = format!("{url}resourcesync/resourcelist.xml");
     let remote = url.trim_end_matches('/');

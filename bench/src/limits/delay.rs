@@ -52,7 +52,7 @@ async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin
     tokio::join!(read, write);
 }
 
-/// Bytes on their way, and where they come out.
+/// Bytes on their way, and their destination.
 type Piece = (Instant, Vec<u8>, UnboundedSender<Vec<u8>>);
 
 /// Holds everything for the same time. It is a thread: a timer of the runtime is late by a millisecond and more, and a
@@ -68,7 +68,7 @@ impl DelayLine {
         std::thread::spawn(move || {
             for (due, bytes, out) in received {
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                // Nobody reads any more where the connection is closed.
+                // There is no reader after the connection is closed.
                 let _ = out.send(bytes);
             }
         });

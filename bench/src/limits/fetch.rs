@@ -21,7 +21,8 @@ use md5::Digest as _;
 /// Requests in flight.
 const CONCURRENCY: usize = 64;
 
-/// Fetches every URL with hyper, both digests computed, written aside and renamed; no state, nothing durable.
+/// Fetches every URL with hyper, computes both digests, writes to a temporary file and renames it; no state, nothing
+/// durable.
 pub fn all(urls: &Path, base: &str, folder: &Path) -> Result<u64> {
     let urls: Vec<String> = fs::read_to_string(urls)?.lines().map(str::to_owned).collect();
     let base = base.to_owned();

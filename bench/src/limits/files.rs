@@ -22,7 +22,7 @@ pub fn hash(folder: &Path, algorithm: &str) -> Result<u64> {
     Ok(total)
 }
 
-/// Reads every folder and asks for every file's length and time on one thread.
+/// Reads every folder and the length and time of every file on one thread.
 pub fn stat(folder: &Path) -> Result<u64> {
     let mut total = 0;
     for entry in fs::read_dir(folder)? {

@@ -18,12 +18,12 @@ const PART: usize = 1_000;
 /// 2020-01-01, in seconds since 1970.
 const FIRST: i64 = 1_577_836_800;
 
-/// Answers requests for so many records, a second between their datestamps.
+/// Answers requests for this number of records, a second between their datestamps.
 pub fn serve(port: &str, records: &str) -> Result<u64> {
     let records: usize = records.parse()?;
     let listener = TcpListener::bind(("127.0.0.1", port.parse::<u16>()?))?;
     for stream in listener.incoming().flatten() {
-        // A client that goes away is none of its business.
+        // Disconnected clients are ignored.
         thread::spawn(move || drop(converse(&stream, records)));
     }
     Ok(0)

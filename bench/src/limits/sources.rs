@@ -1,4 +1,5 @@
-//! Many Sources on one port, each at an address of its own: documents are made of numbers, and each answer takes a round trip.
+//! Many Sources on one port, each at its own address: documents are computed from numbers, and each answer takes a
+//! round trip.
 
 use std::{
     fmt::Write as _,
@@ -14,7 +15,7 @@ use resourcesync::{Algorithm, Digest};
 
 const AT: &str = "2026-01-01T00:00:00Z";
 
-/// The time after which a connection without a request is closed: nobody asks most of the Sources twice.
+/// The time after which a connection without a request is closed: most of the Sources are requested only once.
 const IDLE: Duration = Duration::from_secs(2);
 
 /// Returns the address of a Source: any of 127.0.0.0/8 is this machine.
@@ -23,7 +24,7 @@ pub fn address(number: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 16 + high, middle, low)
 }
 
-/// Serves Sources of so many resources, each answer that much later.
+/// Serves Sources with this number of resources, each answer with this delay.
 pub fn serve(port: &str, resources: &str, milliseconds: &str) -> Result<u64> {
     let port: u16 = port.parse()?;
     let (resources, delay) = (resources.parse::<usize>()?, Duration::from_millis(milliseconds.parse()?));
@@ -32,7 +33,7 @@ pub fn serve(port: &str, resources: &str, milliseconds: &str) -> Result<u64> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
     for stream in listener.incoming().flatten() {
         let entries = Arc::clone(&entries);
-        // A client that goes away is none of its business.
+        // Disconnected clients are ignored.
         thread::spawn(move || drop(converse(&stream, port, &entries, delay)));
     }
     Ok(0)

@@ -28,8 +28,8 @@ pub struct Axes {
 }
 
 impl Scale {
-    /// Returns the place of a value; `None` if the scale has no place for it: what is too little to be measured is no point of a
-    /// logarithmic one.
+    /// Returns the place of a value; `None` if the scale has no place for it: a value too small to be measured is not
+    /// a point of a logarithmic scale.
     fn place(self, value: f64) -> Option<f64> {
         match self {
             Self::Linear => Some(value),
@@ -114,7 +114,7 @@ pub fn draw(canvas: &Canvas<'_>, theme: &PictureTheme, axes: &Axes, drawn: &[Mea
     Ok(())
 }
 
-/// A number as a label: short, whatever its size.
+/// A number as a label: short, for any size.
 fn number(value: f64) -> String {
     // The rounding error of a power of ten is no part of the number.
     let tenths = |value: f64| (value * 10.0).round() / 10.0;

@@ -2,7 +2,7 @@
 
 use plotters::style::{IntoFont as _, RGBColor, TextStyle};
 
-/// A page that a picture stands on.
+/// The background page of a picture.
 pub struct PictureTheme {
     /// The end of the file's name.
     pub name: &'static str,
@@ -14,12 +14,12 @@ pub struct PictureTheme {
     pub ours: RGBColor,
     /// A peer, a bare loop.
     pub other: RGBColor,
-    /// Curves, told apart also by who does not see red and green.
+    /// Colours of curves that red-green colour-blind readers can also distinguish.
     pub curves: [RGBColor; 10],
 }
 
 impl PictureTheme {
-    /// Letters of so many pixels.
+    /// Letters with this number of pixels.
     pub fn text(&self, size: u32) -> TextStyle<'_> {
         TextStyle::from(("sans-serif", size).into_font()).color(&self.text)
     }

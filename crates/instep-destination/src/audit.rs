@@ -9,7 +9,7 @@ use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
     SyncOptions,
     error::BesideUrl as _,
-    plan::DesiredPresence,
+    plan::{DesiredPresence, Selection},
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::{ActionKind, CopyState, Owed, ReadState, StateError, by_origin},
 };
@@ -47,7 +47,7 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
     Ok(audit.report)
 }
 
-/// An audit looks as a sync would that deletes and does nothing.
+/// An audit reads like a sync that deletes, but changes nothing.
 fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
     let mut sync = SyncOptions::new(url, &options.dir);
     sync.delete = true;
@@ -58,15 +58,24 @@ fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
     sync
 }
 
-/// Begins to hash what a state says is held; the lists of the Source are read beside it.
-fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Hashed {
+/// Begins to hash the selected files that a state records as held; the lists of the Source are read concurrently.
+///
+/// # Errors
+/// [`Error::Usage`] if the operator's patterns cannot be read.
+fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Result<Hashed, Error> {
+    let sources = match &options.url {
+        Some(url) => vec![url.clone()],
+        None => copy.state().sources()?.into_iter().map(|(_, url)| url).collect(),
+    };
+    let selections = sources.iter().map(|url| Selection::new(&options.selection, url));
     let hashing = Hashing {
         store: copy.store.clone(),
         verify: options.verify,
         sample: options.sample,
+        selections: selections.collect::<Result<_, _>>()?,
         stop: options.shutdown.token().clone(),
     };
-    hashing.begin(state)
+    Ok(hashing.begin(state))
 }
 
 /// Returns the resources that a run's copy holds, by the URIs of their originals.
@@ -114,7 +123,7 @@ impl Audit<'_> {
         if !urls.is_empty() && self.origins.is_none() && copy.state().owed_count()? > 0 {
             self.pending = Some(copy.state().reader()?);
         }
-        let hashed = hash(options, &copy, held);
+        let hashed = hash(options, &copy, held)?;
         for url in &urls {
             copy = self.compare_with_source(&audit_as_sync(options, url), copy, urls.len()).await?;
         }
@@ -122,7 +131,7 @@ impl Audit<'_> {
         self.compare_with_disk(hashed).await
     }
 
-    /// Compares the copy with one of so many Sources. One that cannot be compared costs the others nothing.
+    /// Compares the copy with one of several Sources. If one cannot be compared, the others still are.
     async fn compare_with_source(
         &mut self,
         as_sync: &SyncOptions,
@@ -132,8 +141,8 @@ impl Audit<'_> {
         let take = |sync: &SyncOptions| copy.led_to_from(&sync.url);
         let mut run = SyncRun::begin(as_sync, self.monitor, RunLimits::of(as_sync), take)?;
         let before = self.report.clone();
-        let lookout = run.lookout();
-        let compared = lookout.during(Box::pin(self.compare_with_documents(&mut run))).await;
+        let wait_reporter = run.wait_reporter();
+        let compared = wait_reporter.during(Box::pin(self.compare_with_documents(&mut run))).await;
         self.report.failed += run.reporter.report.skipped;
         let now = &self.report;
         let mut source = SourceAudit {
@@ -201,7 +210,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Reports what is pending of resources that are not held, and that the documents did not show to be missing.
+    /// Reports pending resources that are not held and that the documents did not show as missing.
     fn report_pending(&mut self) -> Result<(), Error> {
         let Some(state) = self.pending.take() else { return Ok(()) };
         for (set, _) in state.sets()? {
@@ -214,7 +223,7 @@ impl Audit<'_> {
                     let uri = desired.uri.as_str();
                     let is_wanted = desired.presence != DesiredPresence::Absent;
                     if is_wanted && state.held(uri)?.is_none() && !self.is_reported(uri)? {
-                        self.found(Letter::Failed, uri, Some("it could not be had and is pending"));
+                        self.found(Letter::Failed, uri, Some("it could not be fetched and is pending"));
                     }
                 }
             }
@@ -241,7 +250,9 @@ impl Audit<'_> {
             Verdict::Same => {
                 let is_pending = self.pending.as_ref().map(|state| state.is_owed(uri)).transpose()?;
                 match is_pending {
-                    Some(true) => self.found(Letter::Failed, uri, Some("it could not be had and is pending")),
+                    Some(true) => {
+                        self.found(Letter::Failed, uri, Some("it could not be fetched and is pending"))
+                    }
                     _ => self.report.same += 1,
                 }
             }

@@ -14,15 +14,15 @@ pub struct CopyChange {
     pub change: Change,
     /// The resource.
     pub uri: String,
-    /// Its path in the copy, or the one it had before it was deleted.
+    /// Its path in the copy, or its former path if it was deleted.
     pub path: String,
     /// Bytes.
     pub length: Option<u64>,
-    /// Digests of what is held, or was.
+    /// Digests of the held or deleted bytes.
     pub digests: Digests,
-    /// Last modification, as the Source says.
+    /// Last modification, as the Source states it.
     pub lastmod: Option<DateTime>,
-    /// The time at which this version came to be, as the Source says.
+    /// The time at which this version was created, as the Source states it.
     pub datetime: Option<DateTime>,
 }
 
@@ -49,9 +49,9 @@ pub struct CopyChange {
 /// }
 /// ```
 pub trait ChangeSink: Send + Sync + fmt::Debug {
-    /// Takes what is new.
+    /// Receives new changes.
     ///
     /// # Errors
-    /// If not all of it could be taken.
+    /// If not all of them were received.
     fn take(&self, changes: &[CopyChange]) -> io::Result<()>;
 }

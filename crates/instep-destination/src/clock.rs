@@ -20,17 +20,17 @@ pub fn now() -> DateTime {
 /// Microseconds that the times of a Source may be ahead of its server's clock.
 const AHEAD: i64 = 5 * 60 * 1_000_000;
 
-/// Returns the latest time that a document can name: a little after it was sent. Later ones come from a clock that is
-/// wrong, and would hide every change that comes after them if a checkpoint moved there (D38). Without the server's
-/// clock this machine's counts.
+/// Returns the latest time that a document can name: shortly after it was sent. Later times come from a wrong clock,
+/// and would hide every following change if a checkpoint moved there (D38). Without the server's clock, this
+/// machine's is used.
 pub(crate) fn latest_time(sent: Option<DateTime>) -> DateTime {
     DateTime::from_unix_micros(sent.unwrap_or_else(now).unix_micros().saturating_add(AHEAD))
 }
 
-/// The clocks that a run sees: this machine's, and those of the servers that answered so far. Clones see the same.
+/// The clocks of a run: this machine's, and those of the servers that answered so far. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clocks {
-    /// The newest time that a server stated of an answer, in microseconds; 0 if none did.
+    /// The newest time that a server stated for an answer, in microseconds; 0 if none did.
     server: Arc<AtomicI64>,
 }
 
@@ -40,10 +40,16 @@ impl Clocks {
         self.server.fetch_max(sent.unix_micros(), Relaxed);
     }
 
-    /// Returns the latest time that can have been. A server alone is not believed: who replays old documents can state
-    /// old times too (D36).
+    /// Returns the latest possible present time. The server's clock alone is not trusted, because an attacker who
+    /// replays old documents can also state old times (D36).
     pub(crate) fn latest_time(&self) -> DateTime {
         let server = DateTime::from_unix_micros(self.server.load(Relaxed));
         latest_time(Some(server.max(now())))
+    }
+
+    /// Returns `true` if the servers' clocks are behind a time of theirs that was reached before (O45).
+    pub(crate) fn went_back_behind(&self, reached: Option<DateTime>) -> bool {
+        let server = self.server.load(Relaxed);
+        server > 0 && reached.is_some_and(|reached| server.saturating_add(AHEAD) < reached.unix_micros())
     }
 }

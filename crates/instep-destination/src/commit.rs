@@ -1,10 +1,11 @@
 //! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5).
 //!
-//! In a copy with names a group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names
-//! synced -> group in the state (`folder.rs`). In one of objects it goes keys in the state, durable -> objects put -> group
-//! in the state (`objects.rs`). Whatever the instant of a crash, [`Committer::open`] finds out how far it came.
+//! A group in a copy with names: sync staged bytes -> commit the intent, durably -> give and remove names -> sync
+//! names -> commit the group (`folder.rs`). In a copy of objects: commit keys, durably -> put objects -> commit the
+//! group (`objects.rs`). After a crash at any instant, [`Committer::open`] finds the steps that were done.
 
 mod folder;
+mod foresight;
 mod group;
 mod objects;
 mod orphans;
@@ -40,7 +41,7 @@ use group::Group;
 /// The time for which a sink that failed is left alone.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// A commit that failed; what the group had done is resolved by the next [`Committer::open`].
+/// A failed commit; the next [`Committer::open`] resolves the steps that were done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -78,17 +79,17 @@ impl std::fmt::Debug for Committer {
 }
 
 impl Committer {
-    /// Takes up a copy: resolves what a crash left under way, then empties staging.
+    /// Opens a copy: resolves unfinished groups of a crash, then empties staging.
     ///
     /// # Errors
-    /// If store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
+    /// If store or state fail, or the state holds resources and the copy no file at all: an unmounted disk (D35).
     pub(crate) fn open(
         store: impl Into<CopyStore>,
         state: Box<dyn CopyState>,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
         let mut committer = Self::beside(store, state, options);
-        // Before recovery, which would take an unmounted disk for files that were lost.
+        // Before recovery, which would treat an unmounted disk as lost files.
         if !options.accepts_emptied && !committer.state.held_after(None, 1)?.is_empty() {
             committer.store.expect_bytes()?;
         }
@@ -96,7 +97,7 @@ impl Committer {
         Ok((committer, recovered))
     }
 
-    /// Commits beside the run that has the copy, which sees to what crashes leave.
+    /// Commits beside the run that has the copy, which handles the remains of crashes.
     pub(crate) fn beside(
         store: impl Into<CopyStore>,
         state: Box<dyn CopyState>,
@@ -123,7 +124,7 @@ impl Committer {
         self
     }
 
-    /// Hands each change to a sink once it is committed, those first that an earlier run could not hand over.
+    /// Passes each change to a sink once it is committed, beginning with undelivered ones of an earlier run.
     #[must_use]
     pub(crate) fn with_sink(mut self, sink: Option<Arc<dyn ChangeSink>>) -> Self {
         self.sink = sink;
@@ -138,7 +139,7 @@ impl Committer {
         self
     }
 
-    /// Waits, before each group, until an archive has what brought it.
+    /// Waits, before each group, until an archive has stored its exchanges.
     pub(crate) fn archive_first(&mut self, archive: Arc<WebArchive>) {
         self.archive = Some(archive);
     }
@@ -148,7 +149,7 @@ impl Committer {
         &*self.state
     }
 
-    /// The state, to write what belongs to no group: sets, runs, settings.
+    /// The state, to write records that belong to no group: sets, runs, settings.
     pub(crate) fn state_mut(&mut self) -> &mut dyn CopyState {
         &mut *self.state
     }
@@ -185,7 +186,7 @@ impl Committer {
                 self.group.ledger.settle(set, uri.as_str());
                 self.group.ledger.linked.push((uri.clone(), metadata.links.clone()));
                 if may_hide_changes(metadata.lastmod.as_ref(), None) {
-                    // Nobody asked for the bytes.
+                    // The bytes were not transferred.
                     self.group.ledger.racy.insert(uri.as_str().to_owned(), true);
                 }
                 self.group.ledger.refreshed.push((uri, metadata));
@@ -200,11 +201,11 @@ impl Committer {
         if self.group.is_full(&self.options) { self.flush().map(Some) } else { Ok(None) }
     }
 
-    /// Commits what comes until the channel closes, groups by their age too. Blocks: call it where blocking is allowed,
-    /// within a runtime. Commits come in bunches: waking this thread costs more than what it does for one of them.
-    ///
+    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
+    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
+    /// a runtime, where blocking is allowed. Commits come in batches: waking this thread costs more than one.
     /// # Errors
-    /// If store or state fail; what is in the channel then is not committed.
+    /// If store or state fail; items left in the channel are then not committed.
     pub(crate) fn run(
         &mut self,
         commits: &mut mpsc::Receiver<CommitBatch>,
@@ -225,11 +226,7 @@ impl Committer {
                 }
             };
             let Some(batch) = next else { break };
-            for commit in batch.commits {
-                if let Some(group) = self.add(commit)? {
-                    flushed(group);
-                }
-            }
+            self.add_gathered(batch, commits, flushed)?;
         }
         flushed(self.conclude()?);
         Ok(())
@@ -237,13 +234,13 @@ impl Committer {
 
     /// Returns how long the group may still wait; `None` while it is empty.
     pub(crate) fn due_in(&self) -> Option<Duration> {
-        self.group.since.map(|since| self.options.longest_wait.saturating_sub(since.elapsed()))
+        self.group.since.map(|since| self.group.longest_wait(&self.options).saturating_sub(since.elapsed()))
     }
 
     /// Commits the group.
     ///
     /// # Errors
-    /// If store or state fail. What was done is resolved by the next [`Committer::open`].
+    /// If store or state fail. The next [`Committer::open`] resolves the steps that were done.
     pub(crate) fn flush(&mut self) -> Result<Flushed, CommitError> {
         // Taken out first: a group that fails is not tried again by this value, its intent is resolved by the next
         // start.
@@ -252,13 +249,13 @@ impl Committer {
             return Ok(Flushed::default());
         }
         if work.names_files() {
-            // Before the intent, which makes it durable: what a crash leaves in place lies where this base puts it.
+            // Before the intent, which makes it durable: files that a crash leaves in place have paths by this base.
             self.keep_base()?;
         }
         let mut intent = None;
         if !work.operations.is_empty() {
             if let Some(archive) = &self.archive {
-                // Before the intent: what the copy has is not asked for again, so the archive must have it by then.
+                // Before the intent: held resources are not requested again, so the archive must have them by then.
                 archive.keep()?;
             }
             match self.store.clone() {
@@ -275,11 +272,11 @@ impl Committer {
         // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
         self.store.staging().discard(&work.leftovers);
         let mut flushed = work.conclude();
-        flushed.untold = self.tell_changes()?;
+        flushed.untold = self.deliver_changes()?;
         Ok(flushed)
     }
 
-    /// Records the base of the paths, if that is to be done.
+    /// Records the base of the paths, if necessary.
     ///
     /// # Errors
     /// If the state fails.
@@ -290,9 +287,9 @@ impl Committer {
         }
     }
 
-    /// Hands over what is committed. A sink that fails is left alone for a while, so that a receiver that is down does not
-    /// hold up every group: what it did not take, it gets then, or in the next run.
-    fn tell_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
+    /// Passes on the committed changes. After a failure a sink is not called for a while, so that a receiver that is
+    /// down does not delay every group; it gets the missed changes later, or in the next run.
+    fn deliver_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
         const AT_A_TIME: usize = 1_000;
         let Some(sink) = self.sink.clone() else { return Ok(None) };
         if self.quiet_until.is_some_and(|until| Instant::now() < until) {
@@ -301,7 +298,8 @@ impl Committer {
         loop {
             let changes = self.state.changes(AT_A_TIME)?;
             let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
-            // Forgotten only after the sink took them: a kill in between hands them over twice, and never not at all.
+            // Forgotten only after the sink took them: after a kill in between they are delivered twice, but never
+            // not at all.
             if let Err(error) = sink.take(&changes) {
                 self.quiet_until = Some(Instant::now() + QUIET);
                 return Ok(Some(error));
@@ -310,11 +308,11 @@ impl Committer {
         }
     }
 
-    /// Commits the last group, and hands over what no group has.
+    /// Commits the last group, and passes on all remaining changes.
     fn conclude(&mut self) -> Result<Flushed, CommitError> {
         let mut flushed = self.flush()?;
         if flushed.untold.is_none() {
-            flushed.untold = self.tell_changes()?;
+            flushed.untold = self.deliver_changes()?;
         }
         Ok(flushed)
     }
@@ -334,7 +332,7 @@ impl Committer {
         }
         if let Some(packs) = &packs {
             self.remove_dead_packs(packs)?;
-            // Upkeep: what is committed stands without it, and the next run tries again.
+            // Upkeep: committed groups do not depend on it, and the next run tries again.
             if let Err(error) = self.sweep_orphans(packs, now()) {
                 let error = instep_store::error_chain(&error);
                 tracing::warn!(error, "objects that no row leads to cannot be looked for");

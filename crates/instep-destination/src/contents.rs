@@ -22,10 +22,10 @@ use crate::{
     web_archive::capture_of,
 };
 
-/// Receives the bytes of a resource, by its place among those that were asked for.
+/// Receives the bytes of a resource, by its position among the requested ones.
 type WithBytes<'a> = dyn FnMut(usize, Result<Box<dyn Read + Send>, Error>) -> bool + 'a;
 
-/// Receives the line of an index for a resource, by its place among those that were asked for.
+/// Receives the line of an index for a resource, by its position among the requested ones.
 type WithLine<'a> = dyn FnMut(usize, Result<Option<CdxjLine>, Error>) -> bool + 'a;
 
 /// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
@@ -77,23 +77,23 @@ impl Contents {
         self.place.as_ref()
     }
 
-    /// Reads the bytes of a resource, wherever they are. Blocks.
+    /// Reads the bytes of a resource, in any store. Blocks.
     ///
     /// # Errors
-    /// If they are not there or damaged, or storage fails.
+    /// If they are missing or damaged, or storage fails.
     pub fn read(&self, held: &HeldResource) -> Result<Box<dyn Read + Send>, Error> {
         self.read_within(&mut PackSpans::default(), held)
     }
 
-    /// Reads the bytes of resources, many that lie side by side with one request. `each` is given them in an order of the
+    /// Reads the bytes of resources, adjacent ones with one request. Passes them to `each` in an order of the
     /// storage, until it returns `false`. Blocks.
     pub fn read_all(&self, all: &[HeldResource], each: &mut WithBytes<'_>) {
         let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));
         order.into_iter().all(|index| each(index, self.read_within(&mut spans, &all[index])));
     }
 
-    /// Reads what an index of web archives says of resources: the line of the record that has the bytes, by the key of its
-    /// pack; `None` if it is in no pack. Blocks.
+    /// Reads the lines of a web archive index for resources: the record that has the bytes, by the key of its pack;
+    /// `None` if it is in no pack. Blocks.
     pub fn captures(&self, all: &[HeldResource], each: &mut WithLine<'_>) {
         let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));
         order.into_iter().all(|index| each(index, self.capture(&mut spans, &all[index])));

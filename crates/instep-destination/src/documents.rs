@@ -1,6 +1,6 @@
-//! Documents, fetched whole: conditional, capped, decoded, read entry by entry.
+//! Fetches complete documents: conditional, capped, decoded, read entry by entry.
 //!
-//! Nothing here decides what a document leads to.
+//! The meaning of a document is decided elsewhere.
 
 mod ahead;
 mod arrived;
@@ -55,12 +55,12 @@ pub struct Documents {
     asked_for: Arc<AtomicU64>,
     clocks: Clocks,
     stop: CancellationToken,
-    witness: Option<Arc<dyn DocumentWitness>>,
+    observer: Option<Arc<dyn DocumentObserver>>,
 }
 
 /// Receives each document that a run fetches, as it arrived, before anything in it is used.
-pub trait DocumentWitness: fmt::Debug + Send + Sync {
-    /// A document arrived whole that was asked for at a URI. The run waits until this returns.
+pub trait DocumentObserver: fmt::Debug + Send + Sync {
+    /// Called when the document at a URI has arrived completely. The run waits until this returns.
     fn arrived(&self, uri: &Uri, document: &Download);
 }
 
@@ -92,7 +92,7 @@ impl Documents {
             asked_for: Arc::default(),
             clocks: Clocks::default(),
             stop: CancellationToken::new(),
-            witness: None,
+            observer: None,
         }
     }
 
@@ -102,7 +102,7 @@ impl Documents {
         Self { most, ..self }
     }
 
-    /// Returns documents with a budget of their own.
+    /// Returns documents with a separate budget.
     pub(crate) fn with_budget(&self, most: u64) -> Self {
         Self { most, asked_for: Arc::default(), ..self.clone() }
     }
@@ -113,17 +113,17 @@ impl Documents {
         Self { limits, ..self }
     }
 
-    /// Stops waiting for a document once the token is cancelled, whatever it waits for: a slow server, a retry, or a
+    /// Stops waiting for a document once the token is cancelled, in every case: a slow server, a retry, or a
     /// `Retry-After` of an hour (B12).
     #[must_use]
     pub(crate) fn ending(self, stop: CancellationToken) -> Self {
         Self { stop, ..self }
     }
 
-    /// Passes each document that arrives to a witness.
+    /// Passes each document that arrives to an observer.
     #[must_use]
-    pub(crate) fn witnessed(self, witness: Option<Arc<dyn DocumentWitness>>) -> Self {
-        Self { witness, ..self }
+    pub(crate) fn observed_by(self, observer: Option<Arc<dyn DocumentObserver>>) -> Self {
+        Self { observer, ..self }
     }
 
     /// Follows `file:` URIs too, for an operator who began with a path (D26).
@@ -132,7 +132,7 @@ impl Documents {
         Self { files: true, ..self }
     }
 
-    /// Returns the folder where large documents are put aside.
+    /// Returns the folder in which large documents are stored.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -147,10 +147,10 @@ impl Documents {
         &self.stop
     }
 
-    /// Fetches a URI, whatever it has.
+    /// Fetches a URI with any content.
     ///
     /// # Errors
-    /// If it does not arrive whole, is too large, or is out of scope.
+    /// If it does not arrive completely, is too large, or is out of scope.
     pub async fn fetch(
         &self,
         uri: &Uri,
@@ -169,8 +169,8 @@ impl Documents {
         let fetched = self.stop.run_until_cancelled(Box::pin(self.receive_with_retries(&request))).await;
         let fetched =
             fetched.unwrap_or_else(|| Err(DocumentError::Stopped { uri: uri.as_str().to_owned() }))?;
-        if let (Some(witness), Fetched::Arrived(document)) = (&self.witness, &fetched) {
-            witness.arrived(uri, document);
+        if let (Some(observer), Fetched::Arrived(document)) = (&self.observer, &fetched) {
+            observer.arrived(uri, document);
         }
         Ok(fetched)
     }
@@ -185,7 +185,7 @@ impl Documents {
         }
     }
 
-    /// Fetches a URI unconditionally, whatever it has.
+    /// Fetches a URI with any content, unconditionally.
     ///
     /// # Errors
     /// As [`Self::fetch`].
@@ -207,7 +207,7 @@ impl Documents {
         self.get(uri, speaker).await?.document()
     }
 
-    /// Keeps a document that is part of something else, such as a manifest in its package, under the URI of that.
+    /// Stores a document that is part of another file, such as a manifest in its package, under the URI of that file.
     pub(crate) fn keep(&self, uri: &Uri, mut source: impl Read) -> Result<Document, DocumentError> {
         let failed = |source| DocumentError::Spool { uri: uri.as_str().to_owned(), source };
         let (mut spool, most) = (Spool::new(&self.folder), self.limits.bytes);
@@ -231,8 +231,14 @@ impl Documents {
         if let Some(date) = arrived::date_of(&response.headers) {
             self.clocks.note(date);
         }
-        if response.status == StatusCode::NOT_MODIFIED {
+        let status = response.status;
+        if status == StatusCode::NOT_MODIFIED && request.held.is_some() {
             return Ok(Fetched::Unchanged);
+        }
+        if [StatusCode::NOT_MODIFIED, StatusCode::PARTIAL_CONTENT].contains(&status) {
+            // Nobody asked for it: what is held is not known to be current, and a part is no document (B28).
+            let uri = response.uri.into_string();
+            return Err(HttpError::Status { uri, status, retry_after: None }.into());
         }
         if let Some(coding) = response.coding().filter(|coding| coding != "gzip" && coding != "x-gzip") {
             return Err(DocumentError::Coding { uri: response.uri.into_string(), coding });

@@ -1,8 +1,8 @@
-//! Drafting: desired states meet what is held, a part at a time, and [`decide`] makes the actions of a plan of them.
+//! Drafting: merges desired states with the held resources, a part at a time, into the actions of a plan
+//! ([`decide`]).
 //!
-//! A draft is for threads that may block. It holds one part of a document in memory, whatever the size of the document:
-//! the plan itself is rows of a file that goes with the run (a run that was killed leaves none, its successor drafts
-//! anew).
+//! A draft runs on threads that may block. It holds one part of a document in memory, for documents of any size. The
+//! plan is rows of a file that is removed with the run; after a kill the next run drafts a new plan.
 
 mod absence;
 mod awaited;
@@ -65,25 +65,25 @@ pub(crate) struct Draft {
     stop: CancellationToken,
     marks: Marks,
     undoing: Option<Undoing>,
-    /// Held resources whose files are missing or not what the state says.
+    /// Held resources whose files are missing or differ from the state.
     damaged: Arc<Marks>,
-    /// The speaker and the beginning of a URI that was found in its scope: the next entry mostly begins alike.
+    /// The origin and the beginning of a URI that was found in its scope: the next entry usually has the same
+    /// beginning.
     in_scope: Option<(Origin, String)>,
-    /// A time of what is held or pending that none of them has reached decides nothing (O33).
+    /// Times of held or pending resources that are later than all of these clocks are ignored (O33).
     clocks: Clocks,
     /// `true` if changes were applied to the set before.
     applied_changes: bool,
-    /// `true` if the state keeps deletions of the set: mostly it does not, and asking once spares a look-up for each
-    /// resource.
+    /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     keeps_deletions: bool,
     /// `true` if the plan may hold an earlier action for the resource of an entry.
     may_hold_earlier: bool,
     begins_with_owed: bool,
-    /// `true` if something changed that may be a metadata record: then what it describes is chosen again.
+    /// `true` if a changed resource may be a metadata record: then the resources it describes are selected again.
     pub(crate) met_a_record: bool,
-    /// `true` if a new change does not say its time: then an inventory may be older or younger than it (O15).
+    /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
     pub(crate) met_undated: bool,
-    /// Actions that came to their outcome by that of another one for the same resource.
+    /// Actions whose outcome is that of another action for the same resource.
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
     pub(crate) account: Accounting,
@@ -96,7 +96,7 @@ pub(crate) struct Draft {
 pub(crate) struct InventoryCount {
     /// Entries within scope.
     pub(crate) usable: u64,
-    /// Entries that name no resource, or one out of scope: what they stood for cannot be told from what is gone.
+    /// Entries without a usable URI or out of scope: no resource counts as deleted then, since they may mean any.
     pub(crate) unusable: u64,
     /// Usable entries that the operator selects.
     pub(crate) selected: u64,
@@ -112,15 +112,15 @@ pub(crate) struct InventoryCount {
     pub(crate) kept: u64,
     /// Entries of plain Sitemaps.
     pub(crate) plain: u64,
-    /// Images and videos of pages that lie where the Source must not lead to.
+    /// Images and videos of pages at places outside the scope.
     pub(crate) media_elsewhere: u64,
 }
 
 impl Draft {
-    /// Entries held in memory at a time. Parts are merged on whichever thread is free, and each thread keeps the memory
-    /// that its largest part took: with 20,000 a run over a million resources had 130 MB.
+    /// Entries held in memory at a time. Parts are merged on any free thread, and each thread keeps the memory of its
+    /// largest part: with 20,000 a run over a million resources used 130 MB.
     const PART: usize = 2_000;
-    /// Entries held in memory at a time of a list that has the newest change first: a form of lists that are short.
+    /// Entries held in memory at a time of a list with the newest change first: such lists are short.
     const PART_OF_NEWEST: usize = 100_000;
     /// Rows read at a time.
     const PAGE: usize = 1_000;
@@ -162,22 +162,22 @@ impl Draft {
         })
     }
 
-    /// Returns what is to be done, in order.
+    /// Returns the actions, in order.
     pub(crate) fn actions(&self) -> &Actions {
         &self.actions
     }
 
-    /// Returns what is held.
+    /// Returns the held resources.
     pub(crate) fn state(&self) -> &dyn ReadState {
         &*self.state
     }
 
-    /// Has damaged resources fetched again, however current the documents say that they are.
+    /// Plans to fetch damaged resources again, even if the documents show that they are current.
     pub(crate) fn repair(&mut self, damaged: &Arc<Marks>) {
         self.damaged = Arc::clone(damaged);
     }
 
-    /// Returns `true` if the bytes of a resource are to become others.
+    /// Returns `true` if the bytes of a resource will change.
     pub(crate) fn changes_bytes_of(&mut self, uri: &str) -> Result<bool, Error> {
         let changes = |action: Action| {
             matches!(action.kind, ActionKind::Create | ActionKind::Update | ActionKind::Delete)
@@ -191,7 +191,7 @@ impl Draft {
         Ok(action.filter(|action| matches!(action.kind, ActionKind::Create | ActionKind::Update)))
     }
 
-    /// Returns `true` if anything is to be fetched.
+    /// Returns `true` if the plan fetches anything.
     pub(crate) fn fetches_anything(&self) -> Result<bool, Error> {
         for kind in [ActionKind::Create, ActionKind::Update] {
             if !self.actions.of_kind_after(kind, 0, 1)?.is_empty() {
@@ -201,14 +201,14 @@ impl Draft {
         Ok(false)
     }
 
-    /// Takes a resource out of the plan: it is dealt with.
+    /// Removes a resource from the plan: it is done.
     pub(crate) fn done(&mut self, uri: &str) -> Result<(), Error> {
-        // Two parts of an inventory may list one resource: what is done for one is done for both.
+        // Two parts of an inventory may list one resource: the action for one is the action for both.
         self.repeated += self.actions.remove(uri)?.saturating_sub(1);
         Ok(())
     }
 
-    /// Takes a resource out of the plan: the operator does not want it.
+    /// Removes a resource from the plan: the operator does not want it.
     pub(crate) fn exclude(&mut self, uri: &str) -> Result<(), Error> {
         let removed = self.actions.remove(uri)?;
         self.account.planned -= removed;
@@ -216,27 +216,26 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes a resource out of the plan: nothing can be done about it in this run.
+    /// Removes a resource from the plan: nothing can be done about it in this run.
     pub(crate) fn owe(&mut self, uri: &str, owed: Owed) -> Result<(), Error> {
         self.done(uri)?;
-        // The debt is recorded although nothing was tried: otherwise the checkpoint would pass the entry (invariant 5).
+        // The owed entry is recorded without an attempt: otherwise the checkpoint would pass the entry (invariant 5).
         Ok(self.actions.push_owed(&owed)?)
     }
 
-    /// Adds an action, whatever is held.
+    /// Adds an action, regardless of the held resources.
     pub(crate) fn want(&mut self, kind: ActionKind, desired: Desired) -> Result<(), Error> {
         self.account.read += 1;
         self.account.planned += 1;
         Ok(self.actions.push(&Action::new(kind, desired))?)
     }
 
-    /// Returns how many actions the plan has, with those that are pending although nothing was tried.
+    /// Returns the number of actions in the plan, including pending ones that were not tried.
     pub(crate) fn count_actions(&self) -> u64 {
         ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum()
     }
 
-    /// Fails in debug builds if a desired state that was read is not accounted for, or an action is in the plan that
-    /// none asked for.
+    /// Fails in debug builds if a desired state is not accounted for, or if the plan has an action without one.
     pub(crate) fn check_account(&self) -> Result<(), Error> {
         let planned = self.account.planned + self.inventory.inferred;
         let actions = self.count_actions();
@@ -248,7 +247,7 @@ impl Draft {
         Err(Error::Task { source: what.into() })
     }
 
-    /// Returns what there is to do.
+    /// Returns the totals of the plan.
     pub(crate) fn totals(&self) -> PlanTotals {
         let mut totals = PlanTotals { unchanged: self.inventory.unchanged, ..PlanTotals::default() };
         for kind in [ActionKind::Create, ActionKind::Update, ActionKind::Check] {
@@ -265,13 +264,12 @@ impl Draft {
     fn in_scope(&mut self, speaker: Option<&Origin>, uri: &Uri) -> bool {
         if climbs(uri) {
             let what = "It climbs with \"..\": refused".to_owned();
-            self.problems.problem(ProblemKind::OutOfScope, uri.as_str(), what);
+            self.problems.unusable(ProblemKind::OutOfScope, uri.as_str(), what);
             return false;
         }
         let Some(speaker) = speaker else { return true };
         let root = root(uri);
-        // A list of a million entries mostly has one host: the check of the scope, which parses the URI, is made once
-        // for it.
+        // Most lists of a million entries have one host: its scope check, which parses the URI, is made only once.
         if self.in_scope.as_ref().is_some_and(|(spoke, known)| spoke == speaker && known == root) {
             return true;
         }
@@ -281,7 +279,7 @@ impl Draft {
                 true
             }
             Err(refusal) => {
-                self.problems.problem(ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
+                self.problems.unusable(ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
                 false
             }
         }

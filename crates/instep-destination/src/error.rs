@@ -22,7 +22,7 @@ use beside::WithoutUrl;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operator asked for something that cannot be done.
+    /// The operator requested something that cannot be done.
     #[error("{what}")]
     Usage {
         /// The fault, and what to do instead.
@@ -48,7 +48,7 @@ pub enum Error {
     NotResourceSync {
         /// The operator's URL.
         url: String,
-        /// The reason for each place that was looked at, with its URL.
+        /// The reason for each place that was tried, with its URL.
         reasons: Vec<String>,
     },
     /// There is no copy in a folder.
@@ -122,7 +122,7 @@ pub enum Error {
         known: i64,
     },
     /// The caller ended the work, or its time is over.
-    #[error("The work ended before it was done")]
+    #[error("The run ended before it was complete")]
     Interrupted,
     /// A part of the program ended unexpectedly.
     #[error("A task ended unexpectedly")]
@@ -177,7 +177,7 @@ pub enum Guard {
     UnknownObjects,
     /// A copy of another Source.
     OtherSource,
-    /// A state that is not empty, where another one is to be.
+    /// A state that is not empty at the place of a new one.
     StateInUse,
 }
 
@@ -210,7 +210,14 @@ impl Error {
         answer.0.status().map(|status| status.as_u16())
     }
 
-    /// Returns the reason why a connection was of no use, if that ended the run.
+    /// Returns `true` if the run ended because something that it needs is on another host than the Source, and is not requested.
+    pub fn is_out_of_scope(&self) -> bool {
+        let Self::Unreachable { source, .. } = self else { return false };
+        let answer = source.downcast_ref::<WithoutUrl<HttpError>>();
+        answer.is_some_and(|answer| matches!(answer.0, HttpError::Refused { .. }))
+    }
+
+    /// Returns the reason why a connection could not be used, if that ended the run.
     pub fn protocol_failure(&self) -> Option<ProtocolFailure> {
         let mut next: Option<&(dyn StdError + 'static)> = Some(self);
         while let Some(error) = next {

@@ -1,4 +1,4 @@
-//! Following: a copy stays in step by what channels report, and by looking at the Source again and again.
+//! Following: a copy stays current by messages of channels, and by reading the Source again and again.
 
 mod messages;
 
@@ -22,8 +22,8 @@ const LETTING_GO: u32 = 40;
 /// Delay before re-reading a document whose changes also arrive over a channel.
 const A_WHILE: Duration = Duration::from_secs(10);
 
-/// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does
-/// not, until the run is to end.
+/// Applies the messages of channels, and also reads the Source periodically, often while it changes and seldom while
+/// it does not, until the run should end.
 pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     let callbacks = match &options.callbacks {
         Some(callbacks) => Some(Arc::new(Callbacks::open(callbacks).await?)),
@@ -47,7 +47,7 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
     let outcome = following.go_on().await;
     let Following { listener, total, .. } = following;
     listener.end().await;
-    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was looked at"));
+    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was read"));
     report.outcome = outcome?;
     Ok(report)
 }
@@ -94,7 +94,7 @@ impl Following<'_> {
                 () = self.options.shutdown.requested() => return Ok(Outcome::Interrupted),
                 Some(()) = over => return Ok(Outcome::BudgetSpent),
             };
-            // The Change List has what was received and could not be applied.
+            // The Change List has the messages that were received but could not be applied.
             received.look |= failed;
             received.notes.drain(..).for_each(|text| self.note(&text));
         }
@@ -104,7 +104,7 @@ impl Following<'_> {
     /// more likely than a Source that is away.
     fn goes_on_after(&self, error: &Error) -> bool {
         let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
-        // The guard may allow later what it refuses now, and everything else is done (B24).
+        // The guard may later allow what it refuses now, and everything else is done (B24).
         let guarded = matches!(error, Error::Refused { guard: Guard::MaxDelete | Guard::Empty, .. });
         let may_pass = error.is_retryable() || guarded;
         may_pass && (self.total.is_some() || may_come_back)
@@ -114,8 +114,8 @@ impl Following<'_> {
     async fn round(&mut self, received: &Received) -> Result<(Attended, Outcome), Error> {
         let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
         let mut run = begin(self.options, self.monitor, self.limits, attempts).await?;
-        let lookout = run.lookout();
-        let attended = lookout.during(Box::pin(run.attend(received, &mut self.listener))).await;
+        let wait_reporter = run.wait_reporter();
+        let attended = wait_reporter.during(Box::pin(run.attend(received, &mut self.listener))).await;
         let (attended, result) = match attended {
             Ok(attended) => (attended, Ok(())),
             Err(error) => (Attended::Looked, Err(error)),
@@ -126,7 +126,7 @@ impl Following<'_> {
         let came = report.created + report.updated + report.deleted > 0;
         self.owes = report.owed > 0;
         match self.owes && !came {
-            // Owed resources that do not come are asked for less and less often.
+            // Owed resources that keep failing are requested less and less often.
             true => self.pace.after_failure(),
             false => self.pace.after(report.strategy != Strategy::Nothing),
         };
@@ -154,7 +154,7 @@ impl Following<'_> {
     }
 }
 
-/// Takes the copy; what the round before was still at lets go of it in a moment.
+/// Takes the copy; the remaining work of the previous round releases it in a moment.
 async fn begin<'a>(
     options: &'a SyncOptions,
     monitor: &'a dyn Monitor,
@@ -170,7 +170,7 @@ async fn begin<'a>(
     }
 }
 
-/// One report for everything done while following; what is owed and how far it came is that of the last look.
+/// One report for all rounds; owed resources and progress are those of the last round.
 fn sum(total: Option<SyncReport>, last: SyncReport) -> SyncReport {
     let Some(total) = total else { return last };
     let strategy = if last.strategy == Strategy::Nothing { total.strategy } else { last.strategy };

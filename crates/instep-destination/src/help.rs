@@ -6,17 +6,17 @@ use crate::{
     state::{StateError, WaitingPlans},
 };
 
-/// Takes slices of the plan that another run over the same copy shares, until none is free, and commits what they bring.
-/// The options are those of that run, but for the folder, which only receives what is on its way. Returns what was done;
-/// `None` if nothing is shared. The run that shares the plan reports it too.
+/// Claims slices of the plan that another run over the same copy shares, until none is free, and commits their
+/// results. The options are those of that run, except for the folder, which only stages incoming files. Returns the
+/// result; `None` if no plan is shared. The run that shares the plan also reports it.
 ///
 /// # Errors
 /// If the state, the storage or the network cannot be used, or this worker's share has ended.
 pub async fn help(options: &SyncOptions, monitor: &dyn Monitor) -> Result<Option<SyncReport>, Error> {
     let Some(HelpedCopy { copy, set, board }) = LocalCopy::take_share(options)? else { return Ok(None) };
     let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), |_| Ok(copy))?;
-    let lookout = run.lookout();
-    let result = lookout.during(Box::pin(run.fetch_slices(set, board))).await;
+    let wait_reporter = run.wait_reporter();
+    let result = wait_reporter.during(Box::pin(run.fetch_slices(set, board))).await;
     run.end(result).map(Some)
 }
 
@@ -25,15 +25,15 @@ pub async fn help(options: &SyncOptions, monitor: &dyn Monitor) -> Result<Option
 pub struct SharedPlans(WaitingPlans);
 
 impl SharedPlans {
-    /// Returns those at the URL of a state.
+    /// Returns the shared plans at the URL of a state.
     ///
     /// # Errors
-    /// If it is no URL of PostgreSQL.
+    /// If it is not a PostgreSQL URL.
     pub fn at(url: &str) -> Result<Self, Error> {
         Ok(Self(WaitingPlans::at(url).map_err(StateError::from)?))
     }
 
-    /// Returns the names of the copies whose plans have slices that nobody has claimed.
+    /// Returns the names of the copies whose plans have unclaimed slices.
     ///
     /// # Errors
     /// If the server cannot be reached, or fails.

@@ -1,5 +1,5 @@
-//! The past of a copy, read from its state alone: its runs with their problems, how far it had come, and what is retried by
-//! the next run.
+//! The past of a copy, read from its state alone: its runs with their problems, its progress, and its pending
+//! retries.
 
 use resourcesync::DateTime;
 
@@ -17,8 +17,8 @@ pub fn past_runs(copy: &CopyLocation, most: usize) -> Result<Vec<PastRun>, Error
     Ok(state(copy)?.past_runs(most)?)
 }
 
-/// Returns how far a copy had come after its runs since a time, the oldest first, and after the last run before it. Of the runs
-/// that ended in one minute only the last counts; the newest 10,000 points are kept.
+/// Returns the progress of a copy after its runs since a time, the oldest first, and after the last run before it. Of
+/// the runs that ended in one minute only the last counts; the newest 10,000 points are kept.
 ///
 /// # Errors
 /// As for [`past_runs`].

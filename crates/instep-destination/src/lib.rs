@@ -66,7 +66,7 @@ pub use run::check_place;
 pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
 pub use state_file::{StateFigures, export_state, import_state};
-pub use status::{status, status_at};
+pub use status::{holdings_at, status, status_at};
 pub use sync::sync;
 pub use watch::{ChannelWatch, SharedCallbacks};
 pub use web_archive::ArchiveOptions;

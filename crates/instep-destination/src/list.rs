@@ -95,7 +95,7 @@ fn stream(listing: EntryListing) -> impl Stream<Item = Result<Entry, Error>> + S
     let (sender, receiver) = mpsc::channel(AHEAD);
     let mut listing = Some((listing, sender));
     futures_util::stream::unfold(receiver, move |mut receiver| {
-        // Nothing is asked for before somebody listens.
+        // Nothing is requested before the stream is polled.
         if let Some((listing, sender)) = listing.take() {
             tokio::spawn(listing.run(sender));
         }
@@ -139,7 +139,7 @@ impl EntryListing {
         Err(Error::NotResourceSync { url: self.url.clone(), reasons })
     }
 
-    /// Lists one set. Returns `false` if it does not offer what is listed.
+    /// Lists one set. Returns `false` if it does not offer the requested kind of list.
     async fn list_set(
         &self,
         set: &CapabilitySet,

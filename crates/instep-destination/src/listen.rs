@@ -1,4 +1,4 @@
-//! Channels of notifications. A message leads to a look at the Source, or is applied if it provably continues what is
+//! Channels of notifications. A message causes a run over the Source, or is applied if it provably follows the state
 //! held (W5).
 
 mod backoff;
@@ -34,11 +34,11 @@ use state::ChannelState;
 /// The time that hubs may take to end subscriptions when listening ends.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// Listens to the channels of a Source while it lives: over a WebSocket, or by a subscription at a hub if no WebSocket
-/// can be opened and the hub can reach this Destination (CN-11).
+/// Listens to the channels of a Source during its lifetime: over a WebSocket, or by a subscription at a hub if no
+/// WebSocket can be opened and the hub can reach this Destination (CN-11).
 ///
 /// # Contract
-/// A channel that is opened, comes back or is lost leads to a look, so that nothing is missed in the meantime.
+/// Each time a channel is opened, reopened or lost, the Source is read, so that nothing is missed meanwhile.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     inbox: Arc<Inbox>,
@@ -75,7 +75,8 @@ impl Listener {
     /// Listens to the channels that a Source offers now, and to no other (FN-6).
     pub(crate) fn listen_to(&mut self, source: &Discovered, client: &Client) {
         let offered = channels(source);
-        // Before new ones are opened: a channel that moved is closed at its old place, so no message comes twice.
+        // Before new ones are opened: a moved channel is closed at its old place, so that no message is received
+        // twice.
         self.channels.retain(|name, channel| offered.get(name) == Some(&channel.ways));
         for (name, ways) in offered {
             if !self.channels.contains_key(&name) {

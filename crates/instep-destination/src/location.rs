@@ -1,8 +1,9 @@
-//! The place of a copy, for who looks at it.
+//! The place of a copy, for callers that only read it.
 
 use std::path::{Path, PathBuf};
 
-/// The place of a copy: its folder, and the URL of its state in PostgreSQL where the folder need not have been used before.
+/// The place of a copy: its folder, and the URL of its state in PostgreSQL if the folder may not have been used
+/// before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyLocation {
@@ -13,7 +14,7 @@ pub struct CopyLocation {
 }
 
 impl CopyLocation {
-    /// Returns the place of a copy whose folder has the state, or remembers where it is.
+    /// Returns the place of a copy whose folder has the state, or records where it is.
     pub fn in_folder(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into(), state: None }
     }

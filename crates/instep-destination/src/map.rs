@@ -1,15 +1,15 @@
 //! URI to safe path: the only place where text from the network becomes a path.
 //!
 //! A [`Mapper`] keeps these invariants:
-//! - two URIs get one path only where they are the same but for spelling (`%7E` and `~`, `HTTP:` and `http:`) or
-//!   fragment;
-//! - a path depends on nothing but its URI and the operator's base and maps, so the order of arrival never matters;
-//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`, but
-//!   for versions into `.instep/versions`.
+//! - two URIs get the same path only if they differ just in spelling (`%7E` and `~`, `HTTP:` and `http:`) or
+//! fragment;
+//! - a path depends only on its URI and the operator's base and maps, so the order of arrival never matters;
+//! - each segment is a name that every common file system accepts, and none leads out of the copy or into `.instep`,
+//! except for versions into `.instep/versions`.
 //!
-//! Names stay readable: octets are decoded where they can be, and escaped as `%XX` where they cannot. `%40` is never
-//! the escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside
-//! `/a/...`, `%40` before a query, `%40%40` before a digest.
+//! Names stay readable: octets are decoded if possible, and escaped as `%XX` otherwise. `%40` is never the escape of
+//! an `@`, so it marks parts that the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`,
+//! `%40` before a query, `%40%40` before a digest.
 
 mod error;
 mod explicit;
@@ -31,29 +31,43 @@ pub(crate) use fold::fold as folded;
 
 use parts::{Authority, UriParts};
 
-/// The URI below which resources lie at the top of the copy: the operator's URL where it ends in a slash, else its
-/// host's root.
+/// The URI whose resources lie at the top of the copy: the operator's URL if it ends in a slash, otherwise the root
+/// of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MapBase {
     authority: Authority,
     segments: Vec<Vec<u8>>,
+    /// The beginning of most URIs below it: as the operator wrote it, up to its last slash.
+    written: String,
 }
 
 impl MapBase {
-    /// The base that an operator's URL stands for.
+    /// The base of an operator's URL.
     ///
     /// # Errors
     /// If the URL is not http(s) or has no host.
     pub(crate) fn of(url: &Uri) -> Result<Self, MapError> {
         let parts = UriParts::of(url)?;
         let mut segments: Vec<_> = parts.segments().map(|segment| segment.into_owned()).collect();
-        if segments.pop().is_some_and(|last| !last.is_empty()) {
+        let is_folder = segments.pop().is_none_or(|last| last.is_empty());
+        if !is_folder {
             segments.clear();
         }
-        Ok(Self { authority: parts.authority, segments })
+        let before_path =
+            parts.written.len() - parts.path.len() - parts.query.map_or(0, |query| query.len() + 1);
+        let mut written = parts.written[..before_path].to_owned();
+        written.push_str(if is_folder && !parts.path.is_empty() { parts.path } else { "/" });
+        Ok(Self { authority: parts.authority, segments, written })
     }
 
-    /// Returns the segments after those of the base; `None` if the URI does not lie below it.
+    /// Returns the path of a URI that begins as the base is written and has nothing after it but plain names: those are
+    /// the path. `None` says nothing: it takes a closer look then.
+    fn plain_path<'u>(&self, uri: &'u Uri) -> Option<&'u str> {
+        let rest = uri.as_str().strip_prefix(&self.written)?;
+        rest.split('/').all(name::is_plain).then_some(rest)
+    }
+
+    /// Returns the segments after those of the base; `None` if the URI is not below it.
     fn below<'s, 'u>(
         &self,
         authority: &Authority,
@@ -83,6 +97,11 @@ impl Mapper {
     /// # Errors
     /// If the URI is not http(s) or has no host.
     pub(crate) fn map(&self, uri: &Uri) -> Result<CopyPath, MapError> {
+        if self.explicit.is_empty()
+            && let Some(path) = self.base.plain_path(uri)
+        {
+            return Ok(CopyPath::of_names(path));
+        }
         let parts = UriParts::of(uri)?;
         if let Some(path) = self.explicit.iter().find_map(|map| map.apply(&parts)) {
             return Ok(path);
@@ -116,7 +135,7 @@ impl Mapper {
 }
 
 impl CopyPath {
-    /// Returns the path of the resource of which this is the path of a version; `None` if it is none.
+    /// Returns the path of the resource, if this is the path of one of its versions; `None` otherwise.
     pub(crate) fn resource_of_version(&self) -> Option<Self> {
         Self::from_state(self.folder().strip_prefix(VERSIONS)?.strip_prefix('/')?)
     }

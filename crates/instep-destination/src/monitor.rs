@@ -59,7 +59,8 @@ pub enum Event<'a> {
         /// The number of bytes since the last such event.
         bytes: u64,
     },
-    /// The topics that are subscribed to at hubs, each with what is left of its lease (CN-14): at the end of each look.
+    /// The topics with a subscription at a hub, each with the remaining time of its lease (CN-14): at the end of each
+    /// round.
     Leases(&'a [(Uri, Duration)]),
     /// The requests to a host since the last such event about it.
     Traffic {
@@ -68,19 +69,19 @@ pub enum Event<'a> {
         /// The counts of those requests and their results.
         traffic: &'a Traffic,
     },
-    /// Requests whose answers are arriving, and hosts that are not asked for a while: about once a second (D6).
+    /// Requests whose answers are arriving, and hosts that are paused: about once a second (D6).
     UnderWay {
         /// The requests, the oldest first.
         requests: &'a [InFlight],
         /// The hosts, each with the time that is left.
         waiting: &'a [(String, Duration)],
     },
-    /// A run ended; while following, each look at the Source is one.
+    /// A run ended; while following, each round is one.
     Ended {
         /// The exit code that it would have for itself.
         exit_code: u8,
     },
-    /// Something went wrong; the work goes on.
+    /// A problem occurred; the work continues.
     Problem(Problem<'a>),
     /// Something was read otherwise than it was written; nothing is lost by it.
     Warning(Problem<'a>),
@@ -96,16 +97,16 @@ pub enum Phase {
     Reading,
     /// Transferring resources.
     Fetching,
-    /// Removing what the Source no longer has.
+    /// Removing resources that the Source no longer has.
     Deleting,
-    /// Hashing what is held.
+    /// Hashing held files.
     Hashing,
     /// Waiting for the next change.
     Waiting,
 }
 
 impl Phase {
-    /// Returns its name, one lower-case word or several with hyphens.
+    /// Returns its name, in lower case with hyphens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Discovering => "discovering",
@@ -139,7 +140,7 @@ impl PlanTotals {
     }
 }
 
-/// One resource and what happens to it.
+/// One resource and the action on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item<'a> {
@@ -210,7 +211,7 @@ impl<'a> Problem<'a> {
         Self { kind, uri, what, hint: None }
     }
 
-    /// With what to do about it.
+    /// Adds what to do about it.
     #[must_use]
     pub fn hint(self, hint: &'a str) -> Self {
         Self { hint: Some(hint), ..self }
@@ -227,7 +228,7 @@ impl fmt::Debug for Problem<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Length or digest are not those of the entry.
+    /// Length or digest differ from the entry.
     Mismatch,
     /// The Source does not have it: 404, 410.
     Missing,
@@ -235,7 +236,7 @@ pub enum ProblemKind {
     Denied,
     /// It does not arrive: connection, status 5xx, stall.
     Unreachable,
-    /// It lies outside what the document may speak for.
+    /// It is outside the scope of the document.
     OutOfScope,
     /// An entry cannot be used.
     Entry,
@@ -246,7 +247,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Returns its name, one lower-case word or several with hyphens.
+    /// Returns its name, in lower case with hyphens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mismatch => "mismatch",

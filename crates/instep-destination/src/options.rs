@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{ArchiveOptions, ChangeSink, Error, Shutdown, documents::DocumentWitness};
+use crate::{ArchiveOptions, ChangeSink, Error, Shutdown, documents::DocumentObserver};
 pub use access::{AccessOptions, Credential, Secret};
 pub use choices::{Durability, LastmodTrust, Verify, Via};
 pub use max_delete::MaxDelete;
@@ -31,10 +31,11 @@ pub struct SyncOptions {
     /// The object storage that has the bytes of the copy, whose folder has only its state then; `None` for the place that
     /// the copy has already, the folder for a new one.
     pub store: Option<CopyPlace>,
-    /// The URL of the state in PostgreSQL, which the folder remembers; `None` keeps it where it is, a new one in the folder.
+    /// The URL of the state in PostgreSQL, which the folder records; `None` keeps the present place, or the folder
+    /// for a new state.
     pub state: Option<String>,
-    /// `true` if whoever wrote the state in PostgreSQL before is known to be over: the run does not wait until its beat shows
-    /// that. One that lives all the same commits nothing more.
+    /// `true` if the former writer of the state in PostgreSQL is known to have ended: the run does not wait until its
+    /// heartbeat shows this. If it is still running, it can commit nothing more.
     pub succeeds: bool,
     /// `true` if other workers of a fleet may take slices of a large plan, by `help`. The state is in PostgreSQL
     /// then, and the bytes in packs.
@@ -49,13 +50,13 @@ pub struct SyncOptions {
     pub dry_run: bool,
     /// The digests that are verified.
     pub verify: Verify,
-    /// The capability that brings the resources.
+    /// The capability that provides the resources.
     pub via: Via,
-    /// The weight of `lastmod` where nothing better tells whether a resource changed.
+    /// The weight of `lastmod` if nothing better shows that a resource changed.
     pub lastmod: LastmodTrust,
     /// The resources that are wanted.
     pub selection: SelectionOptions,
-    /// `URI=PATH` pairs: resources below the URI lie below the path, relative to the copy.
+    /// `URI=PATH` pairs: resources below the URI are stored below the path, relative to the copy.
     pub maps: Vec<(String, String)>,
     /// The durability of a commit.
     pub durability: Durability,
@@ -82,19 +83,19 @@ pub struct SyncOptions {
     pub all_versions: bool,
     /// Keeps running after the first synchronization, and applies changes until it is shut down.
     pub follow: bool,
-    /// The shortest and the longest pause between two looks while following.
+    /// The shortest and the longest pause between two rounds while following.
     pub poll: (Duration, Duration),
     /// The receiver of each change of the copy. Changes are recorded only in runs that have one.
     pub changes: Option<Arc<dyn ChangeSink>>,
     /// The address at which hubs reach this Destination while it follows; it subscribes to no hub if `None`.
     pub callbacks: Option<CallbackOptions>,
-    /// The archive in which each exchange is kept as WARC too; none if `None`.
+    /// The archive in which each exchange is also stored as WARC; `None` if there is none.
     pub archive: Option<ArchiveOptions>,
-    /// The receiver of each document that the run fetches; none if `None`.
-    pub document_witness: Option<Arc<dyn DocumentWitness>>,
+    /// The receiver of each document that the run fetches; `None` if there is none.
+    pub document_observer: Option<Arc<dyn DocumentObserver>>,
     /// Options of access to the network.
     pub access: AccessOptions,
-    /// Asks the run to commit what is in flight and to end.
+    /// Tells the run to commit transfers in flight and to end.
     pub shutdown: Shutdown,
 }
 
@@ -133,13 +134,13 @@ impl SyncOptions {
             changes: None,
             callbacks: None,
             archive: None,
-            document_witness: None,
+            document_observer: None,
             access: AccessOptions::default(),
             shutdown: Shutdown::new(),
         }
     }
 
-    /// Refuses options that no run can meet together, before anything is done.
+    /// Refuses contradictory options before anything is done.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.as_of.is_some() && self.follow {
             let what = "the state of one moment cannot be followed: choose one of the two".to_owned();
@@ -148,7 +149,7 @@ impl SyncOptions {
         if let Some(archive) = &self.archive
             && absolute(&archive.dir).starts_with(absolute(&self.dir))
         {
-            let what = format!("{} lies in the copy: choose a folder beside it", archive.dir.display());
+            let what = format!("{} is inside the copy: choose a folder outside it", archive.dir.display());
             return Err(Error::Usage { what });
         }
         Ok(())
@@ -165,16 +166,16 @@ fn absolute(path: &Path) -> PathBuf {
 pub struct CallbackOptions {
     /// The URL that hubs call, as they see it; an unguessable segment is appended for each subscription.
     pub url: String,
-    /// Address and port to listen on; none: those of the URL.
+    /// Address and port to listen on; `None`: those of the URL.
     pub listen: Option<String>,
     /// Accepts deliveries that are signed with SHA-1.
     pub sha1: bool,
-    /// The lease that hubs are asked for; each grants what it likes (CN-11).
+    /// The lease to request from hubs; each may grant another one (CN-11).
     pub lease: Duration,
 }
 
 impl CallbackOptions {
-    /// Callbacks at a URL, listened for where it points to.
+    /// Callbacks at a URL; the server listens at its host and port.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), listen: None, sha1: false, lease: Duration::from_secs(10 * 24 * 3_600) }
     }
@@ -184,9 +185,9 @@ impl CallbackOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AuditOptions {
-    /// Any URL of the Source; none compares with what the copy's own state says.
+    /// Any URL of the Source; `None` compares with the copy's own state.
     pub url: Option<String>,
-    /// Compares with every Source of the copy, each at the URL that its last run had, instead of one.
+    /// Compares with every Source of the copy, each at the URL of its last run, instead of one.
     pub every_source: bool,
     /// The folder of the copy.
     pub dir: PathBuf,

@@ -1,5 +1,5 @@
-//! PURE: what should be, what is held and what the operator decided become a plan. Nothing here waits, reads a clock or
-//! touches a file; the rooms around it bring the values and carry out what comes of them.
+//! PURE: desired states, held resources and the operator's options become a plan. Nothing here waits, reads a clock
+//! or accesses a file; other modules provide the values and carry out the result.
 
 mod accounting;
 mod condition;

@@ -1,5 +1,5 @@
-//! Reading: documents of the Source become desired states. Inventories, changes since a time, dumps of both kinds, and
-//! what is known of how much of the Source they cover. What is done about it is decided elsewhere.
+//! Reading: turns documents of the Source into desired states. Inventories, changes since a time, dumps of both
+//! kinds, and their coverage of the Source. Decisions about them are made elsewhere.
 
 mod applied;
 mod archives;

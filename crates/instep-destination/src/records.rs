@@ -1,9 +1,9 @@
-//! Everything that a copy writes for a later run and that is not a plain column of its state: one format each, with its
+//! All data that a copy writes for a later run and that is not a plain column of its state: one format each, with its
 //! version.
 //!
-//! A later version of this program reads each version that was ever written; `tests/golden` has one of each. What
-//! cannot be read is an error that names the file, never a default. The plan of a run is no such record: it goes with
-//! its run.
+//! A later version of this program reads every version that was ever written; `tests/golden` has one of each. An
+//! unreadable record is an error that names the file, never a default. The plan of a run is not such a record: it is
+//! removed with its run.
 
 pub(crate) mod coverage;
 pub(crate) mod kept;
@@ -14,6 +14,7 @@ mod policy;
 mod recent_deletions;
 pub(crate) mod slice;
 pub(crate) mod state_line;
+mod unusable;
 mod versioned;
 pub(crate) mod way;
 
@@ -21,6 +22,7 @@ pub(crate) use metadata::WrittenMetadata;
 pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;
 pub(crate) use recent_deletions::RecentDeletions;
+pub(crate) use unusable::UnusableEntries;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Repair: held files are hashed, and what is damaged is fetched again (D44).
+//! Repair: held files are hashed, and damaged ones are fetched again (D44).
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use crate::{
 };
 
 impl SyncRun<'_> {
-    /// Finds held files that are missing or not what the state says: they are fetched again, however current they seem.
+    /// Finds held files that are missing or differ from the state: they are fetched again, even if they seem current.
     pub(crate) async fn find_damaged(&mut self) -> Result<(), Error> {
         self.reporter.enter(Phase::Hashing);
         let hashing = Hashing {
+            selections: Vec::new(),
             store: self.copy.store.clone(),
             verify: self.options.verify,
             sample: 1.0,
@@ -26,8 +27,7 @@ impl SyncRun<'_> {
                 match looked.verdict {
                     Verdict::Same => {}
                     Verdict::Missing | Verdict::Differs(_) => damaged.set(looked.id),
-                    // A file that cannot be read may well be right: it stays, and nobody is to think that it was
-                    // checked (B13).
+                    // A file that cannot be read may well be right: it stays, but is reported as unchecked (B13).
                     Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
                 }
                 Ok(())

@@ -81,8 +81,8 @@ impl SyncReport {
         }
     }
 
-    /// Returns `true` if the copy is what the Source has: everything was tried, nothing is left to do, and nothing can
-    /// be missing.
+    /// Returns `true` if the copy equals the Source: everything was tried, nothing is left to do, and nothing can be
+    /// missing.
     pub fn is_in_step(&self) -> bool {
         self.outcome == Outcome::Complete
             && !self.has_problems()
@@ -95,7 +95,7 @@ impl SyncReport {
         self.failed + self.owed + self.skipped > 0
     }
 
-    /// The exit code of the program; 130 stands for an interrupted run, whatever the signal was.
+    /// The exit code of the program; 130 means an interrupted run, with any signal.
     pub fn exit_code(&self) -> u8 {
         match self.outcome {
             Outcome::Interrupted => 130,
@@ -146,8 +146,8 @@ pub struct AuditReport {
     pub sources: Vec<SourceAudit>,
 }
 
-/// The comparison of a copy with one of its Sources, by what its documents list: files are compared for all Sources
-/// together.
+/// The comparison of a copy with one of its Sources, by the Source's documents; files are hashed once for all
+/// Sources.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SourceAudit {

@@ -1,18 +1,18 @@
-//! One run over one copy: what its steps share, and how it begins and ends. In which order the steps are taken,
-//! `sync.rs` says.
+//! One run over one copy: the data that its steps share, its beginning and its end. `sync.rs` defines the order of
+//! the steps.
 
 mod copy;
 mod limits;
 mod login_page;
-mod lookout;
 mod network;
 mod reporter;
 mod set;
 mod tally;
+mod wait_reporter;
 
 use std::sync::Arc;
 
-use instep_net::{Origin, Witness};
+use instep_net::{ExchangeObserver, Origin};
 use resourcesync::{DateTime, Relation, Uri};
 
 use crate::{
@@ -33,32 +33,32 @@ pub use copy::storage::check_place;
 pub(crate) use copy::{LocalCopy, UnnamedSet, storage};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
-use lookout::Lookout;
 pub(crate) use network::{Network, record_of};
 pub(crate) use reporter::Reporter;
 pub(crate) use set::SetRun;
 pub(crate) use tally::{TransferTally, is_outcome};
+use wait_reporter::WaitReporter;
 
 /// A run.
 pub(crate) struct SyncRun<'a> {
     pub(crate) options: &'a SyncOptions,
     pub(crate) policy: Policy,
     limits: RunLimits,
-    /// Ends whatever the run waits for.
+    /// Ends every wait of the run.
     pub(crate) stop: RunStop,
     pub(crate) reporter: Reporter<'a>,
     pub(crate) network: Network,
     pub(crate) copy: LocalCopy,
-    /// Keeps what is fetched as WARC too, if that is wanted.
+    /// Also stores fetched resources as WARC, if requested.
     pub(crate) archive: Option<Arc<WebArchive>>,
-    /// Held resources whose files are missing or not what the state says.
+    /// Held resources whose files are missing or differ from the state.
     pub(crate) damaged: Arc<Marks>,
     /// The set that holds versions, if they are kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) login_page: LoginPage,
     /// The results of the plan so far.
     pub(crate) tally: TransferTally,
-    /// `true` if the Source asks for a pause between requests.
+    /// `true` if the Source requests a pause between requests.
     pub(crate) is_paced: bool,
 }
 
@@ -74,14 +74,15 @@ impl<'a> SyncRun<'a> {
         let stop = RunStop::new(&options.shutdown, limits);
         let archive = options.archive.as_ref().filter(|_| !options.dry_run);
         let archive = archive.map(WebArchive::open).transpose()?.map(Arc::new);
-        let witness = archive.as_ref().map(|archive| Arc::new(archive.witness()) as Arc<dyn Witness>);
-        let client = options.access.witnessed_client(&options.url, witness)?;
+        let observer =
+            archive.as_ref().map(|archive| Arc::new(archive.observer()) as Arc<dyn ExchangeObserver>);
+        let client = options.access.observed_client(&options.url, observer)?;
         let scope = client.options().scope.clone();
         let mut copy = take(options)?;
         copy.archive_first(archive.clone());
         let mut documents = Documents::new(client.clone(), copy.spool())
             .ending(stop.token().clone())
-            .witnessed(options.document_witness.clone());
+            .observed_by(options.document_observer.clone());
         if options.url.starts_with("file:") {
             documents = documents.with_files();
         }
@@ -117,7 +118,7 @@ impl<'a> SyncRun<'a> {
         })
     }
 
-    /// Finds out what the operator's URL leads to.
+    /// Finds the documents for the operator's URL.
     pub(crate) async fn discover(&mut self) -> Result<Discovered, Error> {
         self.reporter.enter(Phase::Discovering);
         let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.options.url) };
@@ -138,7 +139,7 @@ impl<'a> SyncRun<'a> {
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
         for trouble in &found.troubles {
-            match trouble.costs_a_set {
+            match trouble.costs_a_set || trouble.costs_entries {
                 true => self.reporter.problem(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
                 false => self.reporter.warn(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
             }
@@ -146,9 +147,9 @@ impl<'a> SyncRun<'a> {
         Ok(found)
     }
 
-    /// Returns what reports whom the run waits for.
-    pub(crate) fn lookout(&self) -> Lookout<'a> {
-        Lookout::new(self.reporter.monitor, self.network.client.clone())
+    /// Returns the reporter of hosts that the run waits for.
+    pub(crate) fn wait_reporter(&self) -> WaitReporter<'a> {
+        WaitReporter::new(self.reporter.monitor, self.network.client.clone())
     }
 
     /// Returns the state, to read.
@@ -156,14 +157,14 @@ impl<'a> SyncRun<'a> {
         self.copy.state()
     }
 
-    /// Returns how far a set is in step. A time that no clock has reached comes from one that was ahead: new changes
-    /// would be older than it, so it decides nothing (O33).
+    /// Returns the progress of a set. A time later than all clocks comes from a clock that was ahead: new changes
+    /// would be older than it, so it is not used (O33).
     pub(crate) fn checkpoint(&self, id: SetId) -> Result<Option<Checkpoint>, Error> {
         let Some(mut checkpoint) = self.state().checkpoint(id)? else { return Ok(None) };
         let believed = self.believed(checkpoint.datetime);
         if let (Some(time), None) = (checkpoint.datetime, believed) {
             self.reporter.note(&format!(
-                "the copy is of {time}, which is ahead of the clocks: what is listed is compared with what is held"
+                "the copy has the time {time}, which is in the future: listed and held resources are compared"
             ));
         }
         checkpoint.datetime = believed;
@@ -171,12 +172,29 @@ impl<'a> SyncRun<'a> {
         Ok(Some(checkpoint))
     }
 
+    /// Returns `true`, and reports it, if the clock of the Source is behind the time that a set has reached (O45): what
+    /// changes now has times that are over, and cannot be told from what was applied. The old times are not believed
+    /// either, since who replays old documents states them too (D36).
+    pub(crate) fn is_behind_itself(&mut self, id: SetId) -> Result<bool, Error> {
+        let reached = self.state().checkpoint(id)?.and_then(|checkpoint| checkpoint.datetime);
+        let reached = self.believed(reached);
+        let went_back = self.network.documents.clocks().went_back_behind(reached);
+        if let Some(time) = reached.filter(|_| went_back) {
+            let what = format!(
+                "the clock of the Source went back behind {time}, which the copy has reached: changes that it lists \
+                 with older times are not told from those that were applied, until it lists everything anew later than that"
+            );
+            self.reporter.problem(ProblemKind::Document, &self.options.url, &what);
+        }
+        Ok(went_back)
+    }
+
     /// Returns a time that an earlier run wrote down, unless no clock has reached it.
     pub(crate) fn believed(&self, time: Option<DateTime>) -> Option<DateTime> {
         plausible(time, Some(self.network.documents.clocks().latest_time()))
     }
 
-    /// Returns an empty plan for a set; with what is owed, it begins with that.
+    /// Returns an empty plan for a set; with the owed entries if requested.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let (clocks, actions) = (self.network.documents.clocks().clone(), self.copy.new_actions()?);
         let mut draft = Draft::new(self.state().reader()?, id, self.policy.clone(), actions, clocks)?;
@@ -201,7 +219,7 @@ impl<'a> SyncRun<'a> {
         Ok(SetRun::new(id, draft))
     }
 
-    /// Returns how the run ends if it is to end before its work is done.
+    /// Returns the outcome of the run if it should end before its work is done.
     pub(crate) fn ending(&self) -> Option<Outcome> {
         if self.options.shutdown.is_requested() {
             return Some(Outcome::Interrupted);
@@ -215,7 +233,7 @@ impl<'a> SyncRun<'a> {
     /// Ends the run. How it ended is written down whether it failed or not, and the copy is free for the next.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         self.reporter.conclude();
-        // Last, so that it has what no group was made of: documents, and answers that the copy had already.
+        // Last, so that it has exchanges that belong to no group: documents, and answers for unchanged resources.
         let result =
             result.and(self.archive.as_ref().map_or(Ok(()), |archive| archive.close()).map_err(Error::from));
         // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
@@ -241,7 +259,7 @@ impl<'a> SyncRun<'a> {
         let strategy = self.reporter.report.strategy;
         if let Err(error) = result {
             let ended = (error.exit_code(), error_chain(&error));
-            // The operator is to see the error, not what keeps it from being written down.
+            // The operator should see the error, not the fault that prevents recording it.
             if let Err(unwritten) = self.copy.finish(strategy, ended, &problems) {
                 tracing::debug!(%unwritten, "the end of the run is not written down");
             }
@@ -249,12 +267,13 @@ impl<'a> SyncRun<'a> {
         }
         self.reporter.report.owed = self.copy.owed()?;
         if let (listed @ 1.., 0) = self.policy.selection.counts() {
-            // A pattern that matches nothing is most often a mistake, and looks like success otherwise (D8).
+            // A pattern without matches is usually a mistake, and would otherwise look like success (D8).
             self.reporter
                 .note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
         }
         let report = &self.reporter.report;
-        let ended = (report.exit_code(), report.reason.clone());
+        let figures = format!("+{} ~{} -{}", report.created, report.updated, report.deleted);
+        let ended = (report.exit_code(), format!("{figures}; {}", report.reason));
         self.copy.finish(strategy, ended, &problems)?;
         Ok(self.reporter.report.clone())
     }

@@ -1,8 +1,8 @@
-//! The state of a copy: resources held and owed, and how far each set was followed.
+//! The state of a copy: resources held and owed, and the progress of each set.
 //!
-//! The rooms above see it through a door of traits: [`ReadState`] for whoever looks at it, [`CopyState`] for the
-//! [`Committer`](crate::commit::Committer), which alone writes. Behind it an engine keeps the rows. The actions of a plan
-//! are no state: they are a file that goes with its run, whatever the engine.
+//! Other modules access it through traits: [`ReadState`] for readers, [`CopyState`] for the
+//! [`Committer`](crate::commit::Committer), the only writer. An engine behind them stores the rows. The actions of a
+//! plan are not part of the state: they are a file that is removed with its run, with every engine.
 
 mod action;
 mod actions;

@@ -22,11 +22,11 @@ pub use figures::StateFigures;
 use lines::{LineFault, LineReader, LineWriter};
 use taking::Taking;
 
-/// Writes the state of a copy as lines that [`import_state`] reads: as it is at one moment, also beside a run. What is in
-/// memory does not grow with it.
+/// Writes the state of a copy as lines that [`import_state`] reads: a consistent snapshot, also beside a run. Memory
+/// does not grow with the state.
 ///
 /// # Errors
-/// If the folder holds no copy, its state cannot be read, or the lines cannot be written.
+/// If the folder is not a copy, its state cannot be read, or the lines cannot be written.
 pub fn export_state(dir: &Path, to: &mut dyn Write) -> Result<StateFigures, Error> {
     let state = LocalCopy::state_at(&dir.into())?.open_beside()?;
     let mut lines = LineWriter::begin(to, state.last_change()?).map_err(unwritten)?;
@@ -44,12 +44,12 @@ pub fn export_state(dir: &Path, to: &mut dyn Write) -> Result<StateFigures, Erro
     lines.finish().map_err(unwritten)
 }
 
-/// Makes the state of the copy in a folder from lines of [`export_state`]: in an SQLite file in the folder, or at the URL of
-/// a database. Everything is read back before it counts. If anything is wrong, nothing is changed.
+/// Creates the state of the copy in a folder from lines of [`export_state`]: in an SQLite file in the folder, or at
+/// the URL of a database. Everything is read back before it takes effect. If there is a fault, nothing is changed.
 ///
 /// # Errors
-/// If the copy has a state that is not empty, a run has it, the lines are cut off or none of an export, or the state
-/// cannot be written.
+/// If the copy has a state that is not empty, a run has it, the lines are cut off or not those of an export, or the
+/// state cannot be written.
 pub fn import_state(dir: &Path, url: Option<&str>, from: &mut dyn BufRead) -> Result<StateFigures, Error> {
     // Before anything is made.
     let lines = LineReader::begin(from).map_err(|fault| unread(&fault))?;
@@ -57,7 +57,7 @@ pub fn import_state(dir: &Path, url: Option<&str>, from: &mut dyn BufRead) -> Re
     let place = StatePlace::of(&own, url)?;
     place.probe()?;
     let (has_dir, has_own) = (dir.exists(), own.exists());
-    // Keeps runs away, until what a failure leaves is removed.
+    // Keeps other runs out until the remains of a failure are removed.
     let folder = FolderStore::open(dir, FolderOptions::new())?;
     let has_state = LocalCopy::is_at(dir);
     let taken = take_over(&folder, &place, lines);

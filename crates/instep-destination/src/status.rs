@@ -53,10 +53,20 @@ pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
         status.sources.push(status_of(&*state, source, url)?);
     }
     status.objects = objects(&*state)?;
-    // Of a copy in object storage the folder has no more than the state.
+    // For a copy in object storage the folder has only the state.
     status.free = if status.objects.is_some() { None } else { FolderStore::free_bytes(dir) };
     status.running = is_locked(&LocalCopy::own_folder(dir));
     Ok(status)
+}
+
+/// Returns the number of resources that a copy holds, and their bytes: what a fleet asks after each look that changed
+/// something.
+///
+/// # Errors
+/// If there is no copy, or the state cannot be read.
+pub fn holdings_at(copy: &CopyLocation) -> Result<(u64, u64), Error> {
+    let state = LocalCopy::state_at(copy)?.open_beside()?;
+    Ok((resources_held(&*state)?, state.held_bytes()?))
 }
 
 /// Returns the objects of a copy that has any.
@@ -67,7 +77,7 @@ fn objects(state: &dyn ReadState) -> Result<Option<ObjectsStatus>, Error> {
     Ok(Some(ObjectsStatus { place: place.to_string(), packs, bytes, dead }))
 }
 
-/// Returns what a copy holds and owes of one Source, and how its last run ended.
+/// Returns the held and owed resources of one Source, and the result of its last run.
 fn status_of(state: &dyn ReadState, source: SourceId, url: String) -> Result<SourceStatus, Error> {
     let sets = state.sets_of(source)?;
     let problems = problems(state, &sets)?;
@@ -91,7 +101,7 @@ fn status_of(state: &dyn ReadState, source: SourceId, url: String) -> Result<Sou
     })
 }
 
-/// Returns the last run that came to an end, over one Source or over any.
+/// Returns the last finished run, over one Source or over any.
 fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<RunStatus>, Error> {
     let Some((run, problems)) = state.last_ended_run(source)? else { return Ok(None) };
     let documents = Strategy::parse(&run.what).and_then(Strategy::documents);
@@ -122,7 +132,7 @@ fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u6
     Ok(problems)
 }
 
-/// Returns `true` if a run has the copy. A lock that cannot be looked at is nobody's: no run could take it either.
+/// Returns `true` if a run has the copy. A lock that cannot be opened counts as free: no run could take it either.
 fn is_locked(own: &Path) -> bool {
     RootFolder::open(own).is_ok_and(|own| Lock::is_taken(own).unwrap_or(false))
 }

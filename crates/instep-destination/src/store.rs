@@ -1,6 +1,6 @@
-//! Staged to committed: whole and verified under the final name, or not at all.
+//! Staged to committed: a file is complete and verified under its final name, or does not have it.
 //!
-//! A [`Store`] knows steps, not their order: that is the [`Committer`](crate::commit::Committer)'s.
+//! A [`Store`] implements the steps; the [`Committer`](crate::commit::Committer) defines their order.
 
 mod backup;
 mod bucket_names;
@@ -51,9 +51,9 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
     /// If storage fails, or its free space is less than the reserve.
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError>;
 
-    /// The part of a resource that an earlier attempt left, with the validator it had then; its bytes are digested
-    /// anew. Until it is finished it is kept like before. Unless a digest will verify the whole, `None` for a part from
-    /// before the machine was started: a power failure may have cost it what was written last, and left zeros (R1).
+    /// The part of a resource that an earlier attempt left, with its validator; its bytes are hashed again. Until it
+    /// is complete it is kept as before. Unless a digest will verify the complete resource, `None` for a part from
+    /// before the last start of the machine: a power failure may have replaced the last written bytes by zeros (R1).
     ///
     /// # Errors
     /// If storage fails.
@@ -104,11 +104,12 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
 /// The names of a copy: a folder, memory, or a bucket with an object for each name.
 ///
 /// # Contract
-/// Placing and removing are atomic: each name holds the old bytes or the new ones at every instant. Nothing is durable
-/// before its `sync_` call returns. No step leaves the copy, whatever links were planted in it.
+/// Placing and removing are atomic: each name has the old bytes or the new ones at every instant. Nothing is durable
+/// before its `sync_` call returns. No step leaves the copy, with any links placed in it.
 pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
-    /// Returns `true` if nobody else gives names here: the rows of the state say what has one, and asking costs a request.
-    /// Staged files stay until a group is committed, so that they do not show which steps were taken.
+    /// Returns `true` if only this program gives names here: the rows of the state then show which names exist,
+    /// without a request for each. Staged files stay until a group is committed, so they do not show which steps were
+    /// done.
     fn are_rows(&self) -> bool {
         false
     }
@@ -119,17 +120,17 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
     /// If it is not there, is no plain file, or storage fails.
     fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError>;
 
-    /// Returns the kind of what has a name, the last step of the path not followed; `None` if there is nothing, or a
-    /// step before it is missing.
+    /// Returns the kind of a name, without following its last step; `None` if there is nothing, or if an earlier step
+    /// is missing.
     ///
     /// # Errors
-    /// If storage fails, or a step before the last is no folder.
+    /// If storage fails, or a step before the last is not a folder.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError>;
 
-    /// Makes a folder and those above it.
+    /// Creates a folder and those above it.
     ///
     /// # Errors
-    /// If something that is no folder stands in the way, or storage fails.
+    /// If something that is not a folder blocks it, or storage fails.
     fn make_folder(&self, folder: &str) -> Result<(), StoreError>;
 
     /// Checks that the copy has anything beside our own folder.
@@ -138,13 +139,13 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
     /// If it has nothing, or storage fails.
     fn expect_files(&self) -> Result<(), StoreError>;
 
-    /// Gives a staged file its final name, replacing a file that is there. The folder is there.
+    /// Gives a staged file its final name, replacing an existing file. The folder must exist.
     ///
     /// # Errors
     /// If a folder has the name, or storage fails.
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError>;
 
-    /// Gives a staged file its final name, and its media type where names have one.
+    /// Gives a staged file its final name, and its media type if the store has types.
     ///
     /// # Errors
     /// As for [`CopyNames::place`].
@@ -157,14 +158,14 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
         self.place(name, path)
     }
 
-    /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty. That it is not
-    /// there is no error.
+    /// Moves a file out of the copy, into staging or the place of backups, and removes the folders that become empty.
+    /// A missing file is not an error.
     ///
     /// # Errors
     /// If something that is not a file has its name, which stays as it is, or storage fails.
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError>;
 
-    /// Gives a file another name; where that lies below its old one, a folder takes its place.
+    /// Gives a file another name; if that is below its old one, a folder replaces the file.
     ///
     /// # Errors
     /// If storage fails.

@@ -1,10 +1,10 @@
 //! One run: discover, read, decide, transfer, commit, report.
 //!
-//! This file says in which order things happen, and nothing else: what documents say is read in `read/`, what is done
-//! about it is decided in `plan/` (by [`decide`](crate::plan::decide)) and drafted in `draft/`, bytes come through
-//! `transfer/`, and `commit/` makes them the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` stand beside
-//! it.
+//! This file defines the order of the steps, and nothing else: `read/` reads documents, `plan/` (by
+//! [`decide`](crate::plan::decide)) and `draft/` decide about them, `transfer/` fetches bytes, and `commit/` makes
+//! them part of the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` are beside it.
 
+mod beyond;
 mod carriers;
 mod way;
 
@@ -17,27 +17,28 @@ use crate::{
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
+    records::UnusableEntries,
     run::{LocalCopy, RunLimits, SetRun, SyncRun, UnnamedSet},
     state::ActionKind,
     versions::resources_held,
 };
 
-/// Makes or refreshes a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
+/// Makes or updates a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
 ///
 /// # Errors
-/// If the whole run cannot go on; a problem with one resource goes to the monitor, and the resource is owed.
+/// If the run cannot continue; a problem with one resource is reported to the monitor, and the resource is owed.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     if options.follow {
         return follow(options, monitor).await;
     }
     let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), LocalCopy::take)?;
-    let lookout = run.lookout();
-    let result = lookout.during(Box::pin(run.bring_all_in_step(None))).await;
+    let wait_reporter = run.wait_reporter();
+    let result = wait_reporter.during(Box::pin(run.bring_all_in_step(None))).await;
     run.end(result)
 }
 
 impl SyncRun<'_> {
-    /// Discover, then bring each set in step.
+    /// Discovers the sets, then updates each.
     pub(crate) async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
         self.copy.expect_known(&source.sets, self.options)?;
@@ -68,7 +69,8 @@ impl SyncRun<'_> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Says of which sets the Source says nothing any more. What is held of them stays: nobody said that it is gone (O29).
+    /// Reports the sets that the Source no longer names. Their held resources stay, because nothing states that they
+    /// were deleted (O29).
     pub(crate) fn note_unnamed_sets(&mut self, source: &Discovered) -> Result<u64, Error> {
         let mut left = 0;
         for UnnamedSet { name, held, .. } in self.copy.unnamed_sets(source)? {
@@ -81,7 +83,7 @@ impl SyncRun<'_> {
         Ok(left)
     }
 
-    /// Tries again what is pending of sets that the Source does not name any more: its resources may be there (O43).
+    /// Retries pending resources of sets that the Source no longer names, because they may still exist (O43).
     async fn retry_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
         for unnamed in self.copy.unnamed_sets(source)? {
             if !unnamed.is_pending || self.ending().is_some() {
@@ -98,8 +100,8 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard
-    /// refuses keeps nothing else from being done; the run ends with it.
+    /// Decides, reads, folds, guards, fetches, deletes, and only then moves the checkpoint (invariants 5 and 6). If
+    /// the guard refuses deletions, everything else is still done; the run then ends with the refusal.
     async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
@@ -118,8 +120,10 @@ impl SyncRun<'_> {
         }
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
         self.account_for(&mut set, planned.inventory.is_some())?;
+        let is_renewed = planned.inventory.is_some() || !found.has_inventory() && set.new_documents;
+        self.account_for_unusable(&mut set, is_renewed)?;
         if found.lost_above.is_some() {
-            // Nobody knows what else the set offers (O35).
+            // Further capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
         }
         let totals = set.with(|draft| draft.totals());
@@ -138,7 +142,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Says what nobody can know of a site that has only a Sitemap.
+    /// Reports the limitations of a site that has only a Sitemap.
     fn note_plain_sitemap(&self, set: &SetRun) {
         let (plain, elsewhere) = set.with(|draft| (draft.inventory.plain, draft.inventory.media_elsewhere));
         if plain > 0 {
@@ -154,14 +158,23 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Plans; if no document of the set can be had, what is owed is tried again nevertheless (invariant 5).
+    /// Plans; if no document of the set can be fetched, owed resources are still retried (invariant 5).
     async fn plan_or_retry(
         &mut self,
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
+        let is_behind = self.is_behind_itself(set.id)?;
+        if is_behind && !self.options.dry_run {
+            // Until the next inventory, also when the clock is right again.
+            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+        }
         // On the heap: the futures of a run nest deeply.
-        match Box::pin(self.plan(found, set)).await {
+        let planned = Box::pin(self.plan(found, set)).await;
+        if is_behind {
+            set.coverage = Some(Coverage::Unknown);
+        }
+        match planned {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
                 *set = self.new_plan(set.id, true)?;
                 let url = &self.options.url;
@@ -172,7 +185,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Adds to the report what became of the entries that a plan was made of, and what they cover.
+    /// Adds the results for the entries of a plan, and their coverage, to the report.
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
         let (entries, kept) = set.with(|draft| (draft.account, draft.inventory.kept));
@@ -188,13 +201,31 @@ impl SyncRun<'_> {
         Ok(())
     }
 
+    /// Remembers the entries that could not be used. Those of earlier runs count, and are a problem, until an inventory
+    /// replaces what was read; of a set without any, until other documents are read (B27).
+    pub(crate) fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
+        let read = set.unusable_entries(self.options.access.scope_text());
+        if let Some(counted) = set.unusable.take() {
+            set.unusable = Some(counted.most(read));
+            return Ok(());
+        }
+        let held = if is_renewed { UnusableEntries::default() } else { self.copy.unusable(set.id)? };
+        if held.count > 0 && read.count == 0 {
+            let UnusableEntries { count, uri, what, .. } = &held;
+            let what = format!("{what}; entries of earlier runs that cannot be used: {count}");
+            self.reporter.problem(ProblemKind::Entry, uri, &what);
+        }
+        set.unusable = Some(held.most(read));
+        Ok(())
+    }
+
     /// Refuses deletions before anything of a plan is done (D35).
     pub(crate) fn guard(&self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
         if !self.options.delete {
             return Ok(());
         }
         let (inferred, totals) = set.with(|draft| (draft.inventory.inferred, draft.totals()));
-        // Deletions of the last day count: many small runs are to remove no more than a large one (B18).
+        // Deletions of the last day count: many small runs must delete no more than a large one (B18).
         let gone = self.reporter.report.deleted + self.copy.recent_deletions(self.options.max_delete)?;
         let planned = totals.deletions + gone;
         let held = resources_held(self.state())? + gone;

@@ -23,7 +23,7 @@ mod versions;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Outcome, Phase,
+    Error, Event, Outcome, Phase,
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
@@ -51,12 +51,11 @@ impl SyncRun<'_> {
         let mut unexplained = Unexplained::new();
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
         if self.needs_space_first(&set)? {
-            self.reporter.note("what is to come does not fit beside what is gone: that is deleted first");
+            self.reporter.note("there is not enough space for the new files: deletions are done first");
             self.delete(&mut set).await?;
         }
-        self.reporter.enter(Phase::Fetching);
         self.fetch(&set, carrier, &mut unexplained).await?;
-        // What changed after the moment that is wanted explains nothing of it, and must not be passed.
+        // Changes after the requested time explain nothing about it, and must not be passed.
         let rounds = if self.options.as_of.is_some() { 0 } else { ROUNDS };
         for _ in 0..rounds {
             let Some(reached) = &checkpoint else { break };
@@ -64,7 +63,7 @@ impl SyncRun<'_> {
                 break;
             }
             let reached = reached.clone();
-            // Before the changes are read: they may create again what this plan deletes.
+            // Before the changes are read, because they may create resources again that this plan deletes.
             self.delete(&mut set).await?;
             self.tally.done += set.with(|draft| draft.repeated);
             let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
@@ -74,6 +73,7 @@ impl SyncRun<'_> {
             if !news {
                 break;
             }
+            self.reporter.monitor.event(Event::Planned(set.with(|draft| draft.totals())));
             self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         }
         self.report_unexplained(unexplained);
@@ -83,23 +83,23 @@ impl SyncRun<'_> {
         self.conclude(set, checkpoint).await
     }
 
-    /// Carries out a plan that holds nothing but what is pending. The checkpoint stays.
+    /// Carries out a plan that has only pending retries. The checkpoint stays.
     pub(crate) async fn retry(&mut self, set: SetRun) -> Result<(), Error> {
         let mut unexplained = Unexplained::new();
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
-        self.reporter.enter(Phase::Fetching);
         self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         self.report_unexplained(unexplained);
         self.conclude(set, None).await
     }
 
-    /// Fetches what a plan asks for.
+    /// Fetches the resources of a plan.
     pub(crate) async fn fetch(
         &mut self,
         set: &SetRun,
         carrier: Carrier,
         unexplained: &mut Unexplained,
     ) -> Result<(), Error> {
+        self.reporter.enter(Phase::Fetching);
         self.join(set)?;
         let mut pipeline = Pipeline::open(self)?;
         let mut result = pipeline.owe(set).await;
@@ -134,7 +134,7 @@ impl SyncRun<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Fetches what slices of a plan ask for that another run has sealed.
+    /// Fetches the resources of slices of a plan that another run has sealed.
     #[cfg(feature = "postgres")]
     pub(crate) async fn fetch_slices(
         &mut self,
@@ -159,9 +159,8 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if the disk has no room for what a plan brings, and the plan deletes what documents name as
-    /// deleted (B19). What is only not listed any more goes last, as ever; and where versions are kept, a deletion
-    /// frees nothing.
+    /// Returns `true` if the disk has no space for the plan, and the plan has deletions that documents name (B19).
+    /// Deletions inferred from absence still come last; and if versions are kept, a deletion frees nothing.
     fn needs_space_first(&self, set: &SetRun) -> Result<bool, Error> {
         let (totals, inferred) = set.with(|draft| (draft.totals(), draft.inventory.inferred));
         if totals.deletions == 0 || inferred > 0 || self.versions.is_some() {
@@ -170,7 +169,7 @@ impl SyncRun<'_> {
         Ok(self.copy.store.room()?.is_some_and(|free| totals.bytes > free))
     }
 
-    /// Removes what a plan says is gone, once.
+    /// Carries out the deletions of a plan, once.
     async fn delete(&mut self, set: &mut SetRun) -> Result<(), Error> {
         if std::mem::replace(&mut set.has_deleted, true) {
             return Ok(());
@@ -181,8 +180,8 @@ impl SyncRun<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves it
-    /// where it is.
+    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves
+    /// the checkpoint unchanged.
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
@@ -202,6 +201,9 @@ impl SyncRun<'_> {
             self.tally.check()?;
             self.copy.keep_policy(set.id, self.options)?;
             self.copy.keep_kept(set.id, set.kept)?;
+            if let Some(unusable) = &set.unusable {
+                self.copy.keep_unusable(set.id, unusable)?;
+            }
             if let Some(at) = set.inventory {
                 self.copy.state_mut()?.forget_deletions(set.id, at)?;
             }
@@ -213,8 +215,8 @@ impl SyncRun<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Reads the changes once more, the inventory where no changes are told (D39): a plan of what is new in it, and
-    /// where that leads.
+    /// Reads the changes once more, or the inventory if there are none (D39): returns a plan of new entries, and the
+    /// checkpoint after it.
     async fn look_again(
         &mut self,
         found: &CapabilitySet,
@@ -225,6 +227,7 @@ impl SyncRun<'_> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (done.records, done.refused);
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
+        plan.unusable = done.unusable;
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {
@@ -242,6 +245,7 @@ impl SyncRun<'_> {
         let (entries, kept) = plan.with(|draft| (draft.account, draft.inventory.kept));
         self.reporter.report.entries.add(&entries);
         plan.kept += kept;
+        self.account_for_unusable(&mut plan, false)?;
         self.guard(&mut plan, None)?;
         Ok((later, plan))
     }

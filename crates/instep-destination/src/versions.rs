@@ -1,6 +1,6 @@
-//! Versions beside the copy (`--all-versions`): what was held before, what Change Dumps pack, and what `memento`,
-//! `timemap` and `timegate` links lead to (§14.6). A version is held under its resource's URI with the moment as
-//! fragment, which no resource has, in a set of its own; its file lies in `.instep/versions/`.
+//! Versions beside the copy (`--all-versions`): former states of held resources, states packed by Change Dumps, and
+//! the targets of `memento`, `timemap` and `timegate` links (§14.6). A version is held under its resource's URI with
+//! the time as fragment, which no resource has, in a separate set; its file lies in `.instep/versions/`.
 
 use resourcesync::{Entry, Link, Relation, Uri};
 
@@ -21,7 +21,7 @@ pub(crate) fn is_held(state: &dyn ReadState, version: &VersionKey) -> Result<boo
     Ok(resource.is_some_and(|held| VersionKey::of(&held.uri, &held.metadata).as_ref() == Some(version)))
 }
 
-/// Returns what links of an entry lead to: a version, or a place that lists versions.
+/// Returns the targets of an entry's links: a version, or a place that lists versions.
 pub(crate) fn linked(entry: &Entry) -> impl Iterator<Item = Desired> {
     entry.links.iter().filter_map(|link| {
         let href = Some(link.href.as_str().to_owned());
@@ -45,7 +45,7 @@ fn memento(entry: &Entry, link: &Link) -> Option<Desired> {
     version_at(&entry.loc, &link.href, metadata)
 }
 
-/// Returns a version that lies at a URI of its own. `None` if it cannot be distinguished from other versions.
+/// Returns a version that has its own URI. `None` if it cannot be distinguished from other versions.
 pub(crate) fn version_at(resource: &Uri, href: &Uri, metadata: ResourceMetadata) -> Option<Desired> {
     let mut desired = Desired::new(VersionKey::of(resource, &metadata)?.into_uri());
     desired.set_retrieval(Retrieval { lies_at: Some(href.as_str().to_owned()), ..Retrieval::default() });

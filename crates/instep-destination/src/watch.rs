@@ -1,4 +1,4 @@
-//! Hears from a Source that something is new, for who looks at it by other means.
+//! Watches the channels of a Source, for callers that read it by other means.
 
 use std::{path::Path, sync::Arc};
 
@@ -20,14 +20,14 @@ impl SharedCallbacks {
     /// Listens for hubs.
     ///
     /// # Errors
-    /// If the URL is none that hubs can call, or its address cannot be listened on.
+    /// If hubs cannot call the URL, or its address cannot be listened on.
     pub async fn open(options: &CallbackOptions) -> Result<Self, Error> {
         Ok(Self(Arc::new(Callbacks::open(options).await?)))
     }
 }
 
-/// The channels of a Source, listened to while this value lives: over WebSockets, or by subscriptions at hubs if there are
-/// callbacks and no WebSocket can be opened. A message says only that the Source is to be looked at: what it announces is
+/// The channels of a Source, watched while this value lives: over WebSockets, or by subscriptions at hubs if there
+/// are callbacks and no WebSocket can be opened. A message means only that the Source should be read: its content is
 /// read from the Change List.
 ///
 /// Thousands of Sources can be watched in one process: each has a connection or a subscription, and no thread.
@@ -35,11 +35,11 @@ impl SharedCallbacks {
 pub struct ChannelWatch(Listener);
 
 impl ChannelWatch {
-    /// Finds the channels that the Source of a run offers, and listens to them. Documents are kept in a folder while they
-    /// are read.
+    /// Finds the channels that the Source of a run offers, and listens to them. Documents are stored in a folder
+    /// while they are read.
     ///
     /// # Errors
-    /// If the Source cannot be reached or is none, or an option cannot be used.
+    /// If the Source cannot be reached or is not a Source, or an option is invalid.
     pub async fn open(
         options: &SyncOptions,
         folder: &Path,
@@ -60,8 +60,8 @@ impl ChannelWatch {
         self.0.has_no_channel()
     }
 
-    /// Waits until something may be new: a message, or a channel that was opened, came back or was lost. Several since
-    /// the last call count as one.
+    /// Waits until something may be new: a message, or a channel that was opened, reopened or lost. Several since the
+    /// last call count as one.
     pub async fn news(&self) {
         self.0.news().await;
         drop(self.0.take());

@@ -1,7 +1,8 @@
-//! Everything that is fetched, kept as WARC files beside the copy: each exchange as it was on the wire, and the members of packages.
+//! Everything fetched, stored as WARC files beside the copy: each exchange as it was sent and received, and the
+//! members of packages.
 //!
-//! A thread of its own writes, in the order in which bodies end. A group of the copy is committed only when what brought
-//! it is on the disk here, so that a crash loses nothing of the archive that the copy has.
+//! A separate thread writes, in the order in which bodies end. A group of the copy is committed only when its
+//! exchanges are on disk here, so that after a crash the archive has everything that the copy has.
 
 mod capture;
 mod captured;
@@ -23,7 +24,7 @@ use std::{
 };
 
 use crate::store::StoreError;
-pub(crate) use capture::ArchiveWitness;
+pub(crate) use capture::ArchiveObserver;
 use folder::ArchiveFolder;
 pub(crate) use index::capture_of;
 pub use options::ArchiveOptions;
@@ -39,7 +40,7 @@ pub(crate) struct WebArchive {
 }
 
 impl WebArchive {
-    /// Opens the folder, mends what a killed run left in it, and begins to write.
+    /// Opens the folder, repairs the remains of a killed run, and begins to write.
     ///
     /// # Errors
     /// If the folder cannot be used, or another run writes there.
@@ -50,7 +51,7 @@ impl WebArchive {
         let way = Arc::clone(&orders);
         let work = move || {
             let _abandoned = AbandonedAtEnd(&way);
-            // An archive that cannot be written takes nothing more, and says so to whoever wants it kept.
+            // An archive that cannot be written accepts nothing more, and reports this to callers that need it.
             let mut result = Ok(());
             for order in std::iter::repeat_with(|| way.take()).take_while(|some| !some.is_empty()).flatten() {
                 match order {
@@ -84,10 +85,10 @@ impl WebArchive {
         }));
     }
 
-    /// Waits until everything that came is on the disk.
+    /// Waits until everything received is on disk.
     ///
     /// # Errors
-    /// If something of it could not be written.
+    /// If a part of it could not be written.
     pub(crate) fn keep(&self) -> Result<(), StoreError> {
         let (sender, kept) = mpsc::sync_channel(1);
         self.orders.send(ArchiveOrder::Keep(sender));
@@ -107,9 +108,9 @@ impl WebArchive {
         result.unwrap_or_else(panicked).map_err(|error| self.failed(error))
     }
 
-    /// Returns what tells it of the exchanges of a client.
-    pub(crate) fn witness(&self) -> ArchiveWitness {
-        ArchiveWitness::new(Arc::clone(&self.orders))
+    /// Returns the observer for the exchanges of a client.
+    pub(crate) fn observer(&self) -> ArchiveObserver {
+        ArchiveObserver::new(Arc::clone(&self.orders))
     }
 
     fn failed(&self, error: io::Error) -> StoreError {
@@ -117,7 +118,7 @@ impl WebArchive {
     }
 }
 
-/// Abandons the orders when the thread that takes them ends, also by a panic: nobody is to wait for it.
+/// Abandons the orders when the thread that processes them ends, also by a panic, so that no caller waits for it.
 struct AbandonedAtEnd<'o>(&'o Orders);
 
 impl Drop for AbandonedAtEnd<'_> {
@@ -136,7 +137,7 @@ fn again(error: &io::Error) -> io::Error {
 impl Drop for WebArchive {
     fn drop(&mut self) {
         if let Err(error) = self.close() {
-            tracing::warn!(%error, "the archive is not whole");
+            tracing::warn!(%error, "the archive is incomplete");
         }
     }
 }

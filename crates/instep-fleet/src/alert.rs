@@ -12,9 +12,9 @@ use crate::{name::SourceName, standing::SourceStanding};
 pub enum AlertKind {
     /// It failed several times in a row.
     Failing,
-    /// A guard refuses what it published.
+    /// A guard refuses a publication of the Source.
     Refused,
-    /// It is hardly looked at any more.
+    /// It failed so often that it is visited only once a week.
     Quarantined,
     /// It works again.
     Recovered,
@@ -48,11 +48,11 @@ pub struct Alert {
     pub at: i64,
 }
 
-/// The exit code of what a guard refuses.
+/// The exit code of a refusal by a guard.
 const REFUSED: u8 = 6;
 
-/// Returns the reason of the message that the last look calls for. `None` if there is nothing to say, or it was said: a
-/// Source that goes on failing is reported again only when it gets worse.
+/// Returns the reason for a message after the last look. `None` if there is no news, or if it was already sent: a
+/// Source that keeps failing is reported again only when it gets worse.
 pub(crate) fn due(standing: &SourceStanding, alert_after: u32) -> Option<AlertKind> {
     let kind = match standing {
         SourceStanding { quarantined: true, .. } => AlertKind::Quarantined,

@@ -25,19 +25,19 @@ pub struct SourceDefinition {
     /// The rule by which it is due.
     #[serde(default)]
     pub cadence: Cadence,
-    /// `true` if its channels are listened to between looks.
+    /// `true` if its channels are watched between looks.
     #[serde(default)]
     pub follow: bool,
-    /// Deletes what the Source deleted.
+    /// Deletes resources that the Source deleted.
     #[serde(default)]
     pub delete: bool,
     /// The largest number of deletions in one run, as [`MaxDelete`] reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_delete: Option<String>,
-    /// Patterns of which one must match.
+    /// Patterns, at least one of which must match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
-    /// Patterns of which none may match.
+    /// Patterns, none of which may match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     /// Further origins that its documents may lead to.
@@ -49,7 +49,7 @@ pub struct SourceDefinition {
     /// A file in netrc format with a login for the host of the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub netrc_file: Option<PathBuf>,
-    /// Its rank among those that are due: each step counts as five minutes of waiting.
+    /// Its priority among the due Sources: each step counts as five minutes of waiting.
     #[serde(default)]
     pub priority: i8,
     /// `true` if an operator must approve it before its first synchronization.
@@ -58,7 +58,7 @@ pub struct SourceDefinition {
 }
 
 impl SourceDefinition {
-    /// Returns a Source with the defaults: looked at as often as it changes, nothing deleted, no approval.
+    /// Returns a Source with the defaults: visited as often as it changes, nothing deleted, no approval.
     pub fn new(name: SourceName, url: impl Into<String>) -> Self {
         Self {
             name,
@@ -83,15 +83,15 @@ impl SourceDefinition {
         self.into.clone().unwrap_or_else(|| PathBuf::from(self.name.as_str()))
     }
 
-    /// Returns the host that the URL names, with its port: what limits per host are about.
+    /// Returns the host that the URL names, with its port: the unit of limits per host.
     pub fn host(&self) -> String {
         Origin::parse(&self.url).map_or_else(|_| self.url.clone(), |origin| origin.to_string())
     }
 
-    /// Checks what its fields say by themselves.
+    /// Checks its fields.
     ///
     /// # Errors
-    /// [`FleetError::Definition`] if the URL is neither http nor https, or the limit on deletions is none.
+    /// [`FleetError::Definition`] if the URL is neither http nor https, or the limit on deletions is invalid.
     pub fn check(&self) -> Result<(), FleetError> {
         let wrong = |what: String| FleetError::Definition { name: self.name.clone(), what };
         Origin::parse(&self.url)
@@ -117,7 +117,7 @@ impl SourceDefinition {
     pub(crate) fn copy(&self, fleet: &FleetOptions) -> CopyLocation {
         let copy = CopyLocation::in_folder(fleet.dir.join(self.folder()));
         match &fleet.state {
-            // One copy for each name, whatever the URL says.
+            // One copy for each name, with any URL.
             Some(url) => {
                 let separator = if url.contains('?') { '&' } else { '?' };
                 copy.with_state(format!("{url}{separator}copy={}", self.name))
@@ -146,7 +146,7 @@ impl SourceDefinition {
         self.expect_shared(fleet).map_err(|error| usage(error.to_string()))?;
         let copy = self.copy(fleet);
         let mut options = SyncOptions::new(&self.url, copy.dir);
-        // The record has given the Source to this worker: whoever had it before is over, or commits nothing more.
+        // The record has given the Source to this worker: its former holder has ended, or can commit nothing more.
         options.succeeds = copy.state.is_some();
         // Workers that have nothing to do find large plans in the database that all share.
         options.shares = copy.state.is_some();

@@ -9,8 +9,8 @@ use instep_store::database::DatabaseError;
 
 use crate::name::SourceName;
 
-/// A fleet cannot be opened, or something asked of it cannot be done. What goes wrong with one Source is written down
-/// with that Source instead.
+/// The fleet cannot be opened, or an operation on it cannot be done. Faults of one Source are recorded with that
+/// Source instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
@@ -86,7 +86,7 @@ pub enum FleetError {
         /// The fault.
         what: String,
     },
-    /// A row of the record holds what no version of instep writes.
+    /// A row of the record has a value that no version of instep writes.
     #[error("The record of the fleet in {place} is damaged: {what}")]
     Damaged {
         /// The record.

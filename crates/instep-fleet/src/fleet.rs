@@ -1,19 +1,19 @@
-//! The process that keeps a fleet current: takes the Source whose turn it is, looks at it, writes down what came of it.
+//! The process that keeps a fleet current: takes the next Source from the queue, runs it, and records the result.
 //!
-//! One task decides; each look is a task of its own. Everything that is decided is in the record before it is acted on,
-//! so that a killed process goes on where it was, and several can keep one fleet.
+//! One task makes the decisions, and each look is a separate task. Every decision is recorded before it is carried
+//! out, so that a killed process can continue, and several processes can keep one fleet.
 
 mod alerting;
-mod desk;
 mod figures;
+mod heartbeat;
 #[cfg(feature = "postgres")]
 mod helping;
-mod keeping;
 mod lease;
 mod look;
 mod looking;
 mod operating;
 mod own_record;
+mod seat_requests;
 mod seating;
 mod state;
 mod watching;
@@ -46,15 +46,16 @@ use lease::WorkerLease;
 pub use operating::SourceOperation;
 use state::FleetState;
 
-/// The time between two looks at the record, which commands write, and at the clock: the schedule counts in seconds.
+/// The interval for reading the record, which commands write, and the clock: the schedule counts in seconds.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Receives what happens in a fleet.
+/// Receives the events of a fleet.
 pub trait FleetMonitor: Send + Sync {
-    /// A look at a Source begins, whose copy is in a folder; the returned monitor receives the events of its run.
+    /// A look at a Source begins, with its copy in a folder; the returned monitor receives the events of its run.
     fn begins(&self, name: &SourceName, copy: &Path) -> Arc<dyn Monitor>;
 
-    /// A look at a Source has ended. `source` says how; `None` if it was forgotten meanwhile, or another worker has it.
+    /// A look at a Source has ended. `source` has the result; `None` if the Source was removed meanwhile, or another
+    /// worker has it.
     fn ended(&self, name: &SourceName, source: Option<&FleetSource>);
 
     /// The requests to a host since the last call about it.
@@ -81,11 +82,11 @@ struct SharedFleet {
 }
 
 impl Fleet {
-    /// Takes the fleet in a folder; makes it if there is none.
+    /// Opens the fleet in a folder; creates it if there is none.
     ///
     /// # Errors
-    /// If another process keeps it, the record cannot be opened, an option cannot be used, or a Source of the
-    /// configuration file clashes with one that an operator added.
+    /// If another process keeps it, the record cannot be opened, an option is invalid, or a Source of the
+    /// configuration file conflicts with one that an operator added.
     pub fn open(
         options: FleetOptions,
         configured: &[SourceDefinition],
@@ -110,7 +111,8 @@ impl Fleet {
         })))
     }
 
-    /// Looks at each Source when it is due, until `shutdown`. Looks that are under way then commit what has arrived.
+    /// Runs each Source when it is due, until `shutdown`. Looks in progress then commit the resources that have
+    /// arrived.
     ///
     /// # Errors
     /// If the record cannot be read or written, or the address for hubs cannot be listened on.
@@ -127,7 +129,7 @@ impl Fleet {
         #[cfg(feature = "postgres")]
         let help = self.begin_to_help(&shutdown);
         let result = self.look_until(&shutdown).await;
-        // Each look has the shutdown as its parent: after an error nobody else would ask them to end.
+        // Each look has the shutdown as its parent: after an error nothing else would end them.
         self.state().end_all();
         while self.state().running() > 0 {
             tokio::select! {
@@ -184,10 +186,10 @@ impl Fleet {
         done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
     }
 
-    /// Takes over other options and another configuration. Looks that are under way end with those that they have.
+    /// Applies new options and a new configuration. Looks in progress finish with their former options.
     ///
     /// # Errors
-    /// As for [`Self::open`]; then everything stays as it was.
+    /// As for [`Self::open`]; everything then stays as it was.
     pub async fn reload(
         &self,
         options: FleetOptions,
@@ -222,7 +224,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Takes up what others have written.
+    /// Applies changes that others have written.
     async fn take_up(&self, read: ReadSources) -> Result<(), FleetError> {
         let (number, is_news) = (read.number, read.are_all || !read.sources.is_empty());
         let mut unknown = self.state().load(read);
@@ -273,7 +275,7 @@ fn check(options: &FleetOptions, configured: &[SourceDefinition]) -> Result<(), 
     Ok(check_place(store)?)
 }
 
-/// Makes the configuration file's Sources those of the fleet. Of a shared one a worker without any forgets none.
+/// Makes the configuration file's Sources those of the fleet. In a shared fleet, a worker without any removes none.
 fn configure(record: &mut FleetRecord, configured: &[SourceDefinition]) -> Result<(), FleetError> {
     if record.is_shared() && configured.is_empty() {
         return Ok(());

@@ -12,7 +12,7 @@ use crate::FleetError;
 /// The form of a list of Sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
-    /// One URL a line; empty lines and those that begin with `#` are passed over.
+    /// One URL a line; empty lines and those that begin with `#` are skipped.
     List,
     /// Outlines with `xmlUrl`, `url` or `htmlUrl`, named by `text` or `title`.
     Opml,
@@ -49,11 +49,11 @@ impl FromStr for ImportFormat {
     }
 }
 
-/// The Sources of a list, and what of it cannot be used.
+/// The Sources of a list, and its invalid lines.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ImportedList {
-    /// The Sources. A URL that is listed twice comes once.
+    /// The Sources. A URL that is listed twice is included once.
     pub sources: Vec<ImportedSource>,
     /// A [`FleetError::Import`] for each line that is no Source.
     pub faults: Vec<FleetError>,
@@ -63,7 +63,7 @@ pub struct ImportedList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportedSource {
-    /// The line that it comes from.
+    /// Its line.
     pub line: u64,
     /// Its name as the list has it.
     pub name: Option<String>,
@@ -121,10 +121,10 @@ fn wrong(line: u64, what: impl ToString) -> FleetError {
 }
 
 impl ImportedList {
-    /// Takes a Source, or what is wrong with it.
+    /// Adds a Source, or its fault.
     fn take(&mut self, line: u64, name: Option<String>, url: &str) {
         match instep_destination::Origin::parse(url) {
-            // What stands for bytes that are not UTF-8 is in no URL.
+            // The replacement character for bytes that are not UTF-8 is never in a URL.
             Ok(_) if url.contains('\u{fffd}') => {
                 self.faults.push(wrong(line, format!("{url:?} is not UTF-8")))
             }

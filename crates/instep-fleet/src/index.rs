@@ -1,5 +1,5 @@
-//! The Sources of a fleet in memory, kept in each order in which the dashboard shows them: a page costs its own rows, not those of
-//! the whole fleet. PURE.
+//! The Sources of a fleet in memory, kept in each order in which the dashboard shows them: a page costs only its own
+//! rows, not those of the entire fleet. PURE.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map},
@@ -35,7 +35,7 @@ pub enum SourceColumn {
 }
 
 impl SourceColumn {
-    /// The columns that have an order of their own. By name and by state the first of them is enough.
+    /// The columns that have their own order. By name and by state the first of them is sufficient.
     const ORDERS: [Self; 7] =
         [Self::Name, Self::Lag, Self::LastLook, Self::NextLook, Self::Held, Self::Bytes, Self::Pending];
 
@@ -59,17 +59,17 @@ impl SourceColumn {
     }
 }
 
-/// A page of Sources that is asked for.
+/// A requested page of Sources.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SourceRequest {
-    /// Words that name or URL must have, whatever the case; none for all Sources.
+    /// Words that name or URL must contain, in upper or lower case; empty for all Sources.
     pub words: Vec<String>,
     /// The state that they must have; `None` for any.
     pub state: Option<SourceState>,
     /// The column by which they are sorted.
     pub column: SourceColumn,
-    /// The largest comes first.
+    /// The largest is first.
     pub is_reversed: bool,
     /// The number of the page, from 1.
     pub page: usize,
@@ -96,7 +96,7 @@ pub struct SourcePage {
     pub page: usize,
     /// The number of pages.
     pub pages: usize,
-    /// The number of Sources in each state that match the words, whatever state is asked for.
+    /// The number of Sources in each state that match the words, for any requested state.
     pub states: BTreeMap<SourceState, usize>,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct SourceIndex {
     orders: [BTreeMap<SourceState, OrderedNames>; SourceColumn::ORDERS.len()],
     /// Those in step, by the time after which their next look is overdue.
     overdue: BTreeSet<(i64, SourceName)>,
-    /// The time up to which overdue looks are noticed.
+    /// The time up to which overdue looks are recorded.
     now: i64,
     /// Sources that were handed out, for the test that a page hands out no others than its own.
     #[cfg(test)]
@@ -186,7 +186,7 @@ impl SourceIndex {
         self.overdue.remove(&(source.standing.overdue(), name.clone()));
     }
 
-    /// Notices which looks are overdue by now: their Sources are in step no longer.
+    /// Finds the looks that are overdue by now: their Sources are no longer in step.
     fn advance(&mut self, now: i64) {
         self.now = self.now.max(now);
         while let Some((at, name)) = self.overdue.first().filter(|(at, _)| *at < self.now).cloned() {
@@ -231,7 +231,7 @@ impl SourceIndex {
         words.is_empty() || self.sources.get(name).is_some_and(|known| has_words(known, words))
     }
 
-    /// Returns the names in the order that is asked for.
+    /// Returns the names in the requested order.
     fn in_order<'a>(&'a self, request: &SourceRequest) -> Box<dyn Iterator<Item = &'a SourceName> + 'a> {
         let order = &self.orders[request.column.order()];
         let wanted = request.state;

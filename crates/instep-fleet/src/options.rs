@@ -17,15 +17,15 @@ pub struct FleetOptions {
     pub state: Option<String>,
     /// The object storage that has the bytes of all copies, each below its name; `None` for folders.
     pub store: Option<CopyPlace>,
-    /// Sources that are looked at at a time.
+    /// Sources that run at the same time.
     pub runs: usize,
-    /// Sources of one host that are looked at at a time.
+    /// Sources of one host that run at the same time.
     pub runs_per_host: usize,
     /// Options of access to the network; their limits hold for all Sources together.
     pub access: AccessOptions,
-    /// The address at which hubs announce changes of Sources that are followed; none if `None`.
+    /// The address at which hubs announce changes of followed Sources; `None` if there is none.
     pub callbacks: Option<CallbackOptions>,
-    /// The bounds of the pauses between looks.
+    /// The limits of the intervals between looks.
     pub pacing: PacingRules,
     /// The bytes of all copies together; no look begins beyond that.
     pub disk: Option<u64>,

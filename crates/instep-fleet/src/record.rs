@@ -1,9 +1,9 @@
-//! Everything of a fleet that outlives its process: Sources, flags that operators set, the schedule, how looks ended,
-//! surveys of their documents, the audit log, alerts that are not sent yet, and which worker has which Source.
+//! All data of a fleet that outlives its process: Sources, flags that operators set, the schedule, results of looks,
+//! surveys of documents, the audit log, alerts that are not sent yet, and the Sources that each worker holds.
 //!
-//! It is one SQLite file, or a database of PostgreSQL that several workers share; `engine` is the door of both. Commands
-//! write flags and definitions beside the workers, which write everything else. Each reads what the others wrote, so that
-//! none has to be asked.
+//! It is one SQLite file, or a PostgreSQL database that several workers share; `engine` has the interface of both.
+//! Commands write flags and definitions concurrently with the workers, which write everything else. Each reads the
+//! changes of the others, so they need no other communication.
 
 mod engine;
 mod file;
@@ -52,7 +52,7 @@ pub(crate) struct ReadSources {
     pub(crate) sources: Vec<FleetSource>,
     /// `true` if there are no others.
     pub(crate) are_all: bool,
-    /// The number of all; `None` if nobody can have forgotten one.
+    /// The number of all Sources; `None` if none can have been removed.
     pub(crate) number: Option<u64>,
 }
 
@@ -66,10 +66,10 @@ impl FleetRecord {
         Self::own_folder(dir).join("fleet.sqlite")
     }
 
-    /// Opens the record of a fleet; makes it if there is none.
+    /// Opens the record of a fleet; creates it if there is none.
     ///
     /// # Errors
-    /// If the folder cannot be made, the server refuses or fails, or the record is newer than this program.
+    /// If the folder cannot be created, the server refuses or fails, or the record is newer than this program.
     pub fn open(place: &FleetPlace) -> Result<Self, FleetError> {
         if let Some(url) = &place.state {
             return Self::at_server(url, true);
@@ -138,8 +138,13 @@ impl FleetRecord {
             WrittenByOthers::After(changed) => {
                 let sql = format!("SELECT {} FROM source WHERE changed > $1 ORDER BY name", rows::COLUMNS);
                 let sources = self.all(&sql, &[changed.into()], |row| self.read(row))?;
-                let number = self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?;
-                (sources, false, number.first().copied())
+                let number = match self.engine.is_to_count() {
+                    true => {
+                        self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?.first().copied()
+                    }
+                    false => None,
+                };
+                (sources, false, number)
             }
         };
         let last = sources.iter().map(|source| source.hold.changed).max();
@@ -156,16 +161,16 @@ impl FleetRecord {
     /// Adds Sources, all or none.
     ///
     /// # Errors
-    /// If one cannot be used, or its name or folder is taken.
+    /// If one is invalid, or its name or folder is taken.
     pub fn add(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
         self.insert_after(&[], definitions, false, now)
     }
 
-    /// Makes the Sources of the configuration file those that `definitions` has: new ones are added, others changed, and
-    /// those that are no longer there forgotten. Their copies stay.
+    /// Makes the Sources of the configuration file equal to `definitions`: adds new ones, changes others, and removes
+    /// those that are no longer listed. Their copies stay.
     ///
     /// # Errors
-    /// If one cannot be used, or an operator gave its name or folder to another Source.
+    /// If one is invalid, or an operator gave its name or folder to another Source.
     pub fn configure(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
         let gone = self.sources()?.into_iter().filter(|known| {
             known.from_file && definitions.iter().all(|kept| kept.name != known.definition.name)
@@ -191,7 +196,7 @@ impl FleetRecord {
                 rows::forget(statements, name)?;
             }
             for definition in definitions {
-                // Where an answer can be lost, the same call may come once more.
+                // If an answer can be lost, the same call may be repeated.
                 let again = (self.is_shared() && !from_file).then_some(now);
                 expect_free(statements, definition, (from_file, again), &damaged)?;
                 let pacing = Pacing::new(now, &PacingRules::default());
@@ -201,13 +206,13 @@ impl FleetRecord {
         })
     }
 
-    /// Forgets a Source; its copy stays.
+    /// Removes a Source; its copy stays.
     ///
     /// # Errors
     /// If there is none, or it is in the configuration file.
     pub fn remove(&mut self, name: &SourceName) -> Result<(), FleetError> {
         if self.source(name)?.from_file {
-            let what = "is in the configuration file: take it out there";
+            let what = "is in the configuration file: remove it there";
             return Err(FleetError::Unfit { name: name.clone(), what });
         }
         self.engine.transaction(&mut |statements| rows::forget(statements, name))
@@ -230,7 +235,7 @@ impl FleetRecord {
         self.flag(name, sql, true)
     }
 
-    /// Asks for a look at a Source now.
+    /// Requests a look at a Source now.
     ///
     /// # Errors
     /// If there is none, or it is paused.

@@ -1,4 +1,4 @@
-//! The schedule: times at which Sources are due, and the order of those that are. PURE.
+//! The schedule: the times at which Sources are due, and the order of due Sources. PURE.
 
 mod pacing;
 mod queue;

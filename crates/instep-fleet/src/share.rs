@@ -1,10 +1,10 @@
-//! Leases: when a worker beats, which others it takes for dead, and how long it may act itself. PURE.
+//! Leases: when a worker sends a heartbeat, which others count as dead, and how long it may act itself. PURE.
 //!
-//! A worker counts its beat up in the record that all share. Whoever sees the beat of another one unchanged for
-//! [`DEAD_AFTER`], by its own clock and while the record answered, removes that worker and frees its Sources in one
-//! transaction. So no two clocks are compared, and an outage of the record makes nobody lose anything. A worker whose last
-//! beat is older than [`ACTS_FOR`] begins nothing: by the time that its Sources can be those of another one, it is at rest.
-//! One that was stopped between the two is kept out by the record, which takes nothing from a worker that is not there.
+//! A worker increments its heartbeat in the shared record. A worker that sees the heartbeat of another one unchanged
+//! for [`DEAD_AFTER`], by its own clock and while the record answered, removes that worker and frees its Sources in
+//! one transaction. No two clocks are compared, and an outage of the record costs no worker its lease. A worker whose
+//! last heartbeat is older than [`ACTS_FOR`] begins nothing, so it is idle before another worker can have its
+//! Sources. If a worker is stopped between the two, the record rejects its writes, because its row no longer exists.
 
 mod lane;
 mod lanes;
@@ -20,27 +20,27 @@ pub(crate) use lanes::{LaneDemand, LaneKeeper, LaneRest, LaneStep};
 /// The time between two beats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);
 
-/// The time between two looks at the beats of others.
+/// The time between two readings of the heartbeats of others.
 pub(crate) const LOOK: Duration = Duration::from_secs(2);
 
-/// The time without a beat after which a worker counts as dead.
+/// The time without a heartbeat after which a worker counts as dead.
 const DEAD_AFTER: Duration = Duration::from_secs(20);
 
-/// The time after a beat in which a worker begins requests and claims Sources.
+/// The time after a heartbeat in which a worker begins requests and claims Sources.
 const ACTS_FOR: Duration = Duration::from_secs(12);
 
-/// The most that one pause between two answers counts as time in which the record answered: whoever was stopped, or found
-/// no record, has not seen that others did not beat.
+/// The most that one pause between two answers counts as time in which the record answered: a worker that was
+/// stopped, or had no record, cannot conclude that others sent no heartbeat.
 const MOST_BETWEEN_ANSWERS: Duration = Duration::from_secs(4);
 
 /// The number of a worker: no two ever have the same.
 pub(crate) type WorkerId = i64;
 
-/// The lease of a worker, and what it has seen of the others. Times are those of its own clock, from any beginning.
+/// The lease of a worker, and its observations of the others. Times are those of its own clock, from any start.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     me: WorkerId,
-    /// The time at which the last beat that was confirmed had been sent.
+    /// The time at which the last confirmed heartbeat was sent.
     beaten: Duration,
     /// The time of the last attempt.
     tried: Duration,
@@ -49,7 +49,7 @@ pub(crate) struct Keeper {
     others: BTreeMap<WorkerId, WatchedBeat>,
 }
 
-/// The beat of another worker.
+/// The heartbeat of another worker.
 #[derive(Clone, Copy, Debug)]
 struct WatchedBeat {
     beat: i64,
@@ -68,14 +68,14 @@ impl Keeper {
         self.me
     }
 
-    /// Returns `true` if a beat is due.
+    /// Returns `true` if a heartbeat is due.
     pub(crate) fn is_to_beat(&self, now: Duration) -> bool {
-        // After a beat that failed the next one does not wait as long.
+        // After a failed heartbeat the next one is sent sooner.
         let pause = if self.tried > self.beaten { LOOK } else { BEAT };
         now.saturating_sub(self.tried) >= pause
     }
 
-    /// Notes that a beat was sent, and whether the record confirmed it.
+    /// Records that a heartbeat was sent, and if the record confirmed it.
     pub(crate) fn beat(&mut self, sent: Duration, is_confirmed: bool) {
         self.tried = sent;
         if is_confirmed {
@@ -83,18 +83,18 @@ impl Keeper {
         }
     }
 
-    /// Returns the time until which the worker begins requests and claims Sources. Counted from when the beat was sent: the
-    /// record may have taken it at once.
+    /// Returns the time until which the worker begins requests and claims Sources. It counts from the sending of the
+    /// heartbeat, because the record may have received it at once.
     pub(crate) fn acts_until(&self) -> Duration {
         self.beaten + ACTS_FOR
     }
 
-    /// Returns `true` if a look at the others is due.
+    /// Returns `true` if a reading of the others' heartbeats is due.
     pub(crate) fn is_to_look(&self, now: Duration) -> bool {
         self.looked.is_none_or(|looked| now.saturating_sub(looked) >= LOOK)
     }
 
-    /// Takes the beats that the record has, and returns the workers that are dead, each with its last beat.
+    /// Updates the heartbeats from the record, and returns the dead workers, each with its last heartbeat.
     pub(crate) fn seen(&mut self, now: Duration, beats: &[(WorkerId, i64)]) -> Vec<(WorkerId, i64)> {
         let passed = self.looked.map_or(Duration::ZERO, |looked| now.saturating_sub(looked));
         let passed = passed.min(MOST_BETWEEN_ANSWERS);

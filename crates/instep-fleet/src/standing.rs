@@ -1,10 +1,10 @@
-//! The standing of a Source: everything that is known of it now, and its state in a word.
+//! The standing of a Source: all present knowledge of it, and its state in a word.
 
 use std::{fmt, str::FromStr};
 
 use crate::{definition::SourceDefinition, schedule::Pacing, share::WorkerId};
 
-/// A Source of the fleet: its definition, and what is known of it now.
+/// A Source of the fleet: its definition, and the present knowledge of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetSource {
@@ -22,7 +22,7 @@ pub struct FleetSource {
 /// The worker that has a Source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SourceHold {
-    /// `None` if none has it.
+    /// `None` if no worker holds it.
     pub(crate) worker: Option<WorkerId>,
     /// The number of times that it was claimed: a look of an earlier time ends without effect.
     pub(crate) epoch: i64,
@@ -36,13 +36,13 @@ impl FleetSource {
         self.standing.state(self.definition.approve, now)
     }
 
-    /// Returns the number of the worker that looks at it now.
+    /// Returns the number of the worker that runs it now.
     pub fn worker(&self) -> Option<WorkerId> {
         self.hold.worker
     }
 }
 
-/// Everything that the record knows of a Source beside its definition. Times are seconds since 1970, by this machine's clock.
+/// The record's data of a Source beside its definition. Times are seconds since 1970, by this machine's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SourceStanding {
@@ -52,13 +52,13 @@ pub struct SourceStanding {
     pub interval: u64,
     /// Failures in a row.
     pub failures: u32,
-    /// It has failed too often and is hardly looked at.
+    /// It failed so often that it is visited only once a week.
     pub quarantined: bool,
     /// An operator paused it.
     pub paused: bool,
     /// An operator approved it.
     pub approved: bool,
-    /// An operator asked for a look now.
+    /// An operator requested a look now.
     pub wanted: bool,
     /// The time at which it was added.
     pub added: i64,
@@ -141,13 +141,13 @@ impl SourceStanding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SourceState {
-    /// The copy is what the Source had at the last look.
+    /// The copy equals the Source at the last look.
     InStep,
     /// Something is pending, was left for later, or a look is overdue.
     Behind,
     /// The last look failed.
     Failing,
-    /// It failed so often that it is hardly looked at.
+    /// It failed so often that it is visited only once a week.
     Quarantined,
     /// An operator paused it.
     Paused,
@@ -169,7 +169,7 @@ impl SourceState {
         Self::New,
     ];
 
-    /// Returns its name, as it stands in addresses, JSON and metrics.
+    /// Returns its name, as used in addresses, JSON and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InStep => "in-step",

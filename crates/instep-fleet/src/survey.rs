@@ -1,5 +1,5 @@
-//! A survey of a Source: the documents that its Capability Lists offer, and how they agree with the standard. Each look adds the
-//! documents that it fetched; those that have not changed are as they were when they were read last.
+//! A survey of a Source: the documents that its Capability Lists offer, and how they agree with the standard. Each
+//! look adds the documents that it fetched; unchanged ones keep their last result.
 
 mod surveyor;
 
@@ -65,7 +65,7 @@ pub struct BrokenRule {
     pub line: u64,
     /// The text or state that was found there.
     pub found: String,
-    /// The text or state that the rule asks for.
+    /// The text or state that the rule requires.
     pub expected: String,
 }
 
@@ -73,7 +73,7 @@ impl SourceSurvey {
     /// The documents that are kept of a Source.
     pub(crate) const MOST: usize = 500;
 
-    /// Returns the documents that no other one leads to: the Source Description, or whatever stands for it.
+    /// Returns the documents that no other document leads to: the Source Description, or its substitute.
     pub fn roots(&self) -> impl Iterator<Item = &str> {
         let led_to: BTreeSet<_> = self.led_to().collect();
         // Documents that lead to each other in a circle have no root.
@@ -88,7 +88,7 @@ impl SourceSurvey {
         links.filter(|(from, to)| from != to).map(|(_, to)| to)
     }
 
-    /// Takes over the documents of a later survey. Those that nothing leads to any more are forgotten.
+    /// Adds the documents of a later survey. Those that are no longer linked are removed.
     pub(crate) fn add(&mut self, later: Self) {
         if self.url != later.url {
             *self = Self { url: later.url, ..Self::default() };
@@ -105,7 +105,7 @@ impl SourceSurvey {
             if self.documents.len() == before {
                 break;
             }
-            // What a forgotten document led to may be forgotten too.
+            // The targets of a removed document may have to be removed too.
             led_to.extend(still);
         }
         while self.documents.len() > Self::MOST {

@@ -1,4 +1,4 @@
-//! The number of transfers at a time that a host bears. PURE.
+//! The number of parallel transfers that a host can handle. PURE.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ pub(crate) struct AdaptiveLimit {
     since: usize,
     /// The average time until headers over the last responses.
     usual: Duration,
-    /// The shortest time until headers. It grows slowly, so that a path that became longer is not taken for overload
+    /// The shortest time until headers. It grows slowly, so that a path that became longer does not count as overload
     /// forever.
     best: Duration,
-    /// Steps beyond the number that was asked for, over HTTP/2.
+    /// Steps beyond the requested number, over HTTP/2.
     widening: Option<Widening>,
 }
 
@@ -39,7 +39,7 @@ impl AdaptiveLimit {
         self.most
     }
 
-    /// Lets it rise further, as far as that brings more.
+    /// Allows a further increase, as long as throughput grows.
     pub(crate) fn widen_to(&mut self, widest: usize) {
         if widest > self.most && self.widening.is_none() {
             self.widening = Some(Widening::new(widest));

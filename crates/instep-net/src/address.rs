@@ -1,10 +1,11 @@
 //! The one table of addresses that are not part of the public Internet (D23, W1).
 //!
-//! Whatever connects on behalf of a stranger (a document, a redirect, a subscriber) asks this table. It is built from
-//! the IANA special-purpose address registries (RFC 6890 and its updates), the multicast and unallocated space, and one
-//! address of a cloud provider. Networks that carry an IPv4 address inside an IPv6 one (6to4, NAT64, Teredo,
-//! IPv4-compatible) are refused whole: a gateway may lead them to an internal host, and no server needs them. Only
-//! `::ffff:a.b.c.d`, which the operating system itself connects to over IPv4, is judged by the address in it.
+//! Every connection to a host that others name (a document, a redirect, a subscriber) is checked against this table.
+//! It is built from the IANA special-purpose address registries (RFC 6890 and its updates), the multicast and
+//! unallocated space, and one address of a cloud provider. Networks that carry an IPv4 address inside an IPv6 one
+//! (6to4, NAT64, Teredo, IPv4-compatible) are refused completely: a gateway may lead them to an internal host, and no
+//! server needs them. Only `::ffff:a.b.c.d`, which the operating system itself connects to over IPv4, is judged by
+//! the address in it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -48,7 +49,7 @@ const V6: [(Ipv6Net, &str); 20] = [
     (v6(0x64, 0xff9b, 1, 48), "NAT64"),
     (v6(0x100, 0, 0, 64), "discarded"),
     (v6(0x2001, 0, 0, 32), "Teredo"),
-    // Benchmarking, ORCHID (2001:10::/28, 2001:20::/28), DRIP and whatever else is assigned there.
+    // Benchmarking, ORCHID (2001:10::/28, 2001:20::/28), DRIP and everything else assigned there.
     (v6(0x2001, 0, 0, 23), "protocol assignments"),
     (v6(0x2001, 0xdb8, 0, 32), "documentation"),
     (v6(0x2002, 0, 0, 16), "6to4"),

@@ -6,8 +6,8 @@ use tokio::time::sleep;
 
 use crate::{error::HttpError, hosts::Hosts, origin::Origin, retry};
 
-/// The pause from which on people want to know what is waited for. It is said once for all requests to a host that wait
-/// (D10).
+/// The pause from which on the user is informed of the host and the time. It is reported once for all requests to a
+/// host that wait (D10).
 const NOTICED: Duration = Duration::from_secs(1);
 
 /// The attempts that one piece of work has left, with the pauses between them.
@@ -33,7 +33,7 @@ impl Attempts {
     /// Waits until the next attempt may be made.
     ///
     /// # Errors
-    /// The error itself, if no attempt is left or none would help.
+    /// The error itself, if no attempt is left or another one would not help.
     pub async fn again(&mut self, error: HttpError) -> Result<(), HttpError> {
         if self.left == 0 || !error.is_transient() {
             return Err(error);

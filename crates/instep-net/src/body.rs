@@ -16,9 +16,9 @@ use crate::{
     error::{HttpError, RequestPhase},
     flight::Flight,
     host::Permit,
+    observer::BodyObserver,
     pool::PooledBody,
     rate::Rate,
-    witness::BodyWitness,
 };
 
 /// A body that arrives piece by piece. The timeout and the bandwidth limit of the client hold for it.
@@ -30,7 +30,7 @@ pub struct Body {
     bandwidth: Option<Arc<Rate>>,
     permit: Permit,
     flight: Flight,
-    witness: Option<Box<dyn BodyWitness>>,
+    observer: Option<Box<dyn BodyObserver>>,
 }
 
 /// A stretch of time in which 1 KiB for each second must arrive (D28). A server that drips a byte a second would
@@ -49,12 +49,12 @@ impl Body {
         permit: Permit,
         flight: Flight,
     ) -> Self {
-        Self { incoming, uri, timeout, window: None, bandwidth, permit, flight, witness: None }
+        Self { incoming, uri, timeout, window: None, bandwidth, permit, flight, observer: None }
     }
 
-    /// Tells everything that arrives to a witness.
-    pub(crate) fn witnessed_by(mut self, witness: Option<Box<dyn BodyWitness>>) -> Self {
-        self.witness = witness;
+    /// Passes everything that arrives to an observer.
+    pub(crate) fn observed_by(mut self, observer: Option<Box<dyn BodyObserver>>) -> Self {
+        self.observer = observer;
         self
     }
 
@@ -67,8 +67,8 @@ impl Body {
         let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
         self.permit.count(data.len() as u64);
         self.flight.count(data.len() as u64);
-        if let Some(witness) = &mut self.witness {
-            witness.data(&data);
+        if let Some(observer) = &mut self.observer {
+            observer.data(&data);
         }
         if let Some(bandwidth) = &self.bandwidth {
             bandwidth.take(data.len() as u64).await;
@@ -76,7 +76,7 @@ impl Body {
         Ok(Some(data))
     }
 
-    /// Returns the whole body; `None` if it has more than `most` bytes.
+    /// Returns the complete body; `None` if it has more than `most` bytes.
     ///
     /// # Errors
     /// As [`Self::chunk`].
@@ -117,7 +117,7 @@ impl Body {
     fn arrived(&mut self, bytes: u64) {
         let Some(window) = &mut self.window else { return };
         window.bytes += bytes;
-        // The time in which nobody asked for data is not the server's.
+        // The time in which the caller requested no data does not count against the server.
         if window.end.is_elapsed() {
             self.window = None;
         }
@@ -139,8 +139,8 @@ impl Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        if let Some(witness) = self.witness.take() {
-            witness.ended(self.incoming.is_end());
+        if let Some(observer) = self.observer.take() {
+            observer.ended(self.incoming.is_end());
         }
     }
 }

@@ -23,14 +23,14 @@ impl Cidr {
         Self(IpNet::V6(Ipv6Net::new_assert(std::net::Ipv6Addr::LOCALHOST, 128))),
     ];
 
-    /// Returns `true` if the address lies in the range. An IPv4 address that is mapped into IPv6 (`::ffff:a.b.c.d`)
+    /// Returns `true` if the range contains the address. An IPv4 address that is mapped into IPv6 (`::ffff:a.b.c.d`)
     /// counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
 
-    /// Returns the network of an address whose first `v4_bits` or `v6_bits` bits are fixed: the unit by which limits
-    /// count who is near to whom. More bits than an address has mean the address itself.
+    /// Returns the network of an address whose first `v4_bits` or `v6_bits` bits are fixed. Limits count addresses of
+    /// one network together. More bits than an address has mean the address itself.
     #[must_use]
     pub fn around(address: IpAddr, v4_bits: u8, v6_bits: u8) -> Self {
         let (address, bits) = match address.to_canonical() {

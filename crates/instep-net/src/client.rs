@@ -32,13 +32,13 @@ use crate::{
     unconnected::connect_failure,
 };
 
-/// Sends requests within a scope, patiently and politely. Clones share connections and limits.
+/// Sends requests within a scope, with retries and limits per host. Clones share connections and limits.
 ///
 /// # Contract
 /// No request leaves the scope, redirects included. No connection goes to an address that is not public unless the
-/// operator named it. No credential goes to another origin than its own.
+/// operator named it. Credentials are sent only to their own origin.
 ///
-/// Dropping a future of this client cancels the request, also while it waits for a host that asked for a pause.
+/// Dropping a future of this client cancels the request, also while it waits for a host that requested a pause.
 #[derive(Clone)]
 pub struct Client(Arc<SharedClient>);
 
@@ -79,12 +79,12 @@ impl Client {
         })))
     }
 
-    /// Returns a client for one piece of work among many: its scope, credentials, timeout and attempts are those of
-    /// `options`, and it counts its own requests. Connections and every limit are shared with this client, so that a
-    /// host gets no more requests because many pieces of work lead to it. Proxy, certificates, user agent and open
-    /// networks are this client's too.
+    /// Returns a client for one of many pieces of work. Scope, credentials, timeout and attempts are those of
+    /// `options`, and it counts its own requests. Connections and every limit are shared with this client, so a host
+    /// gets no more requests when many pieces of work lead to it. Proxy, certificates, user agent and open networks
+    /// are also those of this client.
     ///
-    /// Figures of hosts and pauses are shown by this client only.
+    /// Figures of hosts and pauses are available only from this client.
     #[must_use]
     pub fn within(&self, options: HttpOptions) -> Self {
         let shared = &*self.0;
@@ -127,9 +127,16 @@ impl Client {
         self.0.flights.under_way()
     }
 
-    /// Returns the hosts that are not asked for a while, each with the time that is left.
+    /// Returns the hosts that are paused, each with the remaining time.
     pub fn waiting(&self) -> Vec<(String, Duration)> {
         if self.0.is_part { Vec::new() } else { self.0.hosts.waiting() }
+    }
+
+    /// Uses no more than a part of the bandwidth limit from now on: other processes have the rest.
+    pub fn share_bandwidth(&self, part: f64) {
+        if let Some(bandwidth) = &self.0.bandwidth {
+            bandwidth.set_part(part);
+        }
     }
 
     /// Leaves a pause between any two requests to an origin from now on, unless the options set a rate.
@@ -171,12 +178,12 @@ impl Client {
         if let Some(speaker) = &request.speaker {
             scope.check_origin(speaker, &at).map_err(|reason| refused(&uri, reason))?;
         }
-        // If nobody led here, the first origin is the one whose scope redirects must stay in.
+        // Without a document that names it, the request's own origin defines the scope of redirects.
         let speaker = request.speaker.as_ref().unwrap_or(&own);
         let most = self.0.options.redirects;
         for _ in 0..=most {
             let open = self.open_headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
-            let shown = self.0.options.witness.is_some().then(|| open.clone());
+            let shown = self.0.options.observer.is_some().then(|| open.clone());
             let headers = self.with_credentials(open, &at);
             let response = self.exchange(request, (headers, shown), &uri, target, &at).await?;
             if most == 0 || !is_followed(request, response.status) {
@@ -240,8 +247,8 @@ fn locate(uri: &Uri) -> Result<(http::Uri, Origin), HttpError> {
     Ok((target, at))
 }
 
-/// Returns `true` for a redirect that keeps the method. The others turn a POST into a GET, which asks for something
-/// else.
+/// Returns `true` for a redirect that keeps the method. The others turn a POST into a GET, which is a different
+/// request.
 fn is_followed(request: &Request, status: StatusCode) -> bool {
     match status.as_u16() {
         307 | 308 => true,

@@ -1,7 +1,7 @@
 //! Requests on an open connection.
 //!
-//! A connection of HTTP/1 has no task of its own: whoever waits for its answer drives it. For a small resource the
-//! switches between tasks cost as much as the transfer.
+//! An HTTP/1 connection has no task of its own: the caller that waits for its response drives it. For a small
+//! resource the switches between tasks would cost as much as the transfer.
 
 use std::{
     pin::{Pin, pin},
@@ -20,7 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::stream::Stream;
 
-/// Bytes of headers that are accepted (D28). More is an attack or a broken server; hyper would take 400 KB.
+/// The most bytes of headers (D28). More is an attack or a broken server; hyper would accept 400 KB.
 pub(crate) const HEADER_BYTES: usize = 64 << 10;
 
 /// Bytes that a server may send ahead over HTTP/2, of one answer and of all over one connection: 20 MB/s at a round trip
@@ -44,11 +44,11 @@ pub(crate) struct Single {
     sender: http1::SendRequest<Full<Bytes>>,
     /// The part that reads and writes; `None` once the connection has ended.
     driver: Option<http1::Connection<Stream, Full<Bytes>>>,
-    /// The other end is a proxy, which expects the whole URI.
+    /// The other end is a proxy, which expects the complete URI.
     is_proxied: bool,
 }
 
-/// The headers of an answer, its body on its way, and the connection that carries it if it carries nothing else.
+/// The headers of an answer, its arriving body, and the connection that carries it if it carries nothing else.
 pub(crate) type ResponseHead = (Response<Incoming>, Option<Box<Single>>);
 
 /// The error of a request without an answer, and the request itself if nothing of it was sent.
@@ -131,12 +131,12 @@ impl Single {
         self.driver.is_some() && self.sender.is_ready()
     }
 
-    /// Reads what has arrived without waiting for more.
+    /// Reads the bytes that have arrived, without waiting for more.
     pub(crate) fn catch_up(&mut self) {
         drive(&mut self.driver, &mut without_waker());
     }
 
-    /// Polls a body that comes over this connection.
+    /// Polls a body that arrives over this connection.
     pub(crate) fn poll_frame(
         &mut self,
         body: &mut Incoming,
@@ -159,7 +159,7 @@ fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &
     }
 }
 
-/// A context that wakes nobody: what is polled with it becomes ready only while the same task drives the connection.
+/// A context without a waker: a future polled with it becomes ready only while the same task drives the connection.
 fn without_waker() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }

@@ -1,5 +1,5 @@
-//! Opens connections. Every address is checked here, where it is used: a name that was checked earlier may have another
-//! address by now (D23, D24).
+//! Opens connections. Every address is checked here, immediately before it is used, because a name that was checked
+//! earlier may resolve to another address now (D23, D24).
 
 use std::{
     fmt, io,
@@ -62,7 +62,7 @@ impl Tcp {
         Err(last.into())
     }
 
-    /// Returns the addresses of a host, all of which may be connected to.
+    /// Returns the addresses of a host, all of which are allowed.
     async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, BoxError> {
         let addresses = self.resolve(host).await?;
         self.scope.check_addresses(host, port, &addresses)?;
@@ -103,14 +103,14 @@ impl Service<Uri> for Tcp {
     }
 }
 
-/// Connects to the origin of a URI, directly or through the operator's proxy, with TLS if the URI says so.
+/// Connects to the origin of a URI, directly or through the operator's proxy, with TLS for `https`.
 #[derive(Clone)]
 pub(crate) struct Connector {
     tcp: Tcp,
     proxy: Option<Proxy>,
     ca_file: Option<PathBuf>,
-    /// Made at the first connection that needs it: reading the system's certificates takes longer than many a whole
-    /// run.
+    /// Created at the first connection that needs it: reading the system's certificates takes longer than many entire
+    /// runs.
     tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
 }
 

@@ -10,7 +10,7 @@ use crate::origin::{Origin, OriginError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The request, or a redirect of it, leads where it must not. It is never retried.
+    /// The request, or a redirect of it, leads out of the scope. It is never retried.
     #[error("{uri} is not requested: {reason}")]
     Refused {
         /// The URI that would have been requested.
@@ -29,7 +29,7 @@ pub enum HttpError {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The connection broke, or what came over it is not HTTP.
+    /// The connection broke, or its bytes are not HTTP.
     #[error("The transfer of {uri} broke off")]
     Transfer {
         /// The requested URI.
@@ -48,14 +48,14 @@ pub enum HttpError {
         /// The limit.
         limit: Duration,
     },
-    /// The server answered with a status that does not bring what was asked for.
+    /// The server answered with a status that does not provide the requested data.
     #[error("{uri} answers {status}")]
     Status {
         /// The requested URI.
         uri: String,
         /// The status.
         status: StatusCode,
-        /// The pause that `Retry-After` asks for; `None` if it asks for none.
+        /// The pause that `Retry-After` requests; `None` without one.
         retry_after: Option<Duration>,
     },
     /// The host failed so often that it gets no requests for a while.
@@ -69,7 +69,7 @@ pub enum HttpError {
     /// An option cannot be used.
     #[error("{what}")]
     Option {
-        /// The option and what is wrong with it.
+        /// The option and the fault.
         what: String,
     },
 }
@@ -157,7 +157,7 @@ pub enum Refusal {
         host: String,
         /// The address.
         address: IpAddr,
-        /// The purpose of the range that the address lies in.
+        /// The purpose of the range that contains the address.
         purpose: &'static str,
     },
     /// A redirect leads from `https` to `http` (D25).

@@ -2,12 +2,12 @@
 
 use rustls::{CertificateError, Error, InvalidMessage};
 
-/// The reason why a connection that could be opened is of no use.
+/// The reason why an open connection cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFailure {
-    /// The certificate is of an authority that is not trusted here.
-    #[error("its certificate is of an authority that is not trusted here")]
+    /// The certificate is from an authority that is not trusted here.
+    #[error("its certificate is from an authority that is not trusted here")]
     UnknownIssuer,
     /// The certificate has expired.
     #[error("its certificate has expired, or the clock of this machine is wrong")]
@@ -18,6 +18,11 @@ pub enum ProtocolFailure {
     /// The certificate is for another name.
     #[error("its certificate is for another name")]
     OtherName,
+    /// The certificate is that of an authority itself, as `openssl req -x509` makes them (B36).
+    #[error(
+        "its certificate is that of an authority, which no server may use: make one with basicConstraints=CA:FALSE"
+    )]
+    Authority,
     /// The server does not speak TLS.
     #[error("it does not speak TLS; try http://")]
     NotTls,
@@ -27,7 +32,7 @@ pub enum ProtocolFailure {
 }
 
 impl ProtocolFailure {
-    /// Returns the reason that an error of TLS stands for; `None` for one that has no better words than its own.
+    /// Returns the reason for an error of TLS; `None` if its own text is best.
     pub(crate) fn of(error: &Error) -> Option<Self> {
         match error {
             Error::InvalidCertificate(certificate) => match certificate {
@@ -39,10 +44,25 @@ impl ProtocolFailure {
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                     Some(Self::OtherName)
                 }
+                CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+                    Some(Self::Authority)
+                }
                 _ => None,
             },
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Some(Self::NotTls),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b36_the_certificate_of_an_authority_is_told_in_words() {
+        let of_rustls = rustls::OtherError(std::sync::Arc::new(std::io::Error::other("CaUsedAsEndEntity")));
+        let error = Error::InvalidCertificate(CertificateError::Other(of_rustls));
+        assert_eq!(ProtocolFailure::of(&error), Some(ProtocolFailure::Authority));
     }
 }

@@ -18,7 +18,7 @@ pub struct InFlight {
     pub uri: Arc<str>,
     /// Bytes of the body that have arrived.
     pub received: u64,
-    /// Bytes of the whole body, if the server states them.
+    /// Bytes of the complete body, if the server states them.
     pub length: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         self.flights.lock().remove(&self.number);
-        // A request without an answer is told where it failed.
+        // A request without a response is logged where it failed.
         let Some((status, _)) = self.counts.answer.get() else { return };
         tracing::debug!(
             status,

@@ -1,13 +1,13 @@
-//! A gate before the requests of a client, for who may lose the right to send any.
+//! A gate before the requests of a client, for a process that may lose the right to send any.
 
 use std::{fmt, sync::Arc};
 
 use tokio::{sync::watch, time::Instant};
 
-/// Lets requests begin until a time, which its owner puts off again and again. Clones are one and the same.
+/// Lets requests begin until a time, which its owner postpones again and again. Clones share the time.
 ///
-/// The clock is looked at when a request begins: one of a process that was stopped for longer begins after that only if
-/// the time has been put off meanwhile.
+/// The clock is read when a request begins. A process that was stopped for a while therefore begins no request unless
+/// the time was postponed in the meantime.
 #[derive(Clone)]
 pub struct RequestGate(Arc<watch::Sender<Instant>>);
 

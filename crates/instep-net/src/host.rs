@@ -1,4 +1,6 @@
-//! One host: what is known of it, and how hard it may be used.
+//! One host: its state and its limits.
+
+mod admission;
 
 use std::{
     sync::{
@@ -16,14 +18,13 @@ use tokio::{
 
 use crate::{
     adaptive::AdaptiveLimit,
-    error::HttpError,
     origin::Origin,
     pause::{HostPause, Pause},
     pool::ConnectionPool,
     rate::Rate,
     retry::MAX_BACKOFF,
     scope::Scope,
-    seating::{Seat, Seating},
+    seating::Seat,
     shared_seats::{SharedSeat, SharedSeats},
     traffic::Traffic,
 };
@@ -39,13 +40,13 @@ pub(crate) struct Permit {
 impl Permit {
     /// Counts bytes of a body that arrived.
     pub(crate) fn count(&self, bytes: u64) {
-        self.heard();
+        self.note_activity();
         self.host.note(|traffic| traffic.bytes += bytes);
     }
 
-    /// Records that the host said something.
-    pub(crate) fn heard(&self) {
-        self.seat.heard();
+    /// Records that the host sent something.
+    pub(crate) fn note_activity(&self) {
+        self.seat.note_activity();
     }
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct HostLimits {
 /// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
 pub(crate) struct Host {
     pool: Arc<ConnectionPool>,
-    /// Connections that were opened for a scope in which the host may have private addresses: nobody else uses them.
+    /// Connections opened for a scope in which the host may have private addresses; other scopes do not use them.
     private_pool: Arc<ConnectionPool>,
     origin: Origin,
     share: Arc<Semaphore>,
@@ -79,7 +80,7 @@ pub(crate) struct Host {
     /// The moment since which its answers are timed.
     began: Instant,
     failures: AtomicU32,
-    /// The pace of requests: that of the options, else the one that the host asks for.
+    /// The pace of requests: that of the options, or the one that the host requests.
     rate: OnceLock<Rate>,
     /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
     adaptive: bool,
@@ -89,14 +90,19 @@ pub(crate) struct Host {
     traffic: Mutex<Traffic>,
     /// Seats that several processes share.
     seats: Option<SharedSeats>,
-    /// The time at which it said something last.
-    heard: Arc<AtomicU64>,
+    /// The pauses that other processes were asked for, as far as this one has lowered its limit for them.
+    seen_pauses: AtomicU64,
+    /// The time at which it last sent something.
+    last_active: Arc<AtomicU64>,
 }
 
 impl Host {
     /// Failures in a row after which a host gets no requests for a while (D30). Five resources with six attempts each
-    /// may fail without anything being wrong with the host as a whole.
+    /// may fail although the host itself is healthy.
     const MOST_FAILURES: u32 = 40;
+
+    /// The rest of all processes when a host has too much to do and does not say for how long.
+    const UNSAID: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
@@ -114,7 +120,8 @@ impl Host {
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
             seats: limits.seats.clone(),
-            heard: Arc::default(),
+            seen_pauses: AtomicU64::new(0),
+            last_active: Arc::default(),
         }
     }
 
@@ -126,7 +133,7 @@ impl Host {
         }
     }
 
-    /// Keeps to a pause between two requests, unless the options or an earlier word of the host set the pace.
+    /// Keeps a pause between two requests, unless the options or an earlier request of the host set the pace.
     pub(crate) fn keep_pause(&self, pause: Duration) {
         self.rate.get_or_init(|| Rate::new(pause.as_secs_f64().recip()));
     }
@@ -185,16 +192,17 @@ impl Host {
         pause.max(rest).max(next.filter(|_| is_idle))
     }
 
-    /// Records that the host has too much to do (429, 503): it gets no requests for as long as it asks for (D29).
+    /// Records that the host is overloaded (429, 503): it gets no requests for the time that it requests (D29).
     pub(crate) fn overloaded(&self, status: StatusCode, pause: Option<Duration>) {
         self.change_limit(AdaptiveLimit::overloaded);
         if let Some(pause) = pause.filter(|_| self.adaptive) {
             let (status, seconds) = (status.as_u16(), pause.as_secs());
-            tracing::warn!(host = %self.origin, status, "the host is busy, retrying in {seconds} s");
+            tracing::warn!("{} is busy ({status}); retrying in {seconds} s", self.origin);
             self.pause.begin(Pause::CoolDown(Instant::now() + pause));
-            if let Some(seats) = &self.seats {
-                seats.asked(&self.origin, pause);
-            }
+        }
+        if let Some(seats) = self.seats.as_ref().filter(|_| self.adaptive) {
+            // Others rest too, and narrow, also if the host does not say for how long.
+            seats.asked(&self.origin, pause.unwrap_or(Self::UNSAID));
         }
     }
 
@@ -216,7 +224,7 @@ impl Host {
         }
     }
 
-    /// Takes permits away. Those in use cannot be taken at once: the first ones that come back are kept instead.
+    /// Removes permits. Those in use cannot be removed at once: the first ones to be returned are kept instead.
     fn take_away(&self, permits: usize) {
         let missing = permits - self.share.forget_permits(permits);
         if missing == 0 {
@@ -233,25 +241,6 @@ impl Host {
     /// Returns the origin of the host.
     pub(crate) fn origin(&self) -> &Origin {
         &self.origin
-    }
-
-    /// Waits until one more transfer may begin: first for a permit of the host, so that those who wait for a slow host
-    /// hold nothing that others need, then for one of those that several processes share, then for a seat.
-    pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
-        let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
-        self.pause.wait(&self.origin).await?;
-        let share = Arc::clone(&self.share).acquire_owned().await.map_err(closed)?;
-        self.pause.wait(&self.origin).await?;
-        if let Some(rate) = self.rate.get() {
-            rate.take(1).await;
-        }
-        let shared_seat = match &self.seats {
-            Some(seats) => Some(seats.take(&self.origin).await),
-            None => None,
-        };
-        let seat = seating.take(&self.origin, &self.heard).await;
-        self.note(|traffic| traffic.transfers += 1);
-        Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
     }
 
     /// Returns its figures since they were taken last.
@@ -271,3 +260,6 @@ impl Host {
         is_closed && self.pause.current().is_none()
     }
 }
+
+#[cfg(test)]
+mod tests;

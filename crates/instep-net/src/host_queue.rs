@@ -1,4 +1,4 @@
-//! Work for many hosts, handed out so that none waits for another. PURE.
+//! Work for many hosts, handed out so that no host waits for another. PURE.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -38,7 +38,7 @@ struct Line<T> {
     in_hand: usize,
     /// The items that it may have in hand, if not as many as the others.
     most: Option<usize>,
-    /// The host stands in `turns`.
+    /// The host is in `turns`.
     has_turn: bool,
 }
 
@@ -98,6 +98,11 @@ impl<T> HostQueue<T> {
         }
     }
 
+    /// Returns `true` if [`HostQueue::pop`] would return an item.
+    pub fn has_turn(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
     /// Returns the number of items that wait.
     pub fn len(&self) -> usize {
         self.len
@@ -141,7 +146,7 @@ mod tests {
         }
         let order: Vec<u8> = std::iter::from_fn(|| queue.pop()).map(|(item, _)| item).collect();
         assert_eq!(order, [0, 3, 1, 4, 2, 5]);
-        assert!(queue.is_empty());
+        assert!(queue.is_empty() && !queue.has_turn());
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Hosts {
     /// Waits until one more transfer from this host may begin.
     pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
         let permit = host.admit(&self.seating).await?;
-        // Last: whoever waits for a permit is let in at the end of the waiting.
+        // Last, because the time may pass while a transfer waits for a permit.
         if let Some(gate) = &self.gate {
             gate.pass().await;
         }
@@ -97,8 +97,8 @@ impl Hosts {
         taken.filter(|(_, traffic)| !traffic.is_empty()).collect()
     }
 
-    /// Closes idle connections, and forgets hosts without a connection, a request or a pause. Returns `false` once none
-    /// is left.
+    /// Closes idle connections, and removes hosts without a connection, a request or a pause. Returns `false` once
+    /// none is left.
     fn close_idle(&self) -> bool {
         let mut hosts = self.lock();
         hosts.retain(|_, host| !host.close_idle() || Arc::strong_count(host) > 1);
@@ -106,8 +106,7 @@ impl Hosts {
     }
 }
 
-/// Forgets hosts that are no longer used. A hub delivers to thousands of hosts, and nobody else would notice that they
-/// are done.
+/// Removes hosts that are no longer used. A hub delivers to thousands of hosts, and nothing else would remove them.
 async fn forget_unused(hosts: Weak<Hosts>) {
     loop {
         sleep(ConnectionPool::IDLE).await;

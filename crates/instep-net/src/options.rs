@@ -6,11 +6,11 @@ use crate::{
     connection::HEADER_BYTES,
     credentials::Credentials,
     gate::RequestGate,
+    observer::ExchangeObserver,
     resolver::{Resolve, SystemResolver},
     retry::MAX_BACKOFF,
     scope::Scope,
     shared_seats::SharedSeats,
-    witness::Witness,
 };
 
 /// The options of a [`Client`](crate::Client): scope, credentials, limits, timeouts.
@@ -21,7 +21,7 @@ pub struct HttpOptions {
     pub scope: Scope,
     /// The headers that each origin gets.
     pub credentials: Credentials,
-    /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
+    /// The timeout for connecting, for headers, and for each window of a body with less than 1 KiB a second.
     pub timeout: Duration,
     /// The number of attempts after the first one.
     pub retries: u32,
@@ -35,13 +35,13 @@ pub struct HttpOptions {
     pub transfers: usize,
     /// The number of transfers at a time to one host.
     pub per_host: usize,
-    /// The number of requests at a time to one host over a connection of HTTP/2, which costs the host less than
-    /// connections do. They become more than `per_host` only as far as each step brings more, and never again once the
-    /// host reported overload.
+    /// The number of parallel requests to one host over an HTTP/2 connection, which costs the host less than more
+    /// connections. It grows beyond `per_host` only as long as each step increases throughput, and never again after
+    /// the host reported overload.
     pub streams: usize,
-    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it asks for one, none for a
-    /// while if it only fails. Without this only the fixed limits hold, and one bad URI of a host does not affect the
-    /// others.
+    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it requests one, and no
+    /// requests for a while if it only fails. Without this only the fixed limits apply, and one bad URI of a host
+    /// does not affect the others.
     pub adaptive: bool,
     /// The number of connections to one host that are kept open without a request; `None` for as many as `per_host`, so
     /// that no transfer needs a new one.
@@ -58,9 +58,9 @@ pub struct HttpOptions {
     pub user_agent: String,
     /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
-    /// Hears of each exchange, for an archive; nobody if `None`.
-    pub witness: Option<Arc<dyn Witness>>,
-    /// The gate that each request passes before it begins; none if `None`.
+    /// Receives each exchange, for an archive; `None` if there is no archive.
+    pub observer: Option<Arc<dyn ExchangeObserver>>,
+    /// The gate that each request passes before it begins; `None` if there is none.
     pub gate: Option<RequestGate>,
     /// The seats at hosts whose limit holds for several processes together; `None` if this one is alone.
     pub seats: Option<SharedSeats>,
@@ -98,7 +98,7 @@ impl HttpOptions {
             ca_file: None,
             user_agent: Self::USER_AGENT.to_owned(),
             resolver: Arc::new(SystemResolver),
-            witness: None,
+            observer: None,
             gate: None,
             seats: None,
         }

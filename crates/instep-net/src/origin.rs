@@ -2,11 +2,11 @@
 
 use std::{fmt, net::Ipv4Addr, sync::Arc};
 
-/// Scheme, host and port: what a credential belongs to, and what a scope is made of (RFC 6454).
+/// Scheme, host and port: the unit of credentials and scopes (RFC 6454).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     secure: bool,
-    /// Shared, because what is asked of a host carries its origin along.
+    /// Shared, because every request to a host carries its origin.
     host: Arc<str>,
     port: u16,
 }

@@ -9,7 +9,7 @@ use crate::{error::HttpError, origin::Origin};
 /// A time in which a host gets no requests.
 #[derive(Clone, Copy)]
 pub(crate) enum Pause {
-    /// The host asked for it. Requests wait.
+    /// The host requested it. Requests wait.
     CoolDown(Instant),
     /// The host only failed. Requests fail at once.
     Broken(Instant),

@@ -25,7 +25,7 @@ pub(crate) struct ConnectionPool {
 
 #[derive(Default)]
 struct Connections {
-    /// Connections of HTTP/1 without a request, each with the moment since which it has none; the newest comes last.
+    /// Idle HTTP/1 connections, each with the time since which it is idle; the newest is last.
     idle: Vec<(Box<Single>, Instant)>,
     /// A connection of HTTP/2 and the moment at which it was used last.
     shared: Option<(http2::SendRequest<Full<Bytes>>, Instant)>,
@@ -57,7 +57,7 @@ impl ConnectionPool {
         connections.idle.pop().map(|(single, _)| Connection::Single(single))
     }
 
-    /// Closes connections that nobody has used for a while. Returns `true` if none is left.
+    /// Closes connections that were not used for a while. Returns `true` if none is left.
     pub(crate) fn close_idle(&self) -> bool {
         let mut connections = self.lock();
         connections.close_idle();
@@ -78,7 +78,7 @@ impl ConnectionPool {
         true
     }
 
-    /// Sends a request and waits for the headers of its answer. The connection comes back here with the end of the
+    /// Sends a request and waits for the headers of its answer. The connection is returned here at the end of the
     /// body.
     pub(crate) async fn send(
         self: &Arc<Self>,
@@ -102,7 +102,7 @@ impl Connections {
     }
 }
 
-/// A body and the connection that it comes over. The connection is free again at the end of the body.
+/// A body and its connection, which is free again at the end of the body.
 pub(crate) struct PooledBody {
     incoming: Incoming,
     lease: Option<ConnectionLease>,
@@ -143,7 +143,7 @@ struct ConnectionLease {
 impl Drop for ConnectionLease {
     fn drop(&mut self) {
         let Some(mut single) = self.single.take() else { return };
-        // A short body that nobody read has arrived already: reading it costs less than another connection.
+        // A short unread body has already arrived: reading it costs less than another connection.
         if !single.is_free() {
             single.catch_up();
         }

@@ -1,16 +1,21 @@
 //! A limit on units per second: requests to a host, bytes in all.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
 use tokio::time::{Instant, sleep_until};
 
-/// A rate that is shared by everybody who takes from it.
+/// A rate that all its users share.
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
+    /// The part of it that is this process's, as the bits of a number: others may have the rest.
+    part: AtomicU64,
     free_at: Mutex<Instant>,
 }
 
@@ -20,7 +25,13 @@ impl Rate {
     const BURST: Duration = Duration::from_millis(200);
 
     pub(crate) fn new(per_second: f64) -> Self {
-        Self { per_second: per_second.max(0.001), free_at: Mutex::new(Instant::now()) }
+        let part = AtomicU64::new(1.0_f64.to_bits());
+        Self { per_second: per_second.max(0.001), part, free_at: Mutex::new(Instant::now()) }
+    }
+
+    /// Takes no more than a part of the rate from now on.
+    pub(crate) fn set_part(&self, part: f64) {
+        self.part.store(part.clamp(0.001, 1.0).to_bits(), Relaxed);
     }
 
     /// Waits until `units` more may be used.
@@ -36,7 +47,8 @@ impl Rate {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let earliest = now.checked_sub(Self::BURST).unwrap_or(now);
         let due = (*free_at).max(earliest);
-        *free_at = due + Duration::from_secs_f64(units as f64 / self.per_second);
+        let own = self.per_second * f64::from_bits(self.part.load(Relaxed));
+        *free_at = due + Duration::from_secs_f64(units as f64 / own);
         due
     }
 }
@@ -54,5 +66,8 @@ mod tests {
         assert_eq!(rate.reserve(1, now) - first, Duration::from_millis(250));
         assert_eq!(rate.reserve(8, now) - first, Duration::from_millis(500));
         assert_eq!(rate.reserve(1, now) - first, Duration::from_millis(2500));
+        rate.set_part(0.25);
+        assert_eq!(rate.reserve(1, now) - first, Duration::from_millis(2750));
+        assert_eq!(rate.reserve(1, now) - first, Duration::from_millis(3750), "others have three quarters");
     }
 }

@@ -19,7 +19,7 @@ pub struct Request {
     /// The origin of the document that leads there, whose scope holds for the URI and for redirects; `None` if the
     /// operator named the URI.
     pub speaker: Option<Origin>,
-    /// Accepts a compressed body. Resources are asked for without compression, so that their length and digest can be
+    /// Accepts a compressed body. Resources are requested without compression, so that their length and digest can be
     /// compared (D34).
     pub compressed: bool,
     /// The validators of a copy that is held: an equal representation is answered with 304. They must have come from
@@ -66,8 +66,8 @@ impl Request {
         Self { content: Some((content.into(), media_type)), ..Self::get(uri) }
     }
 
-    /// Returns a request of any method, with headers that are sent to the URI's own origin only: for protocols over HTTP
-    /// that sign what they send.
+    /// Returns a request of any method, with headers that are sent only to the URI's own origin: for protocols over
+    /// HTTP that sign their requests.
     pub fn of(method: Method, uri: Uri, headers: HeaderMap, content: Option<Bytes>) -> Self {
         let content = content.map(|content| (content, "application/octet-stream"));
         Self { method: Some(method), headers, content, ..Self::get(uri) }

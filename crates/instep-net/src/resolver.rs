@@ -19,7 +19,7 @@ pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send
 /// Turns names into addresses.
 ///
 /// # Contract
-/// The addresses that are returned are those that are checked and connected to: nobody asks a second time in between
+/// The returned addresses are exactly those that are checked and connected to: there is no second lookup in between
 /// (D24).
 pub trait Resolve: Send + Sync {
     /// Returns every address of a name, in the order in which they are to be tried.
@@ -39,10 +39,10 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// A resolver that remembers answers for a while.
+/// A resolver that caches answers for a while.
 ///
-/// Whoever counts requests by address has to connect to the address that was counted: a name server of an attacker
-/// would give another one the second time.
+/// A caller that counts requests by address must connect to the address that was counted: a name server of an
+/// attacker would give another one the second time.
 #[derive(Clone)]
 pub struct CachedResolver {
     inner: Arc<dyn Resolve>,
@@ -50,7 +50,7 @@ pub struct CachedResolver {
     lasts: Duration,
 }
 
-/// The addresses of a name and the moment from which on they are asked for again.
+/// The addresses of a name and the time after which they are looked up again.
 type CachedAddresses = (Vec<IpAddr>, Instant);
 
 impl CachedResolver {

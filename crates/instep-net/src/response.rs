@@ -1,4 +1,6 @@
-//! A response: headers that are here, and a body on its way.
+//! A response: its headers, and its body while it arrives.
+
+use std::time::SystemTime;
 
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use resourcesync::Uri;
@@ -13,19 +15,29 @@ pub struct Response {
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The URI that the response came from, after redirects. References in the body are relative to it.
+    /// The URI of the response, after redirects. References in the body are relative to it.
     pub uri: Uri,
     /// The body.
     pub body: Body,
 }
 
 impl Response {
-    /// Returns the validators of the representation, without those that it may share with another one of the same
-    /// second.
+    /// Returns the validators of the representation, without those that another representation of the same second may
+    /// share.
     pub fn validators(&self) -> Validators {
-        let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
+        self.validators_beside(&self.times())
+    }
+
+    /// Returns the validators for who has read the times of the response already.
+    pub fn validators_beside(&self, times: &ResponseTimes) -> Validators {
         Validators::new(self.header(header::ETAG), self.header(header::LAST_MODIFIED))
-            .settled(time(header::LAST_MODIFIED), time(header::DATE))
+            .settled(times.modified, times.sent)
+    }
+
+    /// Reads the times of the response.
+    pub fn times(&self) -> ResponseTimes {
+        let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
+        ResponseTimes { modified: time(header::LAST_MODIFIED), sent: time(header::DATE) }
     }
 
     /// Returns a header as text; `None` if it is missing or not text.
@@ -62,6 +74,16 @@ impl Response {
     }
 }
 
+/// The times that a server states, by its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResponseTimes {
+    /// `Last-Modified`; `None` if it is missing or no date.
+    pub modified: Option<SystemTime>,
+    /// `Date`, the time of the response; `None` if it is missing or no date.
+    pub sent: Option<SystemTime>,
+}
+
 /// The position of a part in its representation, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,7 +92,7 @@ pub struct ContentRange {
     pub first: u64,
     /// The last byte of the part.
     pub last: u64,
-    /// The length of the whole representation; `None` if the server does not state it.
+    /// The length of the complete representation; `None` if the server does not state it.
     pub total: Option<u64>,
 }
 

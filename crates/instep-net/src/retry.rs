@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest pause between two attempts that the server did not ask for. It bounds how late a host that came back is
-/// noticed.
+/// The longest pause between two attempts, unless the server requests a longer one. It limits the delay until a
+/// recovered host is noticed.
 pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Returns the pause before a retry. It doubles each time; half of it is left to chance (`chance` in 0..1), so that
@@ -13,7 +13,7 @@ pub(crate) fn backoff(first: Duration, retry: u32, chance: f64) -> Duration {
     whole.mul_f64(0.5 + chance / 2.0)
 }
 
-/// Returns the pause that a `Retry-After` asks for, in seconds or as a date, but never more than `most` (D29). `None`
+/// Returns the pause that a `Retry-After` requests, in seconds or as a date, but never more than `most` (D29). `None`
 /// if it is neither.
 pub(crate) fn retry_after(text: &str, now: SystemTime, most: Duration) -> Option<Duration> {
     let text = text.trim();

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Scope {
-    /// Narrows what a document may lead to to its exact origin.
+    /// Restricts the targets of a document to its exact origin.
     pub strict: bool,
     /// Origins that every document may lead to.
     pub allowed: Vec<Origin>,
@@ -46,7 +46,7 @@ impl Scope {
     /// # Errors
     /// If it may not, with the reason.
     pub fn check(&self, speaker: &Origin, target: &str) -> Result<(), Refusal> {
-        // Most lists name a million URIs of their own host: a comparison of text spares the parser.
+        // Most lists name a million URIs on their own host: a text comparison avoids parsing them.
         if speaker.begins(target) {
             return Ok(());
         }
@@ -61,8 +61,7 @@ impl Scope {
         Err(Refusal::OutOfScope { speaker: speaker.clone(), target: target.clone() })
     }
 
-    /// Checks what can be said about a URI before its name is resolved: its scheme, and its address if it is written
-    /// out.
+    /// Checks the parts of a URI that need no name resolution: its scheme, and its address if it is written out.
     ///
     /// # Errors
     /// If the URI is not requested at all, with the reason.
@@ -74,8 +73,8 @@ impl Scope {
         }
     }
 
-    /// Checks the addresses of a host. One refused address among good ones is enough to refuse the host: whoever
-    /// answers so probes for internal hosts.
+    /// Checks the addresses of a host. One refused address among good ones is enough to refuse the host, because such
+    /// an answer is an attempt to reach internal hosts.
     pub(crate) fn check_addresses(&self, host: &str, port: u16, addresses: &[IpAddr]) -> Result<(), Refusal> {
         if self.may_be_private(host, port) {
             return Ok(());

@@ -15,10 +15,10 @@ use tokio::{
 
 use crate::{origin::Origin, seats::Seats};
 
-/// The seats, and those who wait for one.
+/// The seats, and the callers that wait for one.
 pub(crate) struct Seating {
     seats: Mutex<Seats>,
-    /// Whoever waits for a seat waits in line.
+    /// Callers that wait for a seat wait in line.
     line: AsyncMutex<()>,
     given_back: Notify,
     /// The moment that times count from.
@@ -29,7 +29,7 @@ pub(crate) struct Seating {
 pub(crate) struct Seat {
     seating: Arc<Seating>,
     host: Origin,
-    heard: Arc<AtomicU64>,
+    last_active: Arc<AtomicU64>,
 }
 
 impl Seating {
@@ -42,16 +42,16 @@ impl Seating {
         })
     }
 
-    /// Waits for a seat for a transfer from a host: one that is given back, or one of a host that says nothing.
-    /// `heard` is the time at which the host was heard last.
-    pub(crate) async fn take(self: &Arc<Self>, host: &Origin, heard: &Arc<AtomicU64>) -> Seat {
+    /// Waits for a seat for a transfer from a host: one that is given back, or one of a silent host. `last_active` is the
+    /// time at which the host last sent something.
+    pub(crate) async fn take(self: &Arc<Self>, host: &Origin, last_active: &Arc<AtomicU64>) -> Seat {
         let _place = self.line.lock().await;
         loop {
-            let taken = self.seats().take(host, heard, self.now());
+            let taken = self.seats().take(host, last_active, self.now());
             match taken {
                 Ok(()) => {
-                    let (seating, heard) = (Arc::clone(self), Arc::clone(heard));
-                    return Seat { seating, host: host.clone(), heard };
+                    let (seating, last_active) = (Arc::clone(self), Arc::clone(last_active));
+                    return Seat { seating, host: host.clone(), last_active };
                 }
                 Err(None) => self.given_back.notified().await,
                 Err(Some(next)) => tokio::select! {
@@ -73,9 +73,9 @@ impl Seating {
 }
 
 impl Seat {
-    /// Records that the host said something: one that is silent leaves its seats to others (B17).
-    pub(crate) fn heard(&self) {
-        self.heard.store(self.seating.now(), Relaxed);
+    /// Records that the host sent something: a silent host leaves its seats to others (B17).
+    pub(crate) fn note_activity(&self) {
+        self.last_active.store(self.seating.now(), Relaxed);
     }
 }
 
@@ -96,21 +96,21 @@ mod tests {
         let host = |name: &str| (Origin::parse(&format!("http://{name}.example/")).unwrap(), Arc::default());
         let (one, two, good) = (host("one"), host("two"), host("good"));
         let mut stalled = Vec::new();
-        for (origin, heard) in [&one, &two] {
+        for (origin, last_active) in [&one, &two] {
             for _ in 0..8 {
-                stalled.push(seating.take(origin, heard).await);
+                stalled.push(seating.take(origin, last_active).await);
             }
         }
         let began = Instant::now();
         let seat = seating.take(&good.0, &good.1).await;
         assert_eq!(began.elapsed().as_secs(), 5);
-        stalled[0].heard();
-        stalled[8].heard();
+        stalled[0].note_activity();
+        stalled[8].note_activity();
         drop(seat);
         drop(seating.take(&good.0, &good.1).await);
-        assert_eq!(began.elapsed().as_secs(), 10, "they are heard again, so that their seats count");
-        stalled[0].heard();
-        stalled[8].heard();
+        assert_eq!(began.elapsed().as_secs(), 10, "they are active again, so that their seats count");
+        stalled[0].note_activity();
+        stalled[8].note_activity();
         let again = async { drop(seating.take(&good.0, &good.1).await) };
         let free = async { drop(stalled.pop()) };
         tokio::join!(again, free);

@@ -10,10 +10,10 @@ use std::{
 
 use crate::origin::Origin;
 
-/// Seats for transfers. All hosts that say nothing count together for a quarter of them: what they hold beyond that,
-/// others may take meanwhile.
+/// Seats for transfers. All silent hosts together count for at most a quarter of them: others may use the seats that
+/// silent hosts hold beyond that.
 ///
-/// Times are milliseconds since any moment that stays the same.
+/// Times are milliseconds since any fixed moment.
 #[derive(Debug)]
 pub(crate) struct Seats {
     most: usize,
@@ -25,12 +25,12 @@ pub(crate) struct Seats {
 #[derive(Debug)]
 struct SeatedHost {
     held: usize,
-    /// The time at which it was heard last: an answer, or a piece of one.
-    heard: Arc<AtomicU64>,
+    /// The time at which it last sent an answer, or a piece of one.
+    last_active: Arc<AtomicU64>,
 }
 
 impl Seats {
-    /// The time after which a host that was not heard counts as silent.
+    /// The time without data after which a host counts as silent.
     const SILENCE: u64 = 5_000;
 
     pub(crate) fn new(most: usize) -> Self {
@@ -40,12 +40,12 @@ impl Seats {
     /// Takes a seat.
     ///
     /// # Errors
-    /// If there is none: the time at which there is one if nobody is heard until then; `None` if only a seat that is
-    /// given back can help.
+    /// If there is none: the time at which there will be one if no host sends anything until then; `None` if only a
+    /// returned seat can help.
     pub(crate) fn take(
         &mut self,
         host: &Origin,
-        heard: &Arc<AtomicU64>,
+        last_active: &Arc<AtomicU64>,
         now: u64,
     ) -> Result<(), Option<u64>> {
         if self.taken >= self.most && self.counted(now) >= self.most {
@@ -55,9 +55,9 @@ impl Seats {
         if let Some(seated) = self.hosts.get_mut(host) {
             seated.held += 1;
         } else {
-            // It has been asked for nothing, so that it could not say anything.
-            heard.store(now, Relaxed);
-            self.hosts.insert(host.clone(), SeatedHost { held: 1, heard: Arc::clone(heard) });
+            // Nothing was requested of it yet, so it is not silent.
+            last_active.store(now, Relaxed);
+            self.hosts.insert(host.clone(), SeatedHost { held: 1, last_active: Arc::clone(last_active) });
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Seats {
 
 impl SeatedHost {
     fn silent_at(&self) -> u64 {
-        self.heard.load(Relaxed) + Seats::SILENCE
+        self.last_active.load(Relaxed) + Seats::SILENCE
     }
 }
 
@@ -104,8 +104,13 @@ mod tests {
         (Origin::parse(&format!("http://host{number}/")).unwrap(), Arc::default())
     }
 
-    fn take(seats: &mut Seats, (origin, heard): &(Origin, Arc<AtomicU64>), count: usize, now: u64) -> usize {
-        (0..count).filter(|_| seats.take(origin, heard, now).is_ok()).count()
+    fn take(
+        seats: &mut Seats,
+        (origin, last_active): &(Origin, Arc<AtomicU64>),
+        count: usize,
+        now: u64,
+    ) -> usize {
+        (0..count).filter(|_| seats.take(origin, last_active, now).is_ok()).count()
     }
 
     #[test]
@@ -120,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn b17_a_host_that_is_heard_keeps_its_seats() {
+    fn b17_an_active_host_keeps_its_seats() {
         let mut seats = Seats::new(2);
         let (slow, other) = (host(1), host(2));
         take(&mut seats, &slow, 2, 0);
@@ -130,7 +135,7 @@ mod tests {
         }
         assert_eq!(take(&mut seats, &other, 2, 17_000), 1);
         slow.1.store(17_001, Relaxed);
-        assert!(seats.take(&other.0, &other.1, 17_002).is_err(), "it is heard again: no seats are left");
+        assert!(seats.take(&other.0, &other.1, 17_002).is_err(), "it is active again: no seats are left");
         seats.give_back(&slow.0);
         seats.give_back(&slow.0);
         assert_eq!(take(&mut seats, &other, 2, 17_003), 1);

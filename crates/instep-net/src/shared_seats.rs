@@ -14,11 +14,11 @@ use tokio::{
 
 use crate::origin::Origin;
 
-/// The transfers that a client may have under way to each host, where several processes share what a host bears. Clones are
-/// one and the same.
+/// The parallel transfers that a client may have to each host, if several processes share the host's limit. Clones
+/// share the counts.
 ///
-/// It decides nothing: transfers wait until its owner has given the host enough seats, and the owner is told what is
-/// waited for. A seat is one transfer.
+/// It makes no decisions: transfers wait until its owner has granted enough seats for the host, and the owner is
+/// notified of what they wait for. A seat is one transfer.
 #[derive(Clone, Default)]
 pub struct SharedSeats(Arc<SharedSeatBook>);
 
@@ -33,14 +33,18 @@ struct HostSeats {
     /// As many as `granted` and `overdue` together, less those in use.
     free: Arc<Semaphore>,
     granted: usize,
-    /// Seats in use beyond those that are granted: each goes when its transfer ends.
+    /// Seats in use beyond those granted: each is removed when its transfer ends.
     overdue: usize,
     waiting: usize,
+    /// The seats that other processes have.
+    others: usize,
+    /// Rests that other processes were asked for.
+    rests: u64,
     /// The most that were in use or waited for at a time since the owner looked last.
     most: usize,
     /// No transfer begins before.
     rests_until: Option<Instant>,
-    /// A pause that the host asked this process for, and of which the owner has yet to hear.
+    /// A pause that the host requested from this process and that the owner has not read yet.
     asked: Option<Duration>,
 }
 
@@ -50,11 +54,11 @@ struct HostSeats {
 pub struct SeatDemand {
     /// The host.
     pub origin: Origin,
-    /// The most seats that were in use or waited for at a time since the owner looked last.
+    /// The largest number of seats in use or waited for at a time since the owner's last read.
     pub wanted: usize,
     /// The seats that are granted, and those in use beyond them.
     pub kept: usize,
-    /// A pause that the host asked for since the last time.
+    /// A pause that the host requested since the last read.
     pub asked: Option<Duration>,
 }
 
@@ -75,7 +79,17 @@ struct WaitingTransfer<'a> {
 impl HostSeats {
     fn new() -> Self {
         let free = Arc::new(Semaphore::new(0));
-        Self { free, granted: 0, overdue: 0, waiting: 0, most: 0, rests_until: None, asked: None }
+        Self {
+            free,
+            granted: 0,
+            overdue: 0,
+            waiting: 0,
+            others: 0,
+            rests: 0,
+            most: 0,
+            rests_until: None,
+            asked: None,
+        }
     }
 
     /// The seats in use or waited for.
@@ -103,7 +117,7 @@ impl SharedSeats {
         Self::default()
     }
 
-    /// Waits until a transfer waits for a seat, one that is overdue has come back, or a host has asked for a pause.
+    /// Waits until a transfer waits for a seat, an overdue seat was returned, or a host has requested a pause.
     pub async fn news(&self) {
         self.0.news.notified().await;
     }
@@ -136,7 +150,7 @@ impl SharedSeats {
         host.kept()
     }
 
-    /// Grants no host any seat. Transfers that are under way go on.
+    /// Grants no seats for any host. Current transfers continue.
     pub fn revoke(&self) {
         let origins: Vec<_> = self.hosts().keys().cloned().collect();
         for origin in origins {
@@ -148,10 +162,32 @@ impl SharedSeats {
     /// Lets no transfer to a host begin for a while: it has asked another process for that.
     pub fn rest(&self, origin: &Origin, pause: Duration) {
         let mut hosts = self.hosts();
-        hosts.entry(origin.clone()).or_insert_with(HostSeats::new).rest(Instant::now() + pause);
+        let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
+        host.rest(Instant::now() + pause);
+        host.rests += 1;
     }
 
-    /// Records that a host asked for a pause: the owner hears of it.
+    /// Notes the seats that other processes have at a host.
+    pub fn note_others(&self, origin: &Origin, seats: usize) {
+        if let Some(host) = self.hosts().get_mut(origin) {
+            host.others = seats;
+        }
+    }
+
+    /// Returns the part of the seats at a host that this process has, of those that any process has.
+    pub(crate) fn part(&self, origin: &Origin) -> f64 {
+        self.hosts().get(origin).map_or(1.0, |host| {
+            let own = host.kept().max(1);
+            own as f64 / (own + host.others) as f64
+        })
+    }
+
+    /// Returns the number of rests at a host that other processes were asked for.
+    pub(crate) fn rests_of_others(&self, origin: &Origin) -> u64 {
+        self.hosts().get(origin).map_or(0, |host| host.rests)
+    }
+
+    /// Records that a host requested a pause, for the owner.
     pub(crate) fn asked(&self, origin: &Origin, pause: Duration) {
         let mut hosts = self.hosts();
         let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
@@ -242,74 +278,4 @@ impl fmt::Debug for SharedSeats {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::time::timeout;
-
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn host() -> Origin {
-        Origin::parse("http://host/").unwrap()
-    }
-
-    async fn waits(seats: &SharedSeats) -> bool {
-        timeout(SECOND, seats.take(&host())).await.is_err()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn transfers_wait_for_a_grant_and_the_owner_hears_of_them() {
-        let seats = SharedSeats::new();
-        let waiting = tokio::spawn({
-            let seats = seats.clone();
-            async move { seats.take(&host()).await }
-        });
-        timeout(SECOND, seats.news()).await.unwrap();
-        let demand = SeatDemand { origin: host(), wanted: 1, kept: 0, asked: None };
-        assert_eq!(seats.demands(), std::slice::from_ref(&demand));
-        assert_eq!(seats.grant(&host(), 2), 2);
-        let first = waiting.await.unwrap();
-        let second = seats.take(&host()).await;
-        assert!(waits(&seats).await);
-        assert_eq!(seats.demands()[0].wanted, 3, "one waited");
-        drop((first, second));
-        assert_eq!(seats.demands(), [SeatDemand { wanted: 2, kept: 2, ..demand }], "two were in use");
-        assert_eq!(seats.grant(&host(), 0), 0);
-        assert_eq!(seats.demands(), [], "a host that nobody uses is forgotten");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn seats_in_use_are_kept_until_their_transfers_end_and_nobody_takes_them_then() {
-        let seats = SharedSeats::new();
-        seats.grant(&host(), 3);
-        let [first, second] = [seats.take(&host()).await, seats.take(&host()).await];
-        assert_eq!(seats.grant(&host(), 1), 2, "the free one goes at once");
-        drop(first);
-        timeout(SECOND, seats.news()).await.unwrap();
-        assert!(waits(&seats).await);
-        assert_eq!(seats.grant(&host(), 1), 1);
-        drop(second);
-        assert!(!waits(&seats).await);
-        seats.revoke();
-        assert!(waits(&seats).await);
-        assert_eq!(seats.grant(&host(), 1), 1);
-        assert!(!waits(&seats).await);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_pause_that_any_process_was_asked_for_is_kept() {
-        let seats = SharedSeats::new();
-        seats.grant(&host(), 4);
-        seats.rest(&host(), 3 * SECOND);
-        let began = Instant::now();
-        drop(seats.take(&host()).await);
-        assert_eq!(began.elapsed().as_secs(), 3);
-        seats.asked(&host(), 5 * SECOND);
-        seats.rest(&host(), SECOND);
-        timeout(SECOND, seats.news()).await.unwrap();
-        assert_eq!(seats.demands()[0].asked, Some(5 * SECOND));
-        assert_eq!(seats.demands()[0].asked, None);
-        drop(seats.take(&host()).await);
-        assert_eq!(began.elapsed().as_secs(), 8);
-    }
-}
+mod tests;

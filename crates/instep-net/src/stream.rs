@@ -19,7 +19,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// `is_proxied`: the other end is a proxy, which expects the whole URI in each request.
+    /// `is_proxied`: the other end is a proxy, which expects the complete URI in each request.
     pub(crate) fn new(inner: MaybeHttpsStream<TokioIo<TcpStream>>, is_proxied: bool) -> Self {
         Self { inner, is_proxied }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-/// The requests to one host since the figures were taken last, and what came of them.
+/// The requests to one host since the last read of the figures, and their results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
@@ -38,7 +38,7 @@ impl Traffic {
         *self.answers.entry(0).or_default() += 1;
     }
 
-    /// Returns `true` if nothing was asked for and nothing arrived.
+    /// Returns `true` if nothing was requested and nothing arrived.
     pub(crate) fn is_empty(&self) -> bool {
         self.answers.is_empty() && self.bytes == 0 && self.retries == 0
     }

@@ -17,7 +17,7 @@ pub(crate) fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
     }
     // A certificate that is wrong, or an option that cannot be used, stays so.
     let transient = cause::<rustls::Error>(&*source).is_none() && cause::<HttpError>(&*source).is_none();
-    // Who does not know TLS may end the connection at its first bytes.
+    // A server without TLS may end the connection at its first bytes.
     let ended = causes(&*source)
         .filter_map(|error| error.downcast_ref::<io::Error>())
         .any(|error| error.kind() == io::ErrorKind::UnexpectedEof);
@@ -34,7 +34,7 @@ fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Opti
     causes(error).find_map(|error| error.downcast_ref())
 }
 
-/// Returns the errors of a chain. An `io::Error` hides the one that it wraps, so it is looked into.
+/// Returns the errors of a chain. An `io::Error` hides the error that it wraps, so its content is included.
 fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error| {
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {

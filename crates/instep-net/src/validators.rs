@@ -19,8 +19,9 @@ impl Validators {
         Self { etag: etag.map(Into::into), last_modified: last_modified.map(Into::into) }
     }
 
-    /// Takes away what a later representation may have too: a `Last-Modified` of the second in which the answer was made
-    /// (RFC 9110 §8.8.2.2), or of an answer without `Date`, and an `ETag` that servers as nginx make of it.
+    /// Removes validators that a later representation may share: a `Last-Modified` of the second in which the answer
+    /// was made (RFC 9110 §8.8.2.2), or of an answer without `Date`, and an `ETag` that servers such as nginx derive
+    /// from it.
     pub(crate) fn settled(mut self, modified: Option<SystemTime>, date: Option<SystemTime>) -> Self {
         let Some(modified) = modified else { return self };
         if date.is_some_and(|date| modified + Duration::from_secs(1) <= date) {

@@ -1,11 +1,12 @@
-//! Steps to more transfers at a time than were asked for, as long as each brings more. PURE.
+//! Steps to more parallel transfers than requested, as long as each step increases throughput. PURE.
 
 use std::time::Duration;
 
-/// A search for the number of requests at a time that brings most, for a host whose connection carries many.
+/// A search for the most useful number of parallel requests to a host whose connection carries many.
 ///
-/// Each step is half as many again. What counts is what came: the answers a second, while nearly all of the permitted
-/// transfers were under way. A step of which less than a quarter comes is taken back, and tried again much later.
+/// Each step adds half of the present number. It is judged by the answers per second while nearly all of the
+/// permitted transfers were in use. A step that brings less than a quarter of what it adds is reverted, and tried
+/// again much later.
 #[derive(Debug)]
 pub(crate) struct Widening {
     widest: usize,
@@ -17,7 +18,7 @@ pub(crate) struct Widening {
     before: Option<(usize, f64)>,
     /// Measurements until the next attempt.
     rest: usize,
-    /// The number before the first step; there are none any more after an overload.
+    /// The number before the first step; after an overload there are no further steps.
     first: Option<usize>,
     is_over: bool,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Widening {
 impl Widening {
     /// Answers that a measurement needs at least.
     const FEWEST: usize = 32;
-    /// The part of what a step adds that must come of it.
+    /// The part of a step that must show as additional throughput.
     const GAIN: f64 = 0.25;
     /// Measurements between two attempts.
     const REST: usize = 64;
@@ -34,20 +35,21 @@ impl Widening {
         Self { widest, stale: 0, counted: 0, began: None, before: None, rest: 0, first: None, is_over: false }
     }
 
-    /// Ends it for good, and returns the number that remains: nobody asks a host again for more than it bore.
+    /// Ends the search for good, and returns the remaining number: a host never again gets more requests than it
+    /// handled.
     pub(crate) fn end(&mut self, most: usize) -> usize {
         self.is_over = true;
         self.first.map_or(most, |first| first.max(most / 2).min(most))
     }
 
-    /// Records an answer while `window` transfers were permitted, of which `free` were not under way. Returns the number
-    /// from now on if it changes.
+    /// Records an answer while `window` transfers were permitted, of which `free` were unused. Returns the new number
+    /// if it changes.
     pub(crate) fn answered(&mut self, window: usize, at: Duration, free: usize) -> Option<usize> {
         if self.is_over {
             return None;
         }
         if free > window / 4 {
-            // Something else keeps it back, so that nothing can be told of the host.
+            // Something else limits the transfers, so they show nothing about the host.
             (self.counted, self.began) = (0, None);
             return None;
         }
@@ -90,7 +92,7 @@ impl Widening {
     }
 }
 
-/// Returns how many times as many answers a step must bring at least.
+/// Returns the factor by which a step must at least increase the answers.
 fn expected(narrower: usize, window: usize) -> f64 {
     1.0 + (window as f64 / narrower as f64 - 1.0) * Widening::GAIN
 }

@@ -2,7 +2,7 @@
 
 use resourcesync::DateTime;
 
-/// The finest datestamp that a repository knows.
+/// The finest datestamp that a repository supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Granularity {
     /// `YYYY-MM-DD`, which each repository takes.
@@ -36,8 +36,8 @@ impl Granularity {
     }
 }
 
-/// Returns a datestamp in seconds since 1970; `None` if it is none. Repositories leave out zones and write blanks and
-/// fractions.
+/// Returns a datestamp in seconds since 1970; `None` if it is invalid. Repositories leave out zones and write blanks
+/// and fractions.
 pub(crate) fn seconds(text: &str) -> Option<i64> {
     let text = text.trim();
     let read = |text: &str| DateTime::parse(text).ok().map(|time| time.instant().0);

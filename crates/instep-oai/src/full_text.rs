@@ -22,10 +22,11 @@ const PLACES: [&str; 6] =
 /// Elements whose text is the URL of a file in any case: METS and RIOXX, by their local names.
 const FILE_ELEMENTS: [&str; 2] = ["FLocat", "file"];
 
-/// Returns the URLs of the files that a record of any XML format describes, in their order, each once.
+/// Returns the URLs of the files that a record of any XML format names, in their order, each once.
 ///
-/// In METS (`FLocat`), ORE (`aggregates`) and MODS (`raw object`) files are named as such. In the other formats, Dublin
-/// Core above all, a URL is taken for that of a file if its path ends like a file, or lies where repositories serve files.
+/// METS (`FLocat`), ORE (`aggregates`) and MODS (`raw object`) name files explicitly. In the other formats, mainly
+/// Dublin Core, a URL counts as that of a file if its path ends like a file name, or is one under which repositories
+/// serve files.
 pub(crate) fn full_texts(document: &[u8]) -> Vec<Uri> {
     let Ok(text) = std::str::from_utf8(document) else { return Vec::new() };
     let mut reader = Reader::from_str(text);

@@ -1,4 +1,5 @@
-//! A harvest: who the repository is, each list to its end, what is gone, full texts. [`Harvest::run`] owns that order.
+//! A harvest: identify the repository, read each list to its end, find deleted records, fetch full texts.
+//! [`Harvest::run`] owns that order.
 
 mod circle;
 mod error;
@@ -35,8 +36,8 @@ pub struct HarvestOptions {
     pub full_texts: bool,
     /// The interval of harvests of a Source that is served; 1 h.
     pub every: Duration,
-    /// The interval at which the records that are held are compared with those of a repository that does not keep track
-    /// of deletions; 24 h. A repository that keeps track for a while is compared after seven times this.
+    /// The interval at which the held records are compared with those of a repository that does not record deletions;
+    /// 24 h. A repository that records them for a while is compared after seven times this.
     pub inventory_every: Duration,
 }
 
@@ -50,7 +51,7 @@ impl Default for HarvestOptions {
 /// The outcome of a harvest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HarvestReport {
-    /// Records that lists had.
+    /// Records in the lists.
     pub(crate) seen: u64,
     /// Records and full texts that are held in another state now, or no longer.
     pub(crate) changed: u64,
@@ -67,7 +68,7 @@ pub(crate) struct Harvest<'a> {
     folder: HarvestFolder,
     shelf: HarvestShelf,
     monitor: &'a dyn PublishMonitor,
-    /// Returns `true` when nobody waits for the harvest any more.
+    /// Returns `true` when the harvest is no longer needed.
     ends: &'a dyn Fn() -> bool,
     report: HarvestReport,
 }
@@ -96,10 +97,11 @@ impl<'a> Harvest<'a> {
         Ok(Some(Self { repository, options, folder, shelf, monitor, ends, report: HarvestReport::default() }))
     }
 
-    /// Harvests what is new since the last time, or everything the first time.
+    /// Harvests records that are new since the last time, or all records the first time.
     ///
     /// # Errors
-    /// If a list cannot be read to its end. What was read until then is held, and the next harvest goes on from there.
+    /// If a list cannot be read to its end. Records read until then are held, and the next harvest continues from
+    /// there.
     pub(crate) async fn run(&mut self) -> Result<HarvestReport, HarvestError> {
         let key = self.repository.url.key();
         if self.shelf.key()?.as_deref() != Some(&key) {

@@ -16,7 +16,7 @@ const DUBLIN_CORE: &str = "oai_dc";
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepositoryUrl {
-    /// The URL of the repository, with those arguments that are none of the protocol.
+    /// The URL of the repository, with arguments that do not belong to the protocol.
     pub base: String,
     /// The formats to harvest, `oai_dc` if none is named; several are separated by commas.
     pub formats: Vec<String>,

@@ -1,4 +1,4 @@
-//! A repository as the content of a Source: its records are resources, with links to what belongs to them.
+//! A repository as the content of a Source: its records are resources, with links to related ones.
 
 use std::{
     io,
@@ -27,8 +27,8 @@ const MOST_PROBLEMS: usize = 1_000;
 
 /// A repository that a Source publishes.
 ///
-/// The first harvest is made before the first publication. A Source that is served harvests in the background from then
-/// on, and publishes what has changed when that is done.
+/// The first harvest is made before the first publication. A Source that is served harvests in the background from
+/// then on, and then publishes the changes.
 #[derive(Debug)]
 pub struct HarvestedRepository {
     shared: Arc<SharedRepository>,
@@ -93,7 +93,7 @@ impl SharedRepository {
         ends: &dyn Fn() -> bool,
     ) -> Result<HarvestReport, HarvestError> {
         let ends = || ends() || self.ends.load(Ordering::Relaxed);
-        // Connections belong to the runtime that opened them, so each harvest has a client of its own.
+        // Connections belong to the runtime that opened them, so each harvest has its own client.
         let client = Client::new(self.http.clone())?;
         let opened = Harvest::open(&self.url, client, &self.folder, &self.options, monitor, &ends)?;
         let Some(mut harvest) = opened else { return Ok(HarvestReport::default()) };
@@ -107,7 +107,7 @@ impl SharedRepository {
             Ok(report) => Ok(report),
             Err(error) if self.is_complete()? => {
                 let what = format!(
-                    "{}; what was harvested before stays published, and the next harvest goes on from there",
+                    "{}; earlier records stay published, and the next harvest continues from there",
                     error_chain(&error)
                 );
                 monitor.problem(&PublishProblem::skipped(&self.url.base, what));
@@ -133,7 +133,7 @@ impl SharedRepository {
         Ok(view)
     }
 
-    /// Harvests on a thread of its own if it is time, and lets everything be scanned if that changed anything.
+    /// Harvests on a separate thread if it is time, and has everything scanned if that changed anything.
     fn harvest_beside(self: &Arc<Self>, reporter: &ChangeReporter) {
         let mut background = lock(&self.background);
         if background.is_running || background.due.is_some_and(|due| Instant::now() < due) {

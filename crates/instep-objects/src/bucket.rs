@@ -1,4 +1,4 @@
-//! A bucket that is open: objects are put, read, copied and removed. Calls block; each bucket has connections of its own.
+//! An open bucket: objects are put, read, copied and removed. Calls block; each bucket has its own connections.
 
 mod listing;
 mod page;
@@ -75,7 +75,7 @@ impl Bucket {
         self.wait(async {
             let mut foreign = Vec::new();
             for name in names {
-                // A GET, as the answer to a HEAD does not say what is wrong.
+                // A GET, because the answer to a HEAD has no error text.
                 let found = self.store.get_opts(&self.path(name)?, GetOptions::default()).await;
                 let is_foreign = match found.map_err(|error| failed(&error, &self.place)) {
                     Ok(found) => found.attributes.get(&attribute).is_none_or(|found| **found != *mark.value),
@@ -90,10 +90,10 @@ impl Bucket {
         })
     }
 
-    /// Puts files under the names of objects, several at once, each whole or not at all. Returns their bytes.
+    /// Puts files under the names of objects, several at once, each completely or not at all. Returns their bytes.
     ///
     /// # Errors
-    /// If a file cannot be read, or the storage fails; some may be there then.
+    /// If a file cannot be read, or the storage fails; some objects may then exist.
     pub fn put(&self, objects: &[NewObject], read: OpenContent<'_>) -> Result<u64, BucketError> {
         let puts = objects.iter().map(|object| self.put_one(object, read).boxed());
         self.wait(
@@ -150,7 +150,7 @@ impl Bucket {
         }
     }
 
-    /// Reads up to so many bytes from the start of an object.
+    /// Reads at most this many bytes from the start of an object.
     ///
     /// # Errors
     /// If there is no such object, or the storage fails.
@@ -198,7 +198,7 @@ impl Bucket {
         }
     }
 
-    /// Copies an object within the bucket, in place of what has the other name.
+    /// Copies an object within the bucket, replacing the object with the other name.
     ///
     /// # Errors
     /// If there is no such object, or the storage fails.
@@ -209,8 +209,8 @@ impl Bucket {
         })
     }
 
-    /// Waits for requests, on a thread of its own: whoever calls may run within another runtime, where nothing may wait
-    /// for this one.
+    /// Waits for requests on a separate thread: the caller may run within another runtime, which must not block on
+    /// this one.
     fn wait<T: Send>(&self, requests: impl Future<Output = T> + Send) -> T {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| self.handle.block_on(requests));

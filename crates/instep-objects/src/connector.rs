@@ -35,9 +35,9 @@ const METADATA_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pieces of an answer that wait to be read.
 const PIECES: usize = 4;
 
-/// Sends what the library of object storage asks for. Every URL is one of the operator's, or of the cloud that the
-/// program runs in, so private addresses are allowed; nothing is redirected, and the library repeats what is to be
-/// repeated.
+/// Sends the requests of the object storage library. Every URL belongs to the operator or to the cloud that the
+/// program runs in, so private addresses are allowed. Redirects are not followed, and the library repeats requests
+/// itself.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectRequests {
     client: Client,
@@ -89,7 +89,7 @@ impl HttpService for ObjectRequests {
         let client = if is_metadata { &self.metadata } else { &self.client };
         let sent = client.send_once(&Request::of(head.method, uri, head.headers, content)).await;
         let response = match sent {
-            // The library decides by the status what is to be repeated.
+            // The library decides by the status if a request is repeated.
             Err(HttpError::Status { status, .. }) => {
                 let mut response = HttpResponse::new(Bytes::new().into());
                 *response.status_mut() = status;

@@ -8,7 +8,7 @@ pub struct BucketError {
     fault: Option<ObjectFault>,
 }
 
-/// A fault of one object, where others may be had.
+/// A fault of one object, while others may be readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectFault {
     /// It is not there.
@@ -44,7 +44,7 @@ impl BucketError {
         self.fault == Some(ObjectFault::Missing)
     }
 
-    /// Returns `true` if the object ends before the part that was asked for does.
+    /// Returns `true` if the object ends before the requested part.
     pub fn is_short(&self) -> bool {
         self.fault == Some(ObjectFault::Short)
     }

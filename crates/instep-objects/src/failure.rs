@@ -9,10 +9,10 @@ use crate::{BucketError, ObjectPlace, error::ObjectFault};
 /// The most characters of an answer that is not understood.
 const SHOWN: usize = 300;
 
-/// Returns what a failure means.
+/// Returns the meaning of a failure.
 pub(crate) fn failed(error: &Error, place: &ObjectPlace) -> BucketError {
     match error {
-        // A bucket that is not there has no objects either; services tell the two apart by a code.
+        // A missing bucket has no objects either; services distinguish the two by a code.
         Error::NotFound { path, source } if !source.to_string().contains("NoSuchBucket") => {
             let what = format!("there is no object {path} in the bucket {}", place.bucket());
             BucketError::of_object(ObjectFault::Missing, what)
@@ -41,7 +41,7 @@ pub(crate) fn answered(status: StatusCode, answer: &str, place: &ObjectPlace) ->
     BucketError::answering(what, matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }
 
-/// Returns what the code in an answer means; `None` for one that operators have nothing to do about.
+/// Returns the meaning of the code in an answer; `None` for a code that operators cannot act on.
 fn by_code(answer: &str, bucket: &str) -> Option<String> {
     Some(match element(answer, "Code")? {
         "NoSuchBucket" => format!("there is no bucket {bucket}; make it, or correct its name"),
@@ -61,7 +61,7 @@ fn by_code(answer: &str, bucket: &str) -> Option<String> {
     })
 }
 
-/// Returns what a failure means. Services say it with a code; what has none is shown as it is.
+/// Returns the meaning of a failure. Services express it with a code; a failure without a code is shown as it is.
 fn sentence(error: &Error, place: &ObjectPlace) -> String {
     let chain = error_chain(error);
     let bucket = place.bucket();
@@ -98,8 +98,8 @@ fn element<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     Some(rest.split_once("</")?.0)
 }
 
-/// Returns the failure without the layers around it that say nothing of their own: from our own client on, or from the
-/// answer of the service.
+/// Returns the failure without the outer layers that add no information: from our own client on, or from the answer
+/// of the service.
 fn innermost(error: &Error) -> String {
     let causes =
         std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());

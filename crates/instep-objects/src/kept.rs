@@ -1,4 +1,4 @@
-//! The digests that a service keeps of an object: asked for with one request, so that nobody has to read the bytes.
+//! The digests that a service stores with an object: one request reads them, so the bytes need not be read.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use object_store::path::Path;
@@ -11,14 +11,14 @@ use crate::{
     signed::{SignedRequest, SignedRequests},
 };
 
-/// The media type that services give to what they know nothing of.
+/// The media type that services use if they do not know the type.
 const UNKNOWN: [&str; 2] = ["binary/octet-stream", "application/octet-stream"];
 
 impl SignedRequests {
-    /// Asks for the digests of an object.
+    /// Requests the digests of an object.
     ///
     /// # Errors
-    /// If there is no such object, or the storage fails. A service that keeps no digests is no failure.
+    /// If there is no such object, or the storage fails. A service without digests is not a failure.
     pub(crate) async fn digests(&self, path: &Path, place: &ObjectPlace) -> Result<KeptDigests, BucketError> {
         let mode = (HeaderName::from_static("x-amz-checksum-mode"), HeaderValue::from_static("ENABLED"));
         let request = SignedRequest { method: Method::HEAD, path, query: Vec::new(), header: Some(mode) };
@@ -29,20 +29,20 @@ impl SignedRequests {
                 let what = format!("there is no object {path} in the bucket {}", place.bucket());
                 Err(BucketError::of_object(ObjectFault::Missing, what))
             }
-            // The answer to a HEAD says nothing more.
+            // The answer to a HEAD has no further details.
             status => Err(answered(status, "", place)),
         }
     }
 }
 
-/// Returns `Content-Type` unless it says nothing.
+/// Returns `Content-Type` unless it is meaningless.
 pub(crate) fn media_type(text: &str) -> Option<String> {
     Some(text).filter(|known| !UNKNOWN.contains(known)).map(str::to_owned)
 }
 
 fn digests(headers: &HeaderMap) -> KeptDigests {
     let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    // That of an object in parts ends in their number, and is none of its bytes.
+    // The digest of an object in parts ends in their number, and is not a digest of its bytes.
     let sha256 = get("x-amz-checksum-sha256").and_then(from_base64).and_then(|bytes| bytes.try_into().ok());
     let is_plain = get("x-amz-server-side-encryption").is_none_or(|how| how == "AES256")
         && get("x-amz-server-side-encryption-customer-algorithm").is_none();
@@ -52,7 +52,7 @@ fn digests(headers: &HeaderMap) -> KeptDigests {
     KeptDigests { sha256, md5, media_type, etag: etag.map(str::to_owned) }
 }
 
-/// Reads Base64 of whole bytes; `None` for anything else, such as a digest of digests with the number of parts.
+/// Reads Base64 of complete bytes; `None` for anything else, such as a digest of digests with the number of parts.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = text.trim_end_matches('=');

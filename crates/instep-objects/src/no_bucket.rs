@@ -1,4 +1,4 @@
-//! Stands in for object storage in a build without it.
+//! Replaces object storage in a build without it.
 
 use std::{
     fs::File,

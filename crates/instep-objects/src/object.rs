@@ -1,4 +1,4 @@
-//! Objects as they are put, listed and read: a name, and what is told of the bytes.
+//! Objects as they are put, listed and read: a name, and metadata of the bytes.
 
 use bytes::Bytes;
 
@@ -16,13 +16,13 @@ pub struct NewObject {
 }
 
 impl NewObject {
-    /// An object without headers of its own.
+    /// An object without its own headers.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 }
 
-/// Metadata by which a writer knows its own objects.
+/// Metadata by which a writer recognizes its own objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectMark {
     /// The name of the metadata.
@@ -42,9 +42,10 @@ pub struct ListedObject {
     pub etag: Option<String>,
     /// Microseconds since 1970 at which it was put.
     pub modified: i64,
-    /// `true` if the service keeps its SHA-256, `false` if it keeps other checksums only; `None` if the listing does not say.
+    /// `true` if the service stores its SHA-256, `false` if it stores only other checksums; `None` if the listing
+    /// does not show it.
     pub keeps_sha256: Option<bool>,
-    /// MD5 of all its bytes, if the listing says that its entity tag is that.
+    /// MD5 of all its bytes, if the listing shows that its entity tag is one.
     pub md5: Option<[u8; 16]>,
 }
 
@@ -57,7 +58,7 @@ pub struct ObjectStart {
     pub length: u64,
     /// The validator of its bytes, without quotation marks.
     pub etag: Option<String>,
-    /// `Content-Type`, if it says anything.
+    /// `Content-Type`, if it is meaningful.
     pub media_type: Option<String>,
 }
 
@@ -69,14 +70,14 @@ pub struct KeptDigests {
     /// MD5 of all its bytes: the entity tag of an object that was put as a whole and is not encrypted with keys that change
     /// it.
     pub md5: Option<[u8; 16]>,
-    /// `Content-Type`, if it says anything.
+    /// `Content-Type`, if it is meaningful.
     pub media_type: Option<String>,
     /// The validator of the bytes that these are digests of, without quotation marks; `None` if nothing was asked.
     pub etag: Option<String>,
 }
 
-/// Returns the MD5 that an entity tag is, if it has the form of one. Only whoever knows that the object was put as a whole,
-/// and how it is encrypted, knows that it is that of the bytes.
+/// Returns the MD5 in an entity tag, if it has the form of one. It is that of the bytes only if the object was put as
+/// a whole, and depending on its encryption.
 pub fn md5_of_etag(etag: &str) -> Option<[u8; 16]> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let is_digest = etag.len() == 32 && etag.bytes().all(|digit| digit.is_ascii_hexdigit());

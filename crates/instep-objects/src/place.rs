@@ -35,7 +35,7 @@ impl ObjectPlace {
     /// If it has no bucket, or a prefix that no URL has as a path: with empty segments, `.` or `..`.
     pub fn parse(url: &str) -> Result<Self, InvalidPlace> {
         let wrong = |what| InvalidPlace { url: url.to_owned(), what };
-        let rest = url.strip_prefix(SCHEME).ok_or_else(|| wrong("is no place in object storage"))?;
+        let rest = url.strip_prefix(SCHEME).ok_or_else(|| wrong("is not a place in object storage"))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         if bucket.is_empty() || !bucket.bytes().all(is_allowed) {
@@ -60,13 +60,13 @@ impl ObjectPlace {
         })
     }
 
-    /// Uses another service than that of AWS, by its `http` or `https` URL; without it `AWS_ENDPOINT_URL` says which.
+    /// Uses another service than AWS, by its `http` or `https` URL; the default is `AWS_ENDPOINT_URL`.
     #[must_use]
     pub fn at(self, endpoint: impl Into<String>) -> Self {
         Self { endpoint: Some(endpoint.into()), ..self }
     }
 
-    /// Uses a store that the application has opened, of whatever kind; the bucket is only a name then.
+    /// Uses a store of any kind that the application has opened; the bucket is then only a name.
     #[cfg(feature = "s3")]
     #[must_use]
     pub fn in_store(self, store: Arc<dyn ObjectStore>) -> Self {
@@ -83,7 +83,7 @@ impl ObjectPlace {
         Ok(Self { prefix: named.prefix, ..self.clone() })
     }
 
-    /// Returns the whole bucket, of the same service.
+    /// Returns the entire bucket, of the same service.
     #[must_use]
     pub fn bucket_itself(&self) -> Self {
         Self { prefix: String::new(), ..self.clone() }

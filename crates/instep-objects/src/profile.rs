@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, env, fs, path::PathBuf};
 
 use object_store::aws::AmazonS3ConfigKey;
 
-/// The settings of a file that stand for a variable of the environment, with those variables.
+/// The settings of a file that correspond to variables of the environment, with those variables.
 const SETTINGS: [(&str, &[&str], AmazonS3ConfigKey); 5] = [
     ("aws_access_key_id", CREDENTIALS, AmazonS3ConfigKey::AccessKeyId),
     ("aws_secret_access_key", CREDENTIALS, AmazonS3ConfigKey::SecretAccessKey),
@@ -17,14 +17,14 @@ const SETTINGS: [(&str, &[&str], AmazonS3ConfigKey); 5] = [
     ),
 ];
 
-/// Credentials are taken from one place as a whole: a key of the environment does not go with a secret of a file.
+/// All credentials come from one place: a key from the environment is not combined with a secret from a file.
 const CREDENTIALS: &[&str] = &["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"];
 
 /// Returns the settings of the files that the environment does not have.
 pub(crate) fn settings() -> Vec<(AmazonS3ConfigKey, String)> {
     let profile = env::var("AWS_PROFILE").unwrap_or_else(|_| "default".to_owned());
     let mut found = BTreeMap::new();
-    // The file of credentials last: what both have counts as it stands there.
+    // The file of credentials comes last: it takes precedence for settings that both files have.
     for (variable, name) in [("AWS_CONFIG_FILE", "config"), ("AWS_SHARED_CREDENTIALS_FILE", "credentials")] {
         let in_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".aws").join(name));
         let file = env::var_os(variable).map(PathBuf::from).or_else(in_home);

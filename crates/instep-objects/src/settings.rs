@@ -19,8 +19,8 @@ use crate::{
 /// The time for all attempts of a request.
 const RETRY_TIME: Duration = Duration::from_secs(60);
 
-/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools, and requests that are
-/// signed by it: `None` for a service that is to be asked without a signature.
+/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools, and the signed
+/// requests: `None` for a service that is used without signatures.
 pub(crate) fn connect(
     place: &ObjectPlace,
 ) -> Result<(Arc<dyn ObjectStore>, Option<SignedRequests>), BucketError> {
@@ -33,7 +33,7 @@ pub(crate) fn connect(
         builder = builder.with_endpoint(endpoint);
     }
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
-    // Whoever writes `http` means it.
+    // An explicit `http` is accepted.
     if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
         builder = builder.with_allow_http(true);
     }
@@ -43,7 +43,7 @@ pub(crate) fn connect(
     let client = requests.repeating();
     let store = builder
         .with_bucket_name(place.bucket())
-        // Not every service knows requests that remove many.
+        // Some services do not support requests that remove many objects.
         .with_disable_bulk_delete(true)
         .with_http_connector(requests)
         .with_retry(retry)

@@ -1,5 +1,5 @@
-//! Requests that the library of object storage cannot send, or of whose answers it tells too little: it signs them, and our
-//! own client sends them.
+//! Requests that the object storage library cannot send, or whose answers it does not return completely: the library
+//! signs them, and our own client sends them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,8 +33,8 @@ pub(crate) struct SignedRequest<'r> {
 }
 
 impl SignedRequests {
-    /// Sends a request, again after transient failures. Returns the first answer that another attempt would not improve,
-    /// whatever its status.
+    /// Sends a request, and repeats it after transient failures. Returns the first answer that another attempt would
+    /// not improve, with any status.
     ///
     /// # Errors
     /// If the service does not answer, or there are no credentials.
@@ -73,7 +73,7 @@ pub(crate) fn said(error: HttpError) -> BucketError {
     BucketError::new(unsigned(error).to_string())
 }
 
-/// Takes the query out of the URI of an error: whoever reads it in a log could use the signature for as long as it is good.
+/// Removes the query from the URI of an error, because a reader of the log could use the signature while it is valid.
 fn unsigned(mut error: HttpError) -> HttpError {
     if let HttpError::Refused { uri, .. }
     | HttpError::Connect { uri, .. }

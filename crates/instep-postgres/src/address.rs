@@ -1,7 +1,7 @@
-//! The URL of a state: the server, the login, and which schema of the database has the tables.
+//! The URL of a state: the server, the login, and the schema of the database that has the tables.
 //!
-//! A URL can say what libpq understands, with `schema` for the schema (`instep` unless given), `copy` for the
-//! name of the copy and `source` for that of the Source. A password need not be in it: `PGPASSWORD` and the password file of libpq are asked.
+//! A URL can have the parameters of libpq, and also `schema` for the schema (`instep` unless given) and `copy` for
+//! the name of the copy. It need not contain a password: `PGPASSWORD` and the password file of libpq are used.
 
 use std::{env, fmt, fs, path::PathBuf, time::Duration};
 
@@ -24,13 +24,13 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 pub(crate) enum Trust {
     /// The connection is not encrypted.
     Plain,
-    /// Encrypted where the mode of the connection says so; whoever answers is believed, as libpq does.
+    /// Encrypted if the mode of the connection requires it; the server is not verified, as in libpq.
     Anyone,
     /// Encrypted, and the certificate is that of the host. `None` trusts the authorities of the system.
     Verified(Option<PathBuf>),
 }
 
-/// A server and what of it is used.
+/// A server and the part of it that is used.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Address {
@@ -61,7 +61,7 @@ impl Address {
     /// Reads a URL.
     ///
     /// # Errors
-    /// If it is none of PostgreSQL, or asks for something that is not known.
+    /// If it is not a PostgreSQL URL, or has an unknown parameter.
     pub fn parse(text: &str) -> Result<Self, PostgresError> {
         let fault = |what: String| PostgresError::Url { what };
         let mut url = Url::parse(&as_parameters(text)).map_err(|error| fault(error.to_string()))?;
@@ -152,7 +152,7 @@ fn trust(mode: Option<&str>, roots: Option<PathBuf>, config: &mut Config) -> Res
     let (ssl, trust) = match mode.unwrap_or("prefer") {
         "disable" => (SslMode::Disable, Trust::Plain),
         "prefer" => (SslMode::Prefer, Trust::Anyone),
-        // As in libpq: whoever gives authorities wants them asked.
+        // As in libpq: if authorities are given, they are used.
         "require" if roots.is_none() => (SslMode::Require, Trust::Anyone),
         "require" | "verify-full" => (SslMode::Require, Trust::Verified(roots)),
         other => {

@@ -1,4 +1,4 @@
-//! Reasons why a state in PostgreSQL cannot be used. No message has the password: it is in none of the values.
+//! Reasons why a state in PostgreSQL cannot be used. No message has the password, because no value has it.
 
 use std::{error::Error as _, io};
 
@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The URL is none of a state.
+    /// The URL is not that of a state.
     #[error("Not the URL of a state in PostgreSQL: {what}")]
     Url {
         /// The fault.
@@ -30,8 +30,8 @@ pub enum PostgresError {
         /// The server's words.
         what: String,
     },
-    /// The schema has tables of something else.
-    #[error("The schema {schema:?} of {place} holds tables that are no state of instep")]
+    /// The schema has foreign tables.
+    #[error("The schema {schema:?} of {place} has tables that are not a state of instep")]
     Foreign {
         /// The state.
         place: String,
@@ -62,7 +62,7 @@ pub enum PostgresError {
         /// The run that has it.
         holder: String,
     },
-    /// The server lost what it had confirmed.
+    /// The server lost changes that it had confirmed.
     #[error("The server of the state {place} lost changes that it had confirmed: run again")]
     WentBack {
         /// The state.
@@ -82,7 +82,7 @@ pub enum PostgresError {
         /// The reason.
         source: tokio_postgres::Error,
     },
-    /// A row holds what no version of instep writes.
+    /// A row has a value that no version of instep writes.
     #[error("The state {place} is damaged: {what}")]
     Damaged {
         /// The state.
@@ -93,7 +93,7 @@ pub enum PostgresError {
 }
 
 impl PostgresError {
-    /// Returns the database that it is about; empty for a URL that is none.
+    /// Returns the database concerned; empty for an invalid URL.
     pub fn place(&self) -> &str {
         match self {
             Self::Url { .. } => "",

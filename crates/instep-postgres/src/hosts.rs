@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// The port of a server without one.
 const PORT: &str = "5432";
 
-/// Returns a URL whose servers are parameters, if it has several: other parsers take it too. Of several servers the one that
-/// takes writes is used, unless the URL says otherwise.
+/// Returns a URL whose servers are parameters, if it has several, because other parsers accept this form too. Of
+/// several servers the one that accepts writes is used, unless the URL says otherwise.
 pub(crate) fn as_parameters(text: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
     let (authority, tail) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -19,7 +19,7 @@ pub(crate) fn as_parameters(text: &str) -> Cow<'_, str> {
         query.split('&').filter(|one| !one.is_empty()).map(str::to_owned).collect();
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let login = [("user", user), ("password", password)].into_iter().filter(|(_, value)| !value.is_empty());
-    // A plus stands for itself here, and for a blank in a query.
+    // A plus is literal here, and means a blank in a query.
     parameters.extend(login.map(|(name, value)| format!("{name}={}", value.replace('+', "%2B"))));
     let mut ports = Vec::new();
     for server in hosts.split(',') {

@@ -1,8 +1,10 @@
-//! Connections that nobody uses for a moment. A look at a Source opens several, one after the other, and each costs the server
-//! more than all that a small Source has it do: a process, and what that has to learn about the tables.
+//! Connections that are free for a moment. A run over a Source opens several, one after the other, and each costs the
+//! server more than all statements of a small Source: a process, and its knowledge of the tables.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    ops::Deref,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -11,54 +13,139 @@ use crate::{address::Address, session::Session, waiting::driver};
 /// The time for which a connection waits to be used again.
 const KEPT: Duration = Duration::from_secs(10);
 
+/// The time between two looks for those that have waited for long enough.
+const SWEPT: Duration = Duration::from_secs(2);
+
+/// The time after which the server has to show that it still answers.
+const FRESH: Duration = Duration::from_secs(1);
+
 /// The most connections that wait.
 const MOST: usize = 64;
 
+/// Connections in use up to which another one is opened at once.
+const ENOUGH: usize = 8;
+
+/// The time for which one of so many is waited for: a statement takes much less, and who holds one may need another.
+const FOR_ANOTHER: Duration = Duration::from_millis(50);
+
 /// A connection that was used well until a moment.
 struct IdleSession {
-    address: Address,
     session: Session,
     since: Instant,
 }
 
-static IDLE: Mutex<Vec<IdleSession>> = Mutex::new(Vec::new());
+/// The connections that wait.
+struct IdleSessions {
+    sessions: Vec<IdleSession>,
+    /// The number of those that are used.
+    used: usize,
+    /// Somebody closes those that wait for too long.
+    is_swept: bool,
+}
 
-fn idle() -> MutexGuard<'static, Vec<IdleSession>> {
+static IDLE: Mutex<IdleSessions> =
+    Mutex::new(IdleSessions { sessions: Vec::new(), used: 0, is_swept: false });
+
+/// Told of each connection that somebody has used and uses no more.
+static FREED: Condvar = Condvar::new();
+
+fn idle() -> MutexGuard<'static, IdleSessions> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection for a statement or a transaction; the next one has it after that.
+#[derive(Debug)]
+pub struct PooledSession(Option<Session>);
+
+impl PooledSession {
+    pub(crate) fn new(session: Session) -> Self {
+        idle().used += 1;
+        Self(Some(session))
+    }
+
+    /// Closes the connection: nobody uses it again.
+    pub fn give_up(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Deref for PooledSession {
+    type Target = Session;
+
+    #[expect(clippy::expect_used, reason = "only what consumes it takes the connection away")]
+    fn deref(&self) -> &Session {
+        self.0.as_ref().expect("a connection")
+    }
+}
+
+impl Drop for PooledSession {
+    fn drop(&mut self) {
+        // A thread that panics may be in the midst of a transaction.
+        if let Some(session) = self.0.take().filter(|_| !thread::panicking()) {
+            keep(session);
+        }
+        idle().used -= 1;
+        FREED.notify_one();
+    }
 }
 
 /// Returns a connection to the same schema, by the same login, that works; `None` if there is none.
 pub(crate) fn take(address: &Address) -> Option<Session> {
     loop {
-        let session = {
-            let mut idle = idle();
-            let place = idle.iter().rposition(|other| other.address.is_same_schema(address))?;
-            idle.remove(place).session
-        };
-        // Shows that the server still answers, and ends what a thread that panicked may have left. A lone ROLLBACK would be a
-        // warning in the server's log each time.
-        if !session.is_closed() && session.batch("BEGIN; ROLLBACK").is_ok() {
+        let IdleSession { session, since } = next(address)?;
+        // A lone ROLLBACK would be a warning in the server's log each time.
+        let is_fresh = since.elapsed() < FRESH;
+        if !session.is_closed() && (is_fresh || session.batch("BEGIN; ROLLBACK").is_ok()) {
             return Some(session);
         }
     }
 }
 
+/// Returns the connection that was used last; `None` if there is none, and none becomes free soon.
+fn next(address: &Address) -> Option<IdleSession> {
+    let is_so = |other: &IdleSession| other.session.address.is_same_schema(address);
+    let mut idle = idle();
+    if idle.used >= ENOUGH {
+        let waits = |idle: &mut IdleSessions| !idle.sessions.iter().any(is_so);
+        let waited = FREED.wait_timeout_while(idle, FOR_ANOTHER, waits);
+        (idle, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    }
+    let place = idle.sessions.iter().rposition(is_so)?;
+    Some(idle.sessions.remove(place))
+}
+
+/// Closes the connections to a schema that wait: the server was not there for another one.
+pub(crate) fn forget(address: &Address) {
+    idle().sessions.retain(|other| !other.session.address.is_same_schema(address));
+}
+
 /// Keeps a connection for a while.
-pub(crate) fn keep(address: &Address, session: Session) {
+fn keep(session: Session) {
     let Ok(driver) = driver() else { return };
     if session.is_closed() || !session.is_light() {
         return;
     }
     let mut idle = idle();
-    if idle.len() == MOST {
+    if idle.sessions.len() == MOST {
         return;
     }
-    idle.push(IdleSession { address: address.clone(), session, since: Instant::now() });
-    drop(idle);
-    driver.spawn(async {
-        tokio::time::sleep(KEPT).await;
-        self::idle().retain(|session| session.since.elapsed() < KEPT);
-    });
+    idle.sessions.push(IdleSession { session, since: Instant::now() });
+    if !std::mem::replace(&mut idle.is_swept, true) {
+        driver.spawn(sweep());
+    }
+}
+
+/// Closes connections that nobody has used for a while, for as long as there are any.
+async fn sweep() {
+    loop {
+        tokio::time::sleep(SWEPT).await;
+        let mut idle = idle();
+        idle.sessions.retain(|session| session.since.elapsed() < KEPT);
+        if idle.sessions.is_empty() {
+            idle.is_swept = false;
+            return;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -68,30 +155,37 @@ mod tests {
     use super::*;
     use crate::ServerLink;
 
-    fn process(link: &ServerLink) -> i32 {
-        link.read(|session| Ok(session.one("SELECT pg_backend_pid()", &[])?.try_get(0)?)).unwrap()
+    fn process(session: &Session) -> i32 {
+        session.one("SELECT pg_backend_pid()", &[]).unwrap().get(0)
     }
 
     #[test]
-    fn a_connection_serves_one_after_the_other_and_only_the_same_schema() {
+    fn o76_a_connection_serves_one_after_the_other_and_only_the_same_schema() {
         let Some(server) = PostgresServer::start() else { return };
         let link = |schema: &str| {
             ServerLink::new(Address::parse(&format!("{}?schema={schema}", server.url())).unwrap())
         };
         let (first, beside) = (link("a"), link("a"));
-        let (one, two) = (process(&first), process(&beside));
-        assert_ne!(one, two, "both are in use");
-        // Left by a thread that panicked.
-        first.session().unwrap().batch("BEGIN").unwrap();
-        drop(first);
-        assert_ne!(process(&link("b")), one);
-        let again = link("a");
-        assert_eq!(process(&again), one);
-        again.session().unwrap().batch("VACUUM").unwrap();
-        drop((again, beside));
+        let (one, two) = (first.session().unwrap(), beside.session().unwrap());
+        let processes = [process(&one), process(&two)];
+        assert_ne!(processes[0], processes[1], "both are in use");
+        drop((one, two));
+        assert!(!processes.contains(&process(&link("b").session().unwrap())));
+        let again = link("a").session().unwrap();
+        assert!(processes.contains(&process(&again)));
+        let panicked = thread::spawn(move || {
+            again.batch("BEGIN").unwrap();
+            panic!("in the midst of a transaction");
+        });
+        assert!(panicked.join().is_err());
+        let other = link("a").session().unwrap();
+        other.batch("VACUUM").unwrap();
+        assert!(processes.contains(&process(&other)), "the one that the thread did not have");
+        let last = process(&other);
+        drop(other);
 
         server.stop_at_once();
         server.begin();
-        assert!(![one, two].contains(&process(&link("a"))), "those are lost");
+        assert_ne!(process(&link("a").session().unwrap()), last, "that one is lost");
     }
 }

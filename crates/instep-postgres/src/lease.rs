@@ -62,7 +62,8 @@ pub struct LeaseOwners {
 }
 
 impl LeaseOwners {
-    /// Takes the right to write what belongs to an owner. Waits while it is not known if the one that has it is dead.
+    /// Takes the right to write what belongs to an owner. Waits while it is not known if the process that has it is dead, and
+    /// calls `before_succession` before the right is taken from a process that is.
     ///
     /// # Errors
     /// If another process has it, or the server fails.
@@ -71,6 +72,7 @@ impl LeaseOwners {
         link: &Arc<ServerLink>,
         owner: i64,
         claimant: &Claimant,
+        before_succession: &dyn Fn() -> Result<(), PostgresError>,
     ) -> Result<WriteLease, PostgresError> {
         let place = &link.address.shown;
         let session = link.session()?;
@@ -87,11 +89,14 @@ impl LeaseOwners {
                 return Err(PostgresError::Taken { place: place.clone(), holder: found.holder });
             }
             if is_free || looks == LOOKS {
+                if found.token.is_some() {
+                    before_succession()?;
+                }
                 let taken = self.claim(&session, owner, found.token.as_deref(), (&token, claimant));
                 if taken.map_err(|fault| link.error(fault))? {
                     break;
                 }
-                // Somebody was faster.
+                // Another process was faster.
                 (watched, looks) = (None, 0);
                 continue;
             }
@@ -140,18 +145,13 @@ impl LeaseOwners {
     ) -> Result<bool, EngineFault> {
         let table = self.table;
         let sql = format!(
-            "UPDATE {table} SET token = $3, holder = $4, folder = $5, grp = 0
-             WHERE id = $1 AND token IS NOT DISTINCT FROM $2"
-        );
-        if session.execute(&sql, &[&owner, &seen, &token, &claimant.holder, &claimant.folder])? == 0 {
-            return Ok(false);
-        }
-        let sql = format!(
-            "INSERT INTO beat ({table}, token, beat) VALUES ($1, $2, 0)
+            "WITH taken AS (UPDATE {table} SET token = $3, holder = $4, folder = $5, grp = 0
+             WHERE id = $1 AND token IS NOT DISTINCT FROM $2 RETURNING id, token)
+             INSERT INTO beat ({table}, token, beat) SELECT id, token, 0 FROM taken
              ON CONFLICT ({table}) DO UPDATE SET token = excluded.token, beat = 0"
         );
-        session.execute(&sql, &[&owner, &token])?;
-        Ok(true)
+        let taken = session.execute(&sql, &[&owner, &seen, &token, &claimant.holder, &claimant.folder])?;
+        Ok(taken == 1)
     }
 }
 
@@ -266,10 +266,13 @@ pub fn beat_over(
         loop {
             tokio::time::sleep(BEAT).await;
             let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
-            let beat = move || match link.session() {
-                // A beat that fails is counted by the next one, over a new connection.
-                Ok(session) if beat(&session).is_ok() => {}
-                _ => link.give_up(),
+            let beat = move || {
+                // A failed heartbeat is made up for by the next one, over a new connection.
+                if let Ok(session) = link.session()
+                    && beat(&session).is_err()
+                {
+                    session.give_up();
+                }
             };
             // Waiting for a server would hold up the thread that moves the connections on.
             if tokio::task::spawn_blocking(beat).await.is_err() {

@@ -14,6 +14,7 @@ mod waiting;
 
 pub use address::Address;
 pub use error::{EngineFault, PostgresError};
+pub use idle::PooledSession;
 pub use lease::{Claimant, LeaseOwners, WriteLease, beat_over};
 pub use link::{Patience, ServerLink};
 pub use numbered::{NumberedWriter, WriteRight};

@@ -1,7 +1,6 @@
 //! Links to the server of a state: connections that are opened when they are needed, and again when they are lost.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -9,7 +8,7 @@ use std::{
 use crate::{
     address::Address,
     error::{EngineFault, PostgresError},
-    idle,
+    idle::{self, PooledSession},
     session::Session,
 };
 
@@ -19,52 +18,40 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The first pause and the longest one between two attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// A connection that is opened again when it is lost; shared by those who only read.
+/// A way to a server: a connection for each statement or transaction, opened again when one is lost.
+#[derive(Debug)]
 pub struct ServerLink {
     /// The server.
     pub address: Address,
     patience: Duration,
-    current: Mutex<Option<Arc<Session>>>,
-}
-
-impl std::fmt::Debug for ServerLink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("ServerLink").field(&self.address).finish()
-    }
 }
 
 impl ServerLink {
     /// Returns a link that waits for a server for as long as a standby needs to take over; no connection is opened yet.
     pub fn new(address: Address) -> Self {
-        Self { address, patience: PATIENCE, current: Mutex::new(None) }
+        Self { address, patience: PATIENCE }
     }
 
-    /// Returns a link that waits no longer than this: for who tries again by other means.
+    /// Returns a link that waits at most this long, for callers that try again by other means.
     pub fn with_patience(address: Address, patience: Duration) -> Self {
-        Self { address, patience, current: Mutex::new(None) }
+        Self { address, patience }
     }
 
-    /// Returns the connection, opened now if there is none and none waits to be used again.
+    /// Returns the connection: the present one, a free one, or a new one.
     ///
     /// # Errors
     /// If the server cannot be reached, or refuses.
-    pub fn session(&self) -> Result<Arc<Session>, PostgresError> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = current.as_ref().filter(|session| !session.is_closed()) {
-            return Ok(Arc::clone(session));
-        }
+    pub fn session(&self) -> Result<PooledSession, PostgresError> {
         let session = match idle::take(&self.address) {
             Some(session) => session,
             None => Session::open(&self.address)?,
         };
-        let session = Arc::new(session);
-        *current = Some(Arc::clone(&session));
-        Ok(session)
+        Ok(PooledSession::new(session))
     }
 
-    /// Gives the connection up: the next use opens another.
+    /// Closes connections that wait to be used: one was lost, and these may be lost too.
     pub fn give_up(&self) {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
+        idle::forget(&self.address);
     }
 
     /// Reads, again if the connection is lost meanwhile.
@@ -74,11 +61,16 @@ impl ServerLink {
     pub fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, PostgresError> {
         let mut patience = self.patience();
         loop {
-            let failure =
-                match self.session().and_then(|session| work(&session).map_err(|fault| self.error(fault))) {
+            let failure = match self.session() {
+                Ok(session) => match work(&session) {
                     Ok(value) => return Ok(value),
-                    Err(failure) => failure,
-                };
+                    Err(fault) => {
+                        session.give_up();
+                        self.error(fault)
+                    }
+                },
+                Err(failure) => failure,
+            };
             patience.wait_after(failure)?;
             self.give_up();
         }
@@ -92,15 +84,6 @@ impl ServerLink {
     /// Returns the waiting for a failure of this server.
     pub fn patience(&self) -> Patience {
         Patience { since: Instant::now(), most: self.patience, pause: PAUSES.0 }
-    }
-}
-
-impl Drop for ServerLink {
-    fn drop(&mut self) {
-        let current = self.current.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(session) = current.and_then(|session| Arc::try_unwrap(session).ok()) {
-            idle::keep(&self.address, session);
-        }
     }
 }
 

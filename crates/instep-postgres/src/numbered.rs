@@ -67,8 +67,8 @@ impl<R: WriteRight> NumberedWriter<R> {
         &self.link
     }
 
-    /// Carries work out in one transaction, again if the server failed or another transaction was in its way. What the
-    /// work writes is committed once, whatever happens to the answer.
+    /// Runs work in one transaction, and repeats it if the server failed or another transaction interfered. The
+    /// changes are committed once, even if the answer is lost.
     ///
     /// # Errors
     /// If the work fails, another process has the right now, or the server does not come back.
@@ -169,9 +169,9 @@ impl<R: WriteRight> NumberedWriter<R> {
                     .map_or_else(CommitAttempt::Failed, |()| CommitAttempt::WasDone);
             }
             Err(fault) => {
-                // A connection that cannot roll back is not used again: what was begun goes with it.
+                // A connection that cannot roll back is not used again: the open transaction ends with it.
                 if session.batch("ROLLBACK").is_err() {
-                    self.link.give_up();
+                    session.give_up();
                 }
                 return CommitAttempt::Failed(self.link.error(fault));
             }
@@ -179,8 +179,7 @@ impl<R: WriteRight> NumberedWriter<R> {
         match session.batch("COMMIT") {
             Ok(()) => CommitAttempt::Done(value),
             Err(error) => {
-                let _ = session.batch("ROLLBACK");
-                self.link.give_up();
+                session.give_up();
                 match PostgresError::of(&self.link.address.shown, error) {
                     failure if failure.may_pass() => CommitAttempt::Unanswered(value, failure),
                     failure => CommitAttempt::Failed(failure),

@@ -22,6 +22,8 @@ const MOST_STATEMENTS: usize = 256;
 
 /// A connection, with the statements that it has prepared.
 pub struct Session {
+    /// The server and the schema.
+    pub(crate) address: Address,
     client: Client,
     statements: Mutex<BTreeMap<String, Statement>>,
 }
@@ -54,18 +56,22 @@ impl Session {
                 tracing::debug!(%error, "a connection to the state ended");
             }
         });
-        let session = Self { client, statements: Mutex::default() };
-        // The order of groups and of what is recorded with them needs commits that stay.
+        let session = Self { address: address.clone(), client, statements: Mutex::default() };
+        // The order of groups and of what is recorded with them needs commits that stay. Each statement names one copy and
+        // has one good plan: one is made with the first use, instead of six that are compared, and none is compiled. Engines
+        // that do not know a setting pass it over.
         let settings = format!(
             "SET search_path TO {}; SET client_min_messages TO warning;
-             SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+             SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+             SELECT set_config(name, value, false) FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'))
+             AS wanted (name, value) WHERE current_setting(name, true) <> value",
             quoted(&address.schema)
         );
         session.batch(&settings).map_err(|error| PostgresError::of(&address.shown, error))?;
         Ok(session)
     }
 
-    /// Runs statements that give nothing back.
+    /// Runs statements without results.
     ///
     /// # Errors
     /// If one fails; those before it stay, unless they are part of a transaction.

@@ -8,11 +8,11 @@ use crate::{
     session::{Session, quoted},
 };
 
-/// Tables of one kind in a schema of their own, with a table `version` that says which version they have.
+/// Tables of one kind in their own schema, with a table `version` that records their version.
 ///
-/// Processes of two versions work with the same tables while one after the other is brought up to date. So a version that
-/// needs more of them adds it by [`TableStep::Adds`], and only what cannot be done so is a [`TableStep::Breaks`], whose
-/// tables an older program refuses.
+/// During an upgrade, processes of two versions work with the same tables. A version that needs more tables or
+/// columns therefore adds them by [`TableStep::Adds`]. Only changes that cannot be additions are a
+/// [`TableStep::Breaks`]; older programs refuse such tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
     /// The statements that lead from one form of the tables to the next. Never edited once released.
@@ -22,10 +22,10 @@ pub struct Tables {
 /// A step from one form of tables to the next.
 #[derive(Clone, Copy, Debug)]
 pub enum TableStep {
-    /// Statements after which only a program that knows them may use the tables: each has a version of its own.
+    /// Statements after which only a program that knows them may use the tables: each has its own version number.
     Breaks(&'static str),
-    /// Statements that only add: a table, an index, a column that has a value where nobody writes one. A program of the
-    /// same version that does not know them goes on, and may begin to use the tables after them.
+    /// Statements that only add: a table, an index, a column with a default value. A program of the same version that
+    /// does not know them continues, and may also start afterwards.
     Adds(&'static str),
 }
 
@@ -46,18 +46,28 @@ impl Tables {
         TablesForm { version: count(breaks), additions: count(self.steps.len() - breaks) }
     }
 
-    /// Makes the tables, or brings older ones up to date, in one transaction.
+    /// Creates the tables, or migrates older ones, in one transaction.
     ///
     /// # Errors
-    /// If they are newer or something else's, the login may not make them, or the server fails.
+    /// If they are newer or foreign, the login may not create them, or the server fails.
     pub fn migrate(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
+        let found = self.found(session, address)?;
+        self.migrate_from(found, session, address)
+    }
+
+    fn migrate_from(
+        self,
+        mut found: Option<TablesForm>,
+        session: &Session,
+        address: &Address,
+    ) -> Result<(), PostgresError> {
         let mut attempt = 1;
         loop {
-            let found = self.found(session, address)?.unwrap_or_default();
-            if self.has_all(found) {
+            let form = found.unwrap_or_default();
+            if self.has_all(form) {
                 return Ok(());
             }
-            match session.batch(&self.script(found, &address.schema)) {
+            match session.batch(&self.script(form, &address.schema)) {
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     // Not the reason, and a connection that is gone has no transaction.
@@ -66,26 +76,27 @@ impl Tables {
                         return Err(PostgresError::of(&address.shown, error));
                     }
                     attempt += 1;
+                    found = self.found(session, address)?;
                 }
             }
         }
     }
 
-    /// Checks that nothing there keeps the tables from being made.
+    /// Checks that nothing prevents the creation of the tables.
     ///
     /// # Errors
-    /// If they are newer or something else's, or the server fails.
+    /// If they are newer or foreign, or the server fails.
     pub fn probe(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         self.found(session, address).map(drop)
     }
 
-    /// Checks that the tables are there, and brings older ones up to date.
+    /// Checks that the tables exist, and migrates older ones.
     ///
     /// # Errors
-    /// If they are not, or the server fails.
+    /// If they do not, or the server fails.
     pub fn check(self, session: &Session, address: &Address) -> Result<(), PostgresError> {
         match self.found(session, address)? {
-            Some(_) => self.migrate(session, address),
+            Some(form) => self.migrate_from(Some(form), session, address),
             None => Err(PostgresError::Missing { place: address.shown.clone() }),
         }
     }
@@ -128,12 +139,17 @@ impl Tables {
     fn found(self, session: &Session, address: &Address) -> Result<Option<TablesForm>, PostgresError> {
         let place = || address.shown.clone();
         let read = || {
-            let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'version'),
-                       EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1)";
-            let row = session.one(sql, &[&address.schema])?;
-            let (is_ours, is_used): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
-            if !is_ours {
-                return Ok((None, is_used));
+            // The view of all tables only if there are none of ours: it costs more than all that a small run asks for.
+            let name = format!("{}.version", quoted(&address.schema));
+            let sql = "SELECT to_regclass($1) IS NOT NULL";
+            if !session.one(sql, &[&name])?.try_get::<_, bool>(0)? {
+                // Both in one statement: another process may make them just now.
+                let sql = "SELECT COALESCE(bool_or(tablename = 'version'), false), COUNT(*) > 0
+                           FROM pg_catalog.pg_tables WHERE schemaname = $1";
+                let row = session.one(sql, &[&address.schema])?;
+                if !row.try_get::<_, bool>(0)? {
+                    return Ok((None, row.try_get(1)?));
+                }
             }
             // The first tables had no column for additions.
             let sql = format!(

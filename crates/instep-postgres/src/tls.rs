@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::Trust;
 
-/// Returns what makes connections that accept the certificates of a trust.
+/// Returns a connector that accepts the certificates of a trust.
 ///
 /// # Errors
 /// If the authorities cannot be read.
@@ -46,7 +46,8 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Believes whoever answers, as libpq does for `prefer` and `require`: a listener learns nothing, an impostor does.
+/// Accepts any certificate, as libpq does for `prefer` and `require`: this protects from eavesdroppers, not from
+/// impostors.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

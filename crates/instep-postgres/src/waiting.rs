@@ -10,11 +10,11 @@ use std::{
 
 use tokio::runtime::{Builder, Handle};
 
-/// The thread that moves the connections of this process on: one of its own, so that whoever waits for an answer may be a
-/// thread that runs tasks.
+/// The separate thread that drives the connections of this process, so that callers may also wait on a thread that
+/// runs tasks.
 static DRIVER: Mutex<Option<Handle>> = Mutex::new(None);
 
-/// Returns where connections run; started with the first one.
+/// Returns the runtime of the connections; started with the first one.
 ///
 /// # Errors
 /// If the system gives no thread.
@@ -26,7 +26,7 @@ pub fn driver() -> io::Result<Handle> {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build()?;
     let handle = runtime.handle().clone();
-    // It lives as long as the process: a runtime must not be dropped where tasks run.
+    // It lives as long as the process: a runtime must not be dropped on a thread that runs tasks.
     std::mem::forget(runtime);
     *driver = Some(handle.clone());
     Ok(handle)

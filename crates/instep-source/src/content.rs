@@ -80,7 +80,7 @@ impl Holdings {
         roots.map(|root| (root.folder(), root.replaced()))
     }
 
-    /// Opens each folder again by its name: somebody may have put another one in its place.
+    /// Opens each folder again by its name, because it may have been replaced by another one.
     pub(crate) fn refresh(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         for root in self.0.roots.iter().filter(|root| root.supply.is_none()) {
             if root.refresh().map_err(Error::read(root.folder()))? {
@@ -91,12 +91,12 @@ impl Holdings {
         Ok(())
     }
 
-    /// Returns the folder with a number, held open; `None` if there is none.
+    /// Returns the open folder with a number; `None` if there is none.
     pub(crate) fn handle(&self, number: u8) -> Option<Arc<RootFolder>> {
         self.0.roots.iter().find(|root| root.number == number).map(Root::handle)
     }
 
-    /// Brings each supplier in step with what it supplies from; returns the number of resources left out for a fault.
+    /// Updates each supplier from its origin; returns the number of resources left out for a fault.
     pub(crate) fn refresh_supplies(
         &self,
         monitor: &dyn PublishMonitor,
@@ -138,7 +138,7 @@ impl Holdings {
         Ok(None)
     }
 
-    /// Adds to a resource's state what the rules of a set say of it: links (§14) and its change frequency.
+    /// Adds the effects of a set's rules to the state of a resource: links (§14) and its change frequency.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -173,7 +173,7 @@ impl Holdings {
         }
     }
 
-    /// Says of the file of a resource in which coding it is stored.
+    /// Sets the content coding in which the file of a resource is stored.
     pub(crate) fn describe_coding(&self, resource: &mut Resource) {
         for (number, describer) in self.0.describers.iter().enumerate() {
             if resource.sets >> number & 1 == 1 {
@@ -199,11 +199,11 @@ impl Holdings {
         // A folder that took its place is no state of the resource: the file is gone.
         match file.metadata()?.is_file() {
             true => Ok(file),
-            false => Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no file any more")),
+            false => Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no longer a file")),
         }
     }
 
-    /// Returns `true` if a resource has a file here, or a supplier stands in for it.
+    /// Returns `true` if a resource has a file here, or a supplier for it.
     pub(crate) fn has_file(&self, resource: &Resource) -> bool {
         resource.file.is_some() || self.root_of(&resource.key).is_some()
     }
@@ -240,13 +240,13 @@ impl Holdings {
         self.0.roots.iter().filter_map(|root| Some((root, path(root)?))).collect()
     }
 
-    /// One looks at a time: what two saw at once could be recorded in the wrong order.
+    /// Only one inspection at a time: results of two parallel ones could be recorded in the wrong order.
     pub(crate) fn look_alone(&self) -> MutexGuard<'_, ()> {
         self.0.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the prefixes of the keys below a folder, given by its URI with a final slash; `true` if what follows a prefix is
-    /// written as in URIs.
+    /// Returns the prefixes of the keys below a folder, given by its URI with a final slash; `true` if the rest after
+    /// a prefix is written as in URIs.
     pub(crate) fn prefixes_of(&self, folder: &str) -> Vec<(Vec<u8>, bool)> {
         let claiming = self.0.roots.iter().filter(|root| folder.starts_with(&root.prefix));
         let root = claiming.max_by_key(|root| root.prefix.len());
@@ -259,7 +259,8 @@ impl Holdings {
         in_root.map(|prefix| (prefix, false)).into_iter().chain(by_uri).collect()
     }
 
-    /// Returns the names, as they stand in URIs, of the folders directly below one that lead to roots served further down.
+    /// Returns the names, as written in URIs, of the folders directly below one that lead to roots served further
+    /// down.
     pub(crate) fn folders_served_below(&self, folder: &str) -> Vec<String> {
         let below = self.0.roots.iter().filter_map(|root| root.prefix.strip_prefix(folder));
         let names = below.filter_map(|rest| rest.split('/').next()).filter(|name| !name.is_empty());

@@ -11,8 +11,8 @@ use resourcesync::DateTime;
 pub use kind::ErrorKind;
 pub(crate) use storage::StorageFailure;
 
-/// A reason why a Source cannot go on. A fault that costs one resource only goes to the [`crate::PublishMonitor`]
-/// instead.
+/// A reason why a Source cannot continue. A fault that affects only one resource is reported to the
+/// [`crate::PublishMonitor`] instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
     Options {
         /// Which one.
         option: String,
-        /// A sentence that says what is wrong and what would be right.
+        /// A sentence that describes the fault and a correct value.
         what: String,
     },
     /// Another publisher holds the Source.
@@ -45,6 +45,18 @@ pub enum Error {
         limit: u64,
         /// `true` if no resource of the set would be left.
         empty: bool,
+    },
+    /// All resources of a set have other URIs than before, because its folder or prefix is another one. Nothing is
+    /// published as deleted.
+    #[error(
+        "All {resources} resources of the set {set} are at other URIs than before, as its folder or prefix is another \
+         one: readers would take all of them for deleted"
+    )]
+    SetMoved {
+        /// The set of resources.
+        set: String,
+        /// The resources that were published and are not there.
+        resources: u64,
     },
     /// Files cannot be published because of their mode, and the operator wants that to stop the publication.
     #[error("{count} files or folders are not readable by everybody, {first} among them")]
@@ -77,7 +89,7 @@ pub enum Error {
         /// Their names below it.
         names: Vec<String>,
     },
-    /// Object storage failed. What is delivered is consistent; the next publication goes on there.
+    /// Object storage failed. The delivered documents are consistent; the next publication continues from there.
     #[error("The documents are made; {delivered} of {total} are delivered to {place}: {what}")]
     Delivery {
         /// The bucket and the prefix in it.
@@ -89,7 +101,7 @@ pub enum Error {
         /// The reason, and what to do.
         what: String,
     },
-    /// The object storage that has the resources fails. Nothing is published, and nothing of it taken for deleted.
+    /// The object storage with the resources fails. Nothing is published, and none of them counts as deleted.
     #[error("Cannot read the resources in {place}: {what}")]
     ObjectStorage {
         /// The bucket and the prefix in it.
@@ -97,7 +109,8 @@ pub enum Error {
         /// The reason, and what to do.
         what: String,
     },
-    /// The Source ended before the publication was complete. What was recorded stays, and the next one goes on there.
+    /// The Source ended before the publication was complete. Recorded changes stay, and the next publication
+    /// continues from there.
     #[error("The publication was stopped before it was complete")]
     Stopped,
     /// Something cannot be read.
@@ -153,7 +166,7 @@ pub enum Error {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// A sentence that says what is wrong.
+        /// A sentence that describes the fault.
         what: String,
     },
     /// A package cannot be made.
@@ -165,22 +178,22 @@ pub enum Error {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A batch asks for URIs that are no resources of the set.
+    /// A batch request has URIs that are not resources of the set.
     #[error("{} of the URIs are not resources of this set", uris.len())]
     UnknownResources {
         /// Which.
         uris: Vec<String>,
     },
-    /// A batch asks for more than is given at once.
+    /// A batch request exceeds a limit.
     #[error("More than {most} {what}")]
     TooMuch {
-        /// Of what.
+        /// The quantity.
         what: &'static str,
         /// The limit.
         most: u64,
     },
-    /// A batch asks for changes of a time that the published Change Lists do not reach back to.
-    #[error("Changes are known since {from} only")]
+    /// A batch request is for changes since a time before the published Change Lists.
+    #[error("Changes are known only since {from}")]
     TooEarly {
         /// The earliest time.
         from: DateTime,
@@ -195,7 +208,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The thread that publishes has ended by a fault in the program, which is in the log.
-    #[error("Publishing has ended by a fault in the program")]
+    #[error("Publishing has ended because of a fault in the program")]
     PublisherFailed,
     /// The content cannot be watched.
     #[error("Cannot watch {}", path.display())]
@@ -209,8 +222,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the text for everybody who can reach the Source: where its files lie is nobody's business (C18). The
-    /// log has the whole error.
+    /// Returns the text for clients of the Source, without the places of its files (C18). The log has the complete
+    /// error.
     pub(crate) fn public_text(&self) -> String {
         match self {
             Self::Read { source, .. } => format!("A file or folder cannot be read: {source}"),
@@ -241,7 +254,7 @@ impl Error {
         |source| Self::Read { path, source }
     }
 
-    /// Returns the error of a supplier that cannot tell its resources.
+    /// Returns the error of a supplier that cannot list its resources.
     pub(crate) fn supplied(folder: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = folder.into();
         |source| match StorageFailure::within(&source) {

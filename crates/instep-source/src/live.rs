@@ -1,4 +1,4 @@
-//! Keeps a Source current: watches the content, waits until changes settle, publishes them, on a thread of its own.
+//! Keeps a Source current: watches the content, waits until changes settle, and publishes them, on its own thread.
 
 mod announcements;
 mod dumps;
@@ -30,7 +30,7 @@ pub(crate) use message::PublicationRequests;
 use publication::PublicationLoop;
 use watch::{WITHOUT_WATCHES, Watches};
 
-/// Messages that may wait; when there are more, everything is looked at instead.
+/// The most waiting messages; if there are more, everything is scanned instead.
 const BACKLOG: usize = 16_384;
 /// Options for keeping a Source current.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ const BACKLOG: usize = 16_384;
 pub struct LiveOptions {
     /// Watches the content for changes; without it, scans alone find them.
     pub watch: bool,
-    /// The interval of complete scans, watched or not; 10 min. A watch can lose events, a scan finds what they were.
+    /// The interval of complete scans, with or without watches; 10 min. A watch can lose events, which a scan finds.
     pub scan_every: Duration,
     /// The least time between the begins of two publications; the first change after it is published at once. 500 ms,
     /// so that each change is announced within a second.
@@ -51,7 +51,7 @@ impl Default for LiveOptions {
     }
 }
 
-/// A Source that publishes what changes. Dropping it ends that.
+/// A Source that publishes changes. Dropping it ends this.
 #[derive(Debug)]
 pub(crate) struct Live {
     messages: mpsc::SyncSender<LiveMessage>,
@@ -65,7 +65,7 @@ impl Live {
     /// Watches the content, then publishes all of it; blocks until the documents are complete.
     ///
     /// # Errors
-    /// If the first publication fails. What fails later goes to the monitor and is tried again.
+    /// If the first publication fails. Later failures are reported to the monitor and tried again.
     pub(crate) fn start(
         mut publisher: Publisher,
         options: LiveOptions,
@@ -142,7 +142,7 @@ impl Drop for Live {
     }
 }
 
-/// Watches first: what changes during the first scan is seen again after it.
+/// Sets the watches first: changes during the first scan are seen again after it.
 fn watch_content(
     publisher: &Publisher,
     options: &LiveOptions,

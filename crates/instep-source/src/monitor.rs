@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Mutex};
 
 use resourcesync::{Change, Uri};
 
-/// Takes what happens; nothing comes back by it. Called from several threads.
+/// Receives the events of a publication; it returns nothing. Called from several threads.
 pub trait PublishMonitor: Send + Sync {
     /// A phase begins.
     fn phase(&self, _phase: PublishPhase) {}
@@ -27,7 +27,7 @@ pub trait PublishMonitor: Send + Sync {
     /// Requests are answered from now on, under this base URL and at this address.
     fn serving(&self, _base_url: &str, _address: SocketAddr) {}
 
-    /// Something is not as it should be; the work goes on.
+    /// A problem occurred; the work continues.
     fn problem(&self, _problem: &PublishProblem) {}
 }
 
@@ -63,7 +63,7 @@ pub struct LeftOutCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PublishPhase {
-    /// Walks the content and hashes what is new.
+    /// Walks the content and hashes new files.
     Scan,
     /// Writes documents.
     Write,
@@ -83,7 +83,7 @@ pub struct PublishProgress {
     pub phase: PublishPhase,
     /// Resources done.
     pub done: u64,
-    /// Resources in all, where that is known.
+    /// Resources in all, if known.
     pub total: Option<u64>,
     /// Bytes read or written.
     pub bytes: u64,
@@ -96,13 +96,13 @@ impl PublishProgress {
     }
 }
 
-/// Something that costs one resource, or nothing yet.
+/// A fault that affects at most one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PublishProblem {
     /// The file, URI or document it is about.
     pub subject: String,
-    /// A sentence that says what is wrong and what to do.
+    /// A sentence that describes the fault and what to do.
     pub what: String,
     /// `true` if a resource is left out because of it.
     pub skipped: bool,

@@ -217,8 +217,8 @@ impl Announcer {
         Ok(())
     }
 
-    /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce
-    /// about it.
+    /// Announces once on their own channels that sets are gone. Returns the documents that the other channels must
+    /// announce for it.
     fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<WrittenDocument>, Error> {
         if std::mem::replace(&mut self.is_withdrawal_told, true) {
             return Ok(Vec::new());
@@ -263,7 +263,7 @@ impl Announce for Announcer {
             return Ok(());
         }
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
-        // Subscribers see the gap in the next message, and read the Change List: no reason to publish once more.
+        // Subscribers see the gap in the next message, and read the Change List, so nothing is published again.
         if let Err(error) = announced.and_then(|snapshot| self.announce_changes(&snapshot, report)) {
             tracing::warn!(%error, "a publication could not be announced");
         }

@@ -23,7 +23,7 @@ pub use patches::PatchOptions;
 pub use set::{CodingRule, Content, FrequencyRule, GenericRule, LinkRule, SetOptions};
 pub use versions::VersionOptions;
 
-/// A Source: what it publishes, where, and how.
+/// The options of a Source: its content, its places and its documents.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PublishOptions {
@@ -44,7 +44,7 @@ pub struct PublishOptions {
     pub hash: Vec<Algorithm>,
     /// A description of the Source (SD-5); without it a small page is written.
     pub described_by: Option<Uri>,
-    /// For readers of which version the documents are (DIA-8).
+    /// The version of the standard in which documents are written (DIA-8).
     pub spec_version: SpecVersion,
     /// Options for Resource Lists and Change Lists.
     pub lists: ListOptions,
@@ -72,12 +72,12 @@ pub struct PublishOptions {
     /// The text of an XSL stylesheet that is published beside the documents and named in each of them; `None` if there is
     /// none.
     pub stylesheet: Option<Arc<str>>,
-    /// The guard against deletions that nobody meant.
+    /// The guard against accidental deletions.
     pub guard: DeletionGuard,
     /// The treatment of files that cannot be published because of their mode.
     pub unreadable: Unreadable,
-    /// The base URL that the Source is moved from; `None` if it stays where it is. A Source with another base URL than
-    /// the one it was published with is refused: readers would take all its resources for deleted.
+    /// The base URL that the Source is moved from; `None` if it does not move. A Source whose base URL differs from
+    /// the published one is refused, because readers would treat all its resources as deleted.
     pub rebase_from: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! A publication: scan, record, render, place, deliver, announce. [`Publisher::run`] owns that order; the rooms below take one
-//! step each and know nothing of the others.
+//! A publication: scan, record, render, place, deliver, announce. [`Publisher::run`] owns that order; each of the
+//! other modules implements one step and does not use the others.
 
 mod backup;
 mod context;
@@ -50,13 +50,13 @@ pub use upkeep::{Compaction, check, preview, setup};
 #[cfg(feature = "serve")]
 pub(crate) use version_place::VersionPlace;
 
-/// Publishes once: scans the content, records what changed, and writes the documents that change with it.
+/// Publishes once: scans the content, records changes, and writes the affected documents.
 ///
 /// Blocks until everything is in place, durably. If nothing changed, nothing is written.
 ///
 /// # Errors
-/// If an option cannot be followed, another publisher holds the Source, or disk or catalogue fail. A crash between any
-/// two steps is repaired by the next call.
+/// If an option is invalid, another publisher holds the Source, or disk or catalogue fail. A crash between any two
+/// steps is repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result<PublishReport, Error> {
     let mut options = options.clone();
     options.dumps.changes_every.get_or_insert(Duration::ZERO);
@@ -89,11 +89,11 @@ pub(crate) trait Announce {
     /// Announces a publication.
     ///
     /// # Errors
-    /// If the catalogue cannot be read. The publication stands.
+    /// If the catalogue cannot be read. The publication remains valid.
     fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error>;
 }
 
-/// Announces nothing: whoever wants to know reads the documents.
+/// Announces nothing: readers poll the documents.
 pub(crate) struct Unannounced;
 
 impl Announce for Unannounced {
@@ -123,8 +123,8 @@ impl Publisher {
         self.run(ScanScope::Paths(paths), &mut Unannounced, monitor)
     }
 
-    /// Publishes what was recorded since the last time, without scanning: for an application that records each change
-    /// itself. If nothing was published before, what it has recorded is the baseline.
+    /// Publishes the changes recorded since the last time, without scanning: for an application that records each
+    /// change itself. If nothing was published before, the recorded resources are the baseline.
     ///
     /// # Errors
     /// As [`publish`].
@@ -136,7 +136,8 @@ impl Publisher {
         self.run(ScanScope::Recorded, &mut Unannounced, monitor)
     }
 
-    /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
+    /// Returns the Resource Dumps that are due; `None` if there are none. The job can run concurrently with
+    /// publications.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -158,10 +159,10 @@ impl Publisher {
 
     /// Runs one publication, step by step.
     ///
-    /// Each step leaves a state from which the next run continues: recorded changes wait in the catalogue until they
-    /// are rendered; documents are staged until all of them are durable; the catalogue knows what is being put in
-    /// place, so that an interruption there is noticed and repaired, and what object storage still lacks. Changes are announced last, when every reader
-    /// who follows the announcement finds the documents.
+    /// Each step leaves a state from which the next run continues: recorded changes stay in the catalogue until they
+    /// are rendered, and documents are staged until all of them are durable. The catalogue records which documents
+    /// are being put in place and which ones object storage still lacks, so that an interruption is detected and
+    /// repaired. Changes are announced last, so that every reader who follows the announcement finds the documents.
     pub(crate) fn run(
         &mut self,
         scope: ScanScope<'_>,
@@ -205,7 +206,7 @@ impl Publisher {
         monitor.problem(&PublishProblem::warning(self.options().state.display().to_string(), what));
     }
 
-    /// Compares the content with the catalogue and records what changed; `None` if nothing is to be scanned.
+    /// Compares the content with the catalogue and records changes; `None` if nothing must be scanned.
     fn scan(&self, scope: &ScanScope<'_>, monitor: &dyn PublishMonitor) -> Result<Option<ScanReport>, Error> {
         let mut options = ScanOptions::new(self.options());
         options.stop = self.stop.clone();
@@ -223,7 +224,7 @@ impl Publisher {
         }
     }
 
-    /// Records what follows from the changes: states that later patches and versions need, patches, versions.
+    /// Records the consequences of the changes: states that later patches and versions need, patches, versions.
     fn record_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         self.context.keep_present_states(monitor)?;
         self.context.make_patches(monitor)?;

@@ -1,10 +1,10 @@
-//! Everything that is written for a later run, beside the tables of the catalogue: one format a record, each with its
+//! All data written for a later run beside the tables of the catalogue: one format for each record, each with its
 //! version.
 //!
 //! A record is JSON, `{"version":1,"record":...}`, under a name in the catalogue. A later version of this program
-//! reads each version that was ever written: `tests/golden/records` has one of each, and a test reads them all. One
-//! that cannot be read is an error that names the file and the way out. It is never taken for absent: a Source that
-//! forgot what it had published would begin again at Change List 1, and each copy would have to start over.
+//! reads every version that was ever written: `tests/golden/records` has one of each, and a test reads them all. An
+//! unreadable record is an error that names the file and the remedy. It never counts as absent: a Source without its
+//! record of published documents would begin again at Change List 1, and each copy would have to start over.
 
 mod moment;
 mod opened;
@@ -44,7 +44,7 @@ pub(crate) const OPENED_WITH: RecordKind<OpenedWith> = RecordKind::new("opened-w
 pub(crate) const SETS: RecordKind<Vec<String>> = RecordKind::new("sets", 1);
 /// The numbers of the folders and manifests, by the prefix of their URIs or their names.
 pub(crate) const CONTENT: RecordKind<BTreeMap<String, u8>> = RecordKind::new("content", 1);
-/// The base URLs that the Source had before, the last one at the end.
+/// The former base URLs of the Source, the last one at the end.
 pub(crate) const FORMER_BASE_URLS: RecordKind<Vec<String>> = RecordKind::new("former-base-urls", 1);
 /// The algorithms of the last complete scan.
 pub(crate) const ALGORITHMS: RecordKind<Vec<String>> = RecordKind::new("algorithms", 1);
@@ -141,12 +141,12 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
         (format!("{}{part}", self.name), Some(bytes))
     }
 
-    /// Returns what takes the record away, under its name.
+    /// Returns the operation that removes the record, under its name.
     pub(crate) fn forget(&self) -> (String, Option<Vec<u8>>) {
         self.forget_part("")
     }
 
-    /// Returns what takes the record of a part away, under its name.
+    /// Returns the operation that removes the record of a part, under its name.
     pub(crate) fn forget_part(&self, part: &str) -> (String, Option<Vec<u8>>) {
         (format!("{}{part}", self.name), None)
     }

@@ -1,7 +1,7 @@
-//! The documents of a publication. PURE: sets, policy and time are given; documents go to a sink.
+//! The documents of a publication. PURE: sets, policy and time are arguments; documents are written to a sink.
 //!
-//! `place` names the documents; what is in place is a record ([`crate::records`]); lists, dumps and archives stand
-//! beside each other on these two; `set` orders the documents of one set, `source` those of the whole Source.
+//! `place` names the documents; the documents in place are a record ([`crate::records`]); lists, dumps and archives
+//! build on these two; `set` orders the documents of one set, `source` those of the complete Source.
 
 mod about;
 mod archive;

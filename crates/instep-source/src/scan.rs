@@ -12,6 +12,7 @@ mod object_event;
 mod observe;
 mod options;
 mod pipeline;
+mod recent_changes;
 mod reported;
 mod stop;
 mod supplied;
@@ -29,14 +30,14 @@ pub use reported::ReportedChange;
 pub(crate) use reported::record_reported;
 pub(crate) use stop::ScanStop;
 
-/// Looks at all content and records what changed: a file with the size, times and inode it had is not opened.
+/// Scans all content and records changes: a file with unchanged size, times and inode is not opened.
 ///
 /// The first complete scan of a set records its resources without a line in the change log: they are its baseline.
-/// A folder that cannot be read costs nothing that is known of it.
+/// The records of a folder that cannot be read are kept.
 ///
 /// # Errors
-/// If a root folder cannot be read or the catalogue fails; what was recorded until then stays, and the next scan
-/// goes on from there.
+/// If a root folder cannot be read or the catalogue fails; changes recorded until then stay, and the next scan
+/// continues from there.
 pub(crate) fn scan(
     holdings: &Holdings,
     catalogue: &Catalogue,

@@ -20,6 +20,7 @@ mod cors;
 mod documents;
 mod file_body;
 mod files;
+mod framing;
 mod gateway;
 mod generic;
 mod host;
@@ -72,13 +73,13 @@ pub use tls::Tls;
 use tls::Tls;
 pub use view::{FolderItem, KeptVersion, SourceView};
 
-/// Publishes, then serves what is published and keeps it current, until `shutdown`.
+/// Publishes, then serves the published documents and keeps them current, until `shutdown`.
 ///
-/// Connections are refused until the first publication is complete. After `shutdown` answers in flight are finished.
+/// Connections are refused until the first publication is complete. After `shutdown` current answers are finished.
 ///
 /// # Errors
-/// If the address cannot be had, the first publication fails, or the thread that publishes ends by a fault in the
-/// program. Other failures go to the monitor.
+/// If the address cannot be listened on, the first publication fails, or the thread that publishes ends by a fault in
+/// the program. Other failures are reported to the monitor.
 pub async fn serve(
     mut options: ServeOptions,
     monitor: Arc<dyn PublishMonitor>,
@@ -110,7 +111,7 @@ pub async fn serve(
     let ending = async {
         tokio::select! {
             () = shutdown => {}
-            // Nobody is served from a Source that would stay as it is for ever.
+            // A Source that can no longer change is not served.
             () = source.live.ended() => has_failed = true,
         }
         source.end_streams();
@@ -126,7 +127,7 @@ pub async fn serve(
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
-/// A Source that keeps itself current, and what it serves: for a server of one's own.
+/// A Source that keeps itself current, and its answers: for a server of your own.
 pub struct Source {
     live: Live,
     app: App,
@@ -137,14 +138,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// Publishes, and goes on doing so on a thread of its own. Of the options, those for listening are not used; the
-    /// base URL is needed.
+    /// Publishes, and continues to do so on its own thread. The options for listening are not used; the base URL is
+    /// required.
     ///
     /// # Errors
     /// If the first publication fails.
     pub async fn start(options: ServeOptions, monitor: Arc<dyn PublishMonitor>) -> Result<Self, Error> {
         let (done, started) = oneshot::channel();
-        // Not a task of the runtime: its end must not wait for a publication that nobody waits for.
+        // Not a task of the runtime: its end must not wait for a publication that is no longer needed.
         let runtime = Handle::current();
         thread::spawn(move || done.send(Self::start_blocking(options, monitor, &runtime)).ok());
         started.await.map_err(|_| Error::PublisherFailed)?
@@ -203,13 +204,13 @@ impl Source {
         Ok(Self { live, app, place, former_base_urls, ending, admin })
     }
 
-    /// Returns the routes, at the path of the base URL: to be served as they are, or merged into a router with routes
-    /// and a fallback of its own. At the root of a host they take every path that the other router has no route for.
+    /// Returns the routes, at the path of the base URL: to be served directly, or merged into a router with its own
+    /// routes and fallback. At the root of a host they take every path that the other router has no route for.
     pub fn router(&self) -> Router {
         self.app.router()
     }
 
-    /// Returns the routes of a server of its own, which also answers below the base URLs that the Source had before.
+    /// Returns the routes of a separate server, which also answers below the former base URLs of the Source.
     fn routes(&self) -> Router {
         moved::redirecting(self.app.router(), &self.former_base_urls, &self.place)
     }
@@ -229,7 +230,7 @@ impl Source {
         access.serve(routes, limits.clone())
     }
 
-    /// Ends the answers that would never end: channels and events. To be called when the server is to end.
+    /// Ends the endless answers: channels and events. To be called when the server should end.
     pub fn end_streams(&self) {
         self.ending.send_replace(true);
     }

@@ -14,11 +14,12 @@ pub(crate) use folder::FolderSink;
 pub(crate) use memory::MemorySink;
 pub(crate) use open_folder::discard_leftovers;
 
-/// Takes documents, and puts them in place together.
+/// Receives documents, and puts them in place together.
 ///
 /// # Contract
-/// Nothing is seen under its name before [`Sink::commit`]; then each document appears whole, in the order of its
-/// [`Rank`] and, within a rank, of its writing: so that whatever a reader finds, what it refers to is there.
+/// No document is visible under its name before [`Sink::commit`]. Then each document appears completely, in the order
+/// of its [`Rank`] and, within a rank, of its writing, so that everything a visible document refers to is also
+/// visible.
 pub(crate) trait Sink {
     /// Stages a document that is written from front to back; one staged before under the same name is replaced.
     /// Returns its length in bytes.
@@ -49,17 +50,17 @@ pub(crate) trait Sink {
     /// Returns `true` if a document of this length is staged or in place.
     fn holds(&self, name: &str, length: u64) -> bool;
 
-    /// The bytes of a document in place, where there is one.
+    /// The bytes of a document in place, if there is one.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// If it exists and cannot be read.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error>;
 
-    /// Puts in place what is staged, durably, then takes `remove` away. Returns the names in the order in which they
-    /// were put in place, with their lengths.
+    /// Puts the staged documents in place, durably, then removes those in `remove`. Returns the names in the order in
+    /// which they were put in place, with their lengths.
     ///
     /// # Errors
-    /// If the bytes cannot be stored. What is in place then is consistent; the rest is not there.
+    /// If the bytes cannot be stored. The documents in place are then consistent; the others are missing.
     fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error>;
 }
 
@@ -83,6 +84,6 @@ pub(crate) enum Rank {
     Index,
     /// Capability Lists.
     CapabilityList,
-    /// The Source Description, and what leads to it.
+    /// The Source Description, and the documents that lead to it.
     Source,
 }

@@ -21,7 +21,7 @@ const SMALL_CACHE_KIB: u32 = 512;
 /// The tables of a kind of file, through all versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// The number in the header of each file, so that the database of another program is not taken for ours.
+    /// The number in the header of each file, which distinguishes it from databases of other programs.
     pub application_id: u32,
     /// The statements that lead from version `n` to version `n + 1`; the first ones make version 1 of an empty file.
     /// Never edited once released.
@@ -50,7 +50,7 @@ impl Schema {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut connection = file::open(path, flags).map_err(&opening)?;
         let found = self.version_of(&connection, path)?;
-        // After the look at the version: a file that is refused is left as it is.
+        // After the check of the version: a refused file is not changed.
         connection.execute_batch(self.settings).map_err(&opening)?;
         if found < self.version() {
             if !file::is_empty(&connection).map_err(&opening)? {
@@ -74,8 +74,8 @@ impl Schema {
         }
     }
 
-    /// Opens a file that nobody writes now, only to read it, and leaves its folder as it is: no file is made beside it.
-    /// One that a killed process left with a log is read through a temporary copy, and so is an older one.
+    /// Opens a file that no process writes now, only to read it, and creates no files beside it. A file with a log of
+    /// a killed process is read through a temporary copy, and so is an older one.
     ///
     /// # Errors
     /// If there is no such file, it is newer or another program's, or the disk fails.
@@ -90,7 +90,7 @@ impl Schema {
         }
     }
 
-    /// Brings a temporary copy of a file to the newest version.
+    /// Migrates a temporary copy of a file to the newest version.
     fn migrated(&self, copy: TempDir, path: &Path) -> Result<Beside, DatabaseError> {
         let at = file::in_copy(&copy, path);
         let mut connection = Connection::open(&at).map_err(DatabaseError::opening(&at))?;
@@ -135,11 +135,11 @@ impl Schema {
     }
 }
 
-/// A file that is only read: beside whoever writes it, or while nobody does.
+/// A file opened only for reading: beside its writer, or while it has none.
 #[derive(Debug)]
 pub struct Beside {
     path: PathBuf,
-    /// Nobody writes the file, and nothing is made beside it.
+    /// No process writes the file, and no files are created beside it.
     is_at_rest: bool,
     /// Removes the copy.
     _copy: Option<TempDir>,
@@ -157,14 +157,13 @@ impl Beside {
         }
     }
 
-    /// Returns the file that is read: the one that was asked for, or the migrated copy of it, which goes with this
-    /// value.
+    /// Returns the file that is read: the requested one, or its migrated copy, which is removed with this value.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Opens a connection that only reads and keeps at most so many KiB of the file in memory.
+/// Opens a read-only connection that keeps at most this many KiB of the file in memory.
 ///
 /// # Errors
 /// If there is no such file, or it cannot be opened.

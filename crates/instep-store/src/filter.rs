@@ -40,7 +40,7 @@ struct Patterns {
 }
 
 impl PathFilter {
-    /// Reads patterns; none of a kind leave out nothing.
+    /// Reads patterns; an empty kind excludes nothing.
     ///
     /// # Errors
     /// If one is not a pattern.
@@ -48,7 +48,7 @@ impl PathFilter {
         Ok(Self { include: Patterns::new(include)?, exclude: Patterns::new(exclude)?, listed: None })
     }
 
-    /// Selects only these paths; one that ends with a slash stands for everything below it.
+    /// Selects only these paths; a path that ends with a slash selects everything below it.
     #[must_use]
     pub fn with_list(self, paths: impl IntoIterator<Item = String>) -> Self {
         let plain = |path: String| path.trim_start_matches("./").trim_start_matches('/').as_bytes().to_vec();
@@ -120,7 +120,7 @@ impl Patterns {
     }
 }
 
-/// Returns a pattern in which `**` crosses names wherever it is: the globs know it as a whole name only.
+/// Returns a pattern in which `**` crosses names everywhere: the glob library supports it only as a complete name.
 fn across(pattern: &str) -> String {
     let name = |name: &str| match name.split_once("**") {
         Some((start, end)) if name != "**" => format!("{{{start}*{end},{start}*/**/*{end}}}"),

@@ -14,7 +14,7 @@ use rustix::{
 
 use crate::Obstacle;
 
-/// `NONBLOCK`, because opening a pipe that somebody put there waits for its other end otherwise.
+/// `NONBLOCK`, because opening a pipe that somebody placed there would otherwise block until its other end is opened.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
 /// Attempts to take the lock, and the time between them: [`Lock::is_taken`] holds it for an instant.
@@ -44,7 +44,7 @@ pub enum LockError {
     /// Something else has the name of the lock file: a pipe, a folder, a link.
     #[error("instead of the lock file there is {by}: move it away and try again")]
     Obstructed {
-        /// The file that is there.
+        /// The existing file.
         by: Obstacle,
     },
     /// The disk failed.
@@ -56,7 +56,7 @@ impl Lock {
     /// The name of the lock file in its folder.
     pub const NAME: &str = "lock";
 
-    /// Takes the lock of a folder and writes the holder's name into it, for the message that others get.
+    /// Takes the lock of a folder and writes the holder's name into it, for the message that other processes show.
     ///
     /// # Errors
     /// If another process holds it, something else has its name, or the disk fails.
@@ -71,8 +71,8 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
-    /// Takes the lock of a folder for whoever only reads there: nobody works in it meanwhile, others may read too, and
-    /// nothing is written. `None` if there is no lock file, so that nobody has worked there yet.
+    /// Takes the lock of a folder for reading only: no process works in it meanwhile, others may read too, and
+    /// nothing is written. `None` if there is no lock file, so that no process has worked there yet.
     ///
     /// # Errors
     /// If a process works in the folder, something else has the name of the lock file, or the disk fails.

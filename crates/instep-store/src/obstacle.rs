@@ -4,10 +4,9 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// A thing that keeps one name from being used, while the rest of the disk works.
+/// A thing that prevents the use of one name, while the rest of the disk works.
 ///
-/// Whoever sees one can report it for that name and continue with the others. Any other error is one of the disk
-/// itself.
+/// A caller can report it for that name and continue with the others. Any other error concerns the disk itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Obstacle {
@@ -30,12 +29,12 @@ pub enum Obstacle {
     #[error("a file that is not of this copy")]
     UnknownFile,
     /// The file system takes shorter names only.
-    #[error("its length: this file system takes shorter names only")]
+    #[error("its length: this file system allows only shorter names")]
     NameTooLong,
 }
 
 impl Obstacle {
-    /// Returns the obstacle that an error stands for; `None` if it is an error of another kind.
+    /// Returns the obstacle for an error; `None` if it is an error of another kind.
     pub fn of(error: &io::Error) -> Option<Self> {
         if let Some(obstacle) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
             return Some(*obstacle);

@@ -1,4 +1,4 @@
-//! Names beneath a folder that is held open: no link is followed on the way, whoever planted it.
+//! Names beneath a folder that is kept open: no link on the way is followed, also not one that an attacker placed.
 
 use std::{
     ffi::OsStr,
@@ -40,11 +40,11 @@ pub enum NameKind {
     Other,
 }
 
-/// A folder that is held open, and everything beneath it.
+/// A folder that is kept open, and everything beneath it.
 ///
-/// Paths are relative, with `/` between the names. A link, wherever it is on the way, is an [`Obstacle::Link`] and is
-/// not followed: whoever can write below the folder cannot lead a reader or a writer out of it, also not by swapping a
-/// folder for a link in between. The way *to* the folder is the operator's and may have links.
+/// Paths are relative, with `/` between the names. A link anywhere on the way is an [`Obstacle::Link`] and is not
+/// followed: an attacker who can write below the folder cannot lead a reader or a writer out of it, even by swapping
+/// a folder for a link in between. The way *to* the folder is the operator's and may have links.
 #[derive(Debug)]
 pub struct RootFolder {
     folder: OwnedFd,
@@ -62,10 +62,10 @@ impl RootFolder {
         Ok(Self::held(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
-    /// Opens a folder; makes it, and those above it, if it does not exist.
+    /// Opens a folder; creates it, and those above it, if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be made or read.
+    /// If it cannot be created or read.
     pub fn open_or_make(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         Self::open(path)
@@ -75,7 +75,7 @@ impl RootFolder {
         Self { folder, resolves_beneath: AtomicBool::new(cfg!(target_os = "linux")) }
     }
 
-    /// Opens a folder beneath as a root of its own.
+    /// Opens a folder beneath as a separate root.
     ///
     /// # Errors
     /// As [`RootFolder::folder`].
@@ -91,7 +91,7 @@ impl RootFolder {
         Ok(self.walk(path.as_ref(), FOLDER)?)
     }
 
-    /// Opens whatever has a path, to read it, without waiting for it; the empty path is the root itself.
+    /// Opens a path of any kind for reading, without blocking; the empty path is the root itself.
     ///
     /// # Errors
     /// If there is nothing, or an [`Obstacle`] is on the way.
@@ -99,7 +99,7 @@ impl RootFolder {
         Ok(self.walk(path.as_ref(), ANYTHING)?.into())
     }
 
-    /// Opens a plain file to read it, up to the length it has now: its end needs no further look.
+    /// Opens a plain file for reading, up to its present length: its end needs no further system call.
     ///
     /// # Errors
     /// If there is none, or an [`Obstacle`] is on the way or in its place.
@@ -115,7 +115,7 @@ impl RootFolder {
         Ok(file.take(metadata.len()))
     }
 
-    /// Returns the kind of what has a path; `None` if there is nothing. A link is not followed.
+    /// Returns the kind of a path; `None` if there is nothing. A link is not followed.
     ///
     /// # Errors
     /// If an [`Obstacle`] is on the way, or the disk fails.
@@ -157,7 +157,7 @@ impl RootFolder {
         Ok(())
     }
 
-    /// Removes a file or a link; that there is none is no error.
+    /// Removes a file or a link; a missing one is not an error.
     ///
     /// # Errors
     /// If a folder has the name, an [`Obstacle`] is on the way, or the disk fails.
@@ -190,7 +190,7 @@ impl RootFolder {
         }
     }
 
-    /// Opens what a path names, in as many calls as its length needs.
+    /// Opens a path, in as many calls as its length needs.
     fn walk(&self, path: &[u8], last: OFlags) -> Result<OwnedFd, Errno> {
         let mut rest = path.strip_suffix(b"/").unwrap_or(path);
         let mut at = None;
@@ -224,7 +224,7 @@ impl AsFd for RootFolder {
     }
 }
 
-/// Opens a path where the kernel cannot confine it: each name by itself, none of them followed.
+/// Opens a path if the kernel cannot confine it: each name separately, following none.
 fn name_by_name(at: &OwnedFd, path: &[u8], last: OFlags) -> Result<OwnedFd, Errno> {
     let mut names = path.split(|byte| *byte == b'/').peekable();
     let mut folder: Option<OwnedFd> = None;
@@ -247,7 +247,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Returns the kind of what has a name in an open folder; `None` if there is nothing. A link is not followed.
+/// Returns the kind of a name in an open folder; `None` if there is nothing. A link is not followed.
 ///
 /// # Errors
 /// If the disk fails.

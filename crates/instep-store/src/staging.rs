@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags},
+    fs::{AtFlags, Dir, Mode, OFlags, RenameFlags},
     io::Errno,
     path::DecInt,
 };
@@ -19,8 +19,8 @@ use crate::RootFolder;
 /// The flags that open a file in staging: no link that was planted there is followed, no pipe is waited for.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// A folder in which files are written under numbers. Each is whole, and durable if the caller wants so, before a
-/// rename gives it its name: so it must be on the file system of the names.
+/// A folder in which files are written under numbers. Each is complete, and durable if the caller requests it, before
+/// a rename gives it its name. It must therefore be on the same file system as the names.
 #[derive(Debug)]
 pub struct Staging {
     folder: OwnedFd,
@@ -56,7 +56,7 @@ impl fmt::Display for StagedName {
 }
 
 impl Staging {
-    /// Opens a folder beneath a root as staging, for nobody but its owner; makes it if it does not exist.
+    /// Opens a folder beneath a root as staging, accessible only to its owner; creates it if it does not exist.
     ///
     /// # Errors
     /// If an [`Obstacle`](crate::Obstacle) is in the way, or the disk fails.
@@ -98,7 +98,7 @@ impl Staging {
         Ok(number)
     }
 
-    /// Opens a staged file to read it. The handle stays good when the file is placed or discarded.
+    /// Opens a staged file for reading. The handle stays valid when the file is placed or discarded.
     ///
     /// # Errors
     /// If there is none, or the disk fails.
@@ -126,7 +126,7 @@ impl Staging {
         self.read(number)?.sync_data()
     }
 
-    /// Gives a staged file a name in a folder, at once: whoever opens the name gets the old file or the new one.
+    /// Gives a staged file a name in a folder, atomically: a reader of the name gets the old file or the new one.
     ///
     /// # Errors
     /// If an [`Obstacle`](crate::Obstacle) has the name, or the disk fails.
@@ -134,7 +134,20 @@ impl Staging {
         Ok(rustix::fs::renameat(&self.folder, number.name(), folder, name)?)
     }
 
-    /// Takes a file out of a folder, at once, and stages it under a number.
+    /// Gives a staged file a name that is not in use, with one system call. Returns `false`, with nothing changed, if the
+    /// name is in use or if the file system cannot rename so.
+    ///
+    /// # Errors
+    /// If an [`Obstacle`](crate::Obstacle) is in the way, or the disk fails.
+    pub fn place_new(&self, number: StagedName, folder: impl AsFd, name: &str) -> io::Result<bool> {
+        match rustix::fs::renameat_with(&self.folder, number.name(), folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Moves a file out of a folder, atomically, and stages it under a number.
     ///
     /// # Errors
     /// If there is none, or the disk fails.
@@ -181,7 +194,7 @@ fn clear(folder: &OwnedFd, keeps: &dyn Fn(&str) -> bool) -> io::Result<()> {
     for name in names {
         match rustix::fs::unlinkat(folder, &name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
-            // Linux says the one of a folder, other systems the other.
+            // Linux returns the first for a folder, other systems the second.
             Err(Errno::ISDIR | Errno::PERM) => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | FLAGS;
                 clear(&rustix::fs::openat(folder, &name, flags, Mode::empty())?, &|_| false)?;
@@ -213,8 +226,12 @@ mod tests {
         file.write_all(b"whole").unwrap();
         sync_group([number].into_iter(), 1, &root, |number| staging.sync(number)).unwrap();
         sync_group([number].into_iter(), 0, &root, |_| unreachable!("synced with its file system")).unwrap();
-        staging.place(number, &root, "a").unwrap();
+        assert!(staging.place_new(number, &root, "a").unwrap());
         assert!(!staging.has(number).unwrap());
+        let (later, _) = staging.create().unwrap();
+        assert!(!staging.place_new(later, &root, "a").unwrap(), "the name is taken");
+        assert!(staging.has(later).unwrap());
+        staging.place(later, &root, "b").unwrap();
         let aside = staging.fresh_name();
         staging.take_out(&root, "a", aside).unwrap();
         let mut text = String::new();

@@ -18,11 +18,11 @@ pub fn sync_file_system(on: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// Makes the members of a group durable: each by itself with `one` if there are at most `most_one_by_one`, else all of
-/// them with the file system that they are on.
+/// Makes the members of a group durable: separately with `one` if there are at most `most_one_by_one`, otherwise all
+/// of them with their file system.
 ///
 /// A disk without a battery takes some milliseconds for each wait, so a thousand small files one by one take seconds.
-/// One call for the file system waits once, but also for what others wrote: for a few files it is the slower one.
+/// One call for the file system waits once, but also for the writes of others: for a few files it is slower.
 ///
 /// # Errors
 /// If the disk fails, or `one` does.

@@ -7,7 +7,7 @@ use std::sync::{
 
 use resourcesync::DateTime;
 
-/// A clock that only moves when it is told to. Clones show the same time.
+/// A clock that only moves when a test moves it. Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct TestClock(Arc<AtomicI64>);
 

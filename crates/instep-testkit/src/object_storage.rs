@@ -20,7 +20,7 @@ pub struct S3Server {
     server: Server,
     /// A web server over the folder, for everybody to read.
     readers: Option<Server>,
-    /// The folder of the buckets, where the server has one.
+    /// The folder of the buckets, if the server has one.
     folder: Option<TempDir>,
     curl: PathBuf,
 }
@@ -76,12 +76,12 @@ impl S3Server {
             .expect("a port")
     }
 
-    /// The URL of the bucket, for readers without credentials where there are any.
+    /// The URL of the bucket, for readers without credentials if there are any.
     pub fn bucket_url(&self) -> String {
         format!("{}{}/", self.readers.as_ref().unwrap_or(&self.server).url(), Self::BUCKET)
     }
 
-    /// The URL of the documents in the bucket, for readers without credentials where there are any.
+    /// The URL of the documents in the bucket, for readers without credentials if there are any.
     pub fn base_url(&self) -> String {
         format!("{}docs/", self.bucket_url())
     }
@@ -138,7 +138,7 @@ impl S3Server {
         }
     }
 
-    /// The media type of an object, as the server tells readers; only where objects are in memory.
+    /// The media type of an object, as the server states it; only if objects are in memory.
     ///
     /// # Panics
     /// If there is no such object.
@@ -186,7 +186,7 @@ impl S3Server {
     }
 }
 
-/// A key as the path of a URL: also one that programs would take for a way through folders.
+/// A key as the path of a URL: also one that programs would interpret as relative folders.
 fn escaped(key: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let byte = |byte: u8, plain: bool| match plain {

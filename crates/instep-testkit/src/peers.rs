@@ -34,8 +34,8 @@ pub fn file(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Writes down that the test that calls this is left out because something is missing, for `cargo xtask test` to report.
-/// Nothing else may leave a test out: it would pass without having shown anything.
+/// Records that the calling test is left out because something is missing, for `cargo xtask test` to report. No test
+/// may be left out in another way, because it would pass without testing anything.
 ///
 /// # Panics
 /// If the test was not started by `cargo xtask test`, which names what is left out, or if `CI=true`: there, nothing may

@@ -47,7 +47,7 @@ impl PostgresServer {
         let server = Self { folder, control, port, user, options };
         let data = server.data();
         let mut init = server.command(&initdb);
-        // Text of another order than that of bytes: who means that order has to say so.
+        // Text is not sorted by bytes by default, so that statements must request this order.
         init.args(["-U", "instep", "-E", "UTF8", "-N", "--auth=trust", "--locale=C.UTF-8"]);
         init.args(["--locale-provider=icu", "--icu-locale=en", "-D"]).arg(&data);
         run(&mut init);
@@ -216,7 +216,7 @@ fn user(name: &str) -> Option<(u32, u32)> {
 }
 
 fn run(command: &mut Command) {
-    // A server inherits what it writes to: a pipe would be open as long as it runs.
+    // A server inherits its output: a pipe would stay open as long as it runs.
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
     let status = status.unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(status.success(), "{command:?}: {status}");

@@ -1,4 +1,4 @@
-//! An OAI-PMH repository on a loopback port that does as it is told.
+//! An OAI-PMH repository on a loopback port, with faults on request.
 
 mod answer;
 mod layout;
@@ -13,15 +13,15 @@ use std::{
 use layout::RepositoryState;
 pub use layout::{FakeRecord, RepositoryFault, RepositoryLayout};
 
-/// An OAI-PMH repository that answers correctly over whatever records it is given, logs what it is asked, and
-/// misbehaves where a test asks for that. It ends when dropped.
+/// An OAI-PMH repository that answers correctly over the given records, logs its requests, and simulates faults on
+/// request. It ends when dropped.
 pub struct FakeRepository {
     state: Arc<Mutex<RepositoryState>>,
     host: String,
 }
 
 impl FakeRepository {
-    /// On a free port of 127.0.0.1.
+    /// Starts it on a free port of 127.0.0.1.
     ///
     /// # Panics
     /// If there is none.
@@ -36,7 +36,7 @@ impl FakeRepository {
                     return;
                 }
                 let (shared, base) = (Arc::clone(&shared), base.clone());
-                // A client that goes away in the middle is what tests are about.
+                // Tests also cover clients that disconnect.
                 thread::spawn(move || converse(&stream, &shared, &base));
             }
         });

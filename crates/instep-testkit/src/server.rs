@@ -9,7 +9,7 @@ use std::{
 
 use crate::wait_for;
 
-/// Somebody else's web server over a folder, on a free port of 127.0.0.1; it ends when dropped.
+/// Another web server over a folder, on a free port of 127.0.0.1; it ends when dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -17,10 +17,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// nginx with one worker; what it writes itself goes to `home`.
+    /// nginx with one worker; its own files are written to `home`.
     ///
     /// # Errors
-    /// When it does not start.
+    /// If it does not start.
     pub fn nginx(program: &Path, folder: &Path, home: &Path) -> io::Result<Self> {
         let port = free_port()?;
         fs::create_dir_all(home)?;
@@ -78,10 +78,10 @@ impl Drop for Server {
     }
 }
 
-/// A port that nothing listens on now.
+/// A port without a listener.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

@@ -1,4 +1,4 @@
-//! A Source on a loopback port that does as it is told.
+//! A Source on a loopback port, with faults on request.
 
 mod answer;
 mod documents;
@@ -82,7 +82,7 @@ impl FakeSource {
         &self.host
     }
 
-    /// The URL of a path; of the Source's root where it is empty.
+    /// The URL of a path; of the Source's root if it is empty.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.host)
     }
@@ -150,17 +150,17 @@ impl FakeSource {
         self.edit(FakeShelf::forget_changes);
     }
 
-    /// Changes what lists say of a resource: a wrong digest, another URI, a link.
+    /// Changes the entry of a resource in lists: a wrong digest, another URI, a link.
     pub fn misstate(&self, path: &str, edit: impl Fn(&mut Entry) + Send + 'static) {
         self.edit(|shelf| shelf.edits.insert(path.to_owned(), Box::new(edit)));
     }
 
-    /// Packages hold this where they would hold those bytes of a resource: a patch, or something wrong.
+    /// Packages contain this instead of those bytes of a resource: a patch, or something wrong.
     pub fn pack_instead(&self, path: &str, bytes: impl Into<Vec<u8>>, instead: impl Into<Vec<u8>>) {
         self.edit(|shelf| shelf.packed.insert((path.to_owned(), bytes.into()), instead.into()));
     }
 
-    /// Adds an entry to the Resource List that stands for none of the resources.
+    /// Adds an entry to the Resource List that belongs to none of the resources.
     pub fn list(&self, entry: Entry) {
         self.edit(|shelf| shelf.strays.push(entry));
     }
@@ -175,15 +175,15 @@ impl FakeSource {
         self.shared.script().rewrites.insert(path.to_owned(), Box::new(rewrite));
     }
 
-    /// Serves this at a path, whatever else would be there.
+    /// Serves this at a path, replacing any other content.
     pub fn serve(&self, path: &str, page: impl Into<Page>) {
         self.shared.script().pages.insert(path.to_owned(), page.into());
     }
 
-    /// Serves these documents as they are now, whatever changes.
+    /// Serves these documents in their present state from now on.
     ///
     /// # Panics
-    /// If one of them is not there.
+    /// If one of them does not exist.
     pub fn freeze(&self, paths: &[&str]) {
         for path in paths {
             let body = self.document(path).expect("a document at the path");
@@ -216,7 +216,7 @@ impl FakeSource {
         self.shared.bell.notify_all();
     }
 
-    /// Waits until a path has been asked for so many times.
+    /// Waits until a path has been requested this number of times.
     ///
     /// # Panics
     /// After a minute.
@@ -258,15 +258,15 @@ impl FakeSource {
         (script.connections, script.most_under_way) = (0, script.under_way);
     }
 
-    /// Returns what is published at a path now, without faults.
+    /// Returns the published content of a path, without faults.
     pub fn document(&self, path: &str) -> Option<Vec<u8>> {
         self.shared.document(path).map(|page| page.body)
     }
 
-    /// Writes the resources into a folder: what a copy must be equal to.
+    /// Writes the resources into a folder: the expected copy.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn write_to(&self, folder: &std::path::Path) -> std::io::Result<()> {
         let files: Vec<_> = self.edit(|shelf| {
             shelf

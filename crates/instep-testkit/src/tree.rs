@@ -39,7 +39,7 @@ impl Tree {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// Without the paths that begin so; for the documents that lie beside the resources.
+    /// Without the paths that begin like this; for the documents beside the resources.
     #[must_use]
     pub fn without(mut self, prefix: &str) -> Self {
         self.0.retain(|name, _| !name.starts_with(prefix));

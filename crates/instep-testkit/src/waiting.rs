@@ -1,5 +1,5 @@
-//! Waiting for what another thread or process does, where nothing tells of it: by looking again and again, with one
-//! deadline for all tests.
+//! Waits for the results of other threads or processes that send no signal: checks again and again, with one deadline
+//! for all tests.
 
 use std::{
     fmt::Display,
@@ -13,10 +13,10 @@ use std::{
 /// Longer than anything takes that a test waits for, on a busy machine too.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// The pause between two looks: short beside what is waited for, long beside a look.
+/// The pause between two checks: short compared with the wait, long compared with a check.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Looks until there is a result, and returns it.
+/// Checks until there is a result, and returns it.
 ///
 /// # Panics
 /// If there is none after [`LONG`]; the message is the last error.

@@ -26,6 +26,8 @@ mod guarding;
 mod guards;
 #[path = "destination/incremental.rs"]
 mod incremental;
+#[path = "destination/indexes.rs"]
+mod indexes;
 #[path = "destination/instead.rs"]
 mod instead;
 #[path = "destination/kinds.rs"]
@@ -52,5 +54,7 @@ mod stopping;
 mod times;
 #[path = "destination/unsaid.rs"]
 mod unsaid;
+#[path = "destination/unusable.rs"]
+mod unusable;
 #[path = "destination/versions.rs"]
 mod versions;

@@ -3,17 +3,25 @@
 //! A Source of this test leaves out what the standard lets it leave out, replaces lists, loses changes, breaks
 //! documents. It writes its documents itself, and the model decides with nothing but maps, so that no code of the
 //! product judges the product. `INSTEP_SEED=n` or `n..m` runs these Sources, `INSTEP_FEATURES=Dump,Archive` generates
-//! only these features; `INSTEP_LONG=1` runs 10,000 Sources.
+//! only these features, `INSTEP_FEATURES=-Dump,-Archive` all others; `INSTEP_LONG=1` runs 10,000 Sources.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "model/documents.rs"]
 mod documents;
 #[path = "model/draw.rs"]
 mod draw;
+#[path = "model/feature.rs"]
+mod feature;
 #[path = "model/habits.rs"]
 mod habits;
+#[path = "model/judge.rs"]
+mod judge;
+#[path = "model/killed.rs"]
+mod killed;
 #[path = "model/naive.rs"]
 mod naive;
+#[path = "model/oddities.rs"]
+mod oddities;
 #[path = "model/package.rs"]
 mod package;
 #[path = "model/run.rs"]
@@ -24,6 +32,8 @@ mod server;
 mod source;
 #[path = "model/style.rs"]
 mod style;
+#[path = "model/times.rs"]
+mod times;
 
 use std::{
     collections::BTreeSet,
@@ -35,8 +45,8 @@ use std::{
     thread,
 };
 
+use feature::Feature;
 use run::Difference;
-use style::Feature;
 
 /// Runs of one seed each are small: as many threads as this share them.
 const THREADS: usize = 4;
@@ -55,6 +65,9 @@ fn the_copy_of_any_source_is_what_a_naive_model_says() {
     let only: Option<BTreeSet<String>> =
         env::var("INSTEP_FEATURES").ok().map(|names| names.split(',').map(str::to_owned).collect());
     let allows = |feature: Feature| match &only {
+        Some(only) if only.iter().any(|name| name.starts_with('-')) => {
+            !only.contains(&format!("-{feature:?}"))
+        }
         Some(only) => only.contains(&format!("{feature:?}")),
         None => true,
     };

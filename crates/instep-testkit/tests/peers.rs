@@ -201,6 +201,31 @@ fn the_reference_client_copies_by_a_list_that_our_resync_build_writes() {
     bench.assert_copied();
 }
 
+/// Returns the options that a help text of the reference client lists, with their other names.
+fn listed_options(help: &str) -> Vec<String> {
+    let option = |line: &str| line.strip_prefix("  -").map(|line| format!("-{line}"));
+    let names = |line: String| {
+        let listed = line.split("  ").next().unwrap_or_default();
+        let names = listed.split(", ").filter_map(|name| name.split(' ').next()).map(str::to_owned);
+        names.collect::<Vec<_>>()
+    };
+    help.lines().filter_map(option).flat_map(names).collect()
+}
+
+#[test]
+fn finding_d27_each_option_of_the_reference_client_is_taken_or_refused_with_a_reason() {
+    let programs = ["resync-sync", "resync-build", "resync-explorer"];
+    let Some(theirs) = peers::find(programs) else { return };
+    for (name, their) in programs.iter().zip(theirs) {
+        let options = listed_options(&Run::of(Command::new(their).arg("--help")).with_code(0).stdout);
+        assert!(options.len() >= 20, "{name}: {options:?}");
+        for option in options {
+            let run = Run::of(&mut instep([*name, &option]));
+            assert!(!run.stderr.contains("unexpected argument"), "{name} {option}: {}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn every_document_is_well_formed_by_xmllint() {
     let Some([xmllint]) = peers::find(["xmllint"]) else { return };

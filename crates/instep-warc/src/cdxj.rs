@@ -1,4 +1,4 @@
-//! Lines of a CDXJ index: a sortable URI, a time, and where the record is.
+//! Lines of a CDXJ index: a sortable URI, a time, and the place of the record.
 
 /// One capture of a URI.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -6,8 +6,8 @@
 pub struct CdxjLine(Box<str>);
 
 impl CdxjLine {
-    /// Returns the line of a record. `date` is that of the record, `2026-01-31T12:00:00Z`; `status` is that of HTTP, and
-    /// empty where the record has none.
+    /// Returns the line of a record. `date` is that of the record, `2026-01-31T12:00:00Z`; `status` is that of HTTP,
+    /// and empty if the record has none.
     pub fn new(
         uri: &str,
         date: &str,
@@ -44,17 +44,19 @@ impl CdxjLine {
             between = b",";
         }
         line.push(b'}');
-        Self(String::from_utf8_lossy(&line).into())
+        let lossy =
+            |error: std::string::FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+        Self(String::from_utf8(line).unwrap_or_else(lossy).into())
     }
 
-    /// Reads a line as it stands in an index; `None` if it is none.
+    /// Reads a line of an index; `None` if it is not one.
     pub fn parse(line: &str) -> Option<Self> {
         let (_, fields) = line.split_once(" {")?;
         let line = line.trim_end();
         (fields.contains("\"filename\"") && line.ends_with('}')).then(|| Self(line.into()))
     }
 
-    /// Returns it as it stands in an index, without the end of the line.
+    /// Returns the line without its end.
     pub fn as_str(&self) -> &str {
         &self.0
     }

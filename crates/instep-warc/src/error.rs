@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// The reason why a record cannot be read. What comes before it is good.
+/// The reason why a record cannot be read. All records before it are valid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WarcError {
@@ -20,8 +20,8 @@ pub enum WarcError {
         /// The fault.
         what: String,
     },
-    /// The file could not be read, or whoever took the record failed.
-    #[error("The record at byte {offset} cannot be taken")]
+    /// The file could not be read, or the receiver of the record failed.
+    #[error("The record at byte {offset} cannot be processed")]
     Io {
         /// The first byte of the record in the file.
         offset: u64,

@@ -17,11 +17,11 @@ pub enum WarcKind {
     Response,
     /// The request that was answered.
     Request,
-    /// A resource without the protocol by which it came.
+    /// A resource without the protocol of its transfer.
     Resource,
-    /// A visit that found what an earlier record has.
+    /// A visit that found the body of an earlier record.
     Revisit,
-    /// Something else that WARC defines or that is not known here.
+    /// Another value that WARC defines or that is not known here.
     Other(Box<str>),
 }
 
@@ -45,7 +45,7 @@ impl WarcKind {
     }
 }
 
-/// The head of a record, without the length of its block, which whoever writes the block knows.
+/// The head of a record, without the length of its block, which the writer of the block adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WarcHead {
@@ -80,12 +80,12 @@ impl WarcHead {
         self
     }
 
-    /// Returns the value of a field, whatever the case of its name.
+    /// Returns the value of a field; the case of its name does not matter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 
-    /// Returns the URI of what the record is about, without the angle brackets of WARC 1.0.
+    /// Returns the URI of the recorded resource, without the angle brackets of WARC 1.0.
     pub fn target(&self) -> Option<&str> {
         let uri = self.get("WARC-Target-URI")?;
         Some(uri.strip_prefix('<').and_then(|uri| uri.strip_suffix('>')).unwrap_or(uri))

@@ -44,7 +44,7 @@ impl HttpHead {
         Ok(head)
     }
 
-    /// Returns the value of a field, whatever the case of its name.
+    /// Returns the value of a field; the case of its name does not matter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }

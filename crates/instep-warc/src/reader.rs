@@ -23,7 +23,7 @@ pub struct WarcRecord<'a> {
     pub head: &'a WarcHead,
     /// The length of its block in bytes.
     pub length: u64,
-    /// Its block. What is not read of it is skipped.
+    /// Its block. Unread bytes are skipped.
     pub block: &'a mut dyn BufRead,
 }
 
@@ -107,7 +107,7 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
             break;
         }
         match (line.split_once(':'), fields.last_mut()) {
-            // A value may go on in the next line, which begins with a blank then.
+            // A value may continue in the next line, which then begins with a blank.
             (_, Some((_, value))) if line.starts_with([' ', '\t']) => {
                 *value = format!("{value} {}", line.trim()).into();
             }
@@ -124,13 +124,46 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
     let length = length.and_then(|(_, value)| value.parse().ok());
     let length: u64 = length.ok_or_else(|| malformed("no Content-Length".to_owned()))?;
     let head = WarcHead::of_fields(fields);
-    let mut block = input.take(length);
+    let mut block = Block { input, left: length };
     take(WarcRecord { offset, head: &head, length, block: &mut block })
         .map_err(|source| fault(offset, source))?;
     io::copy(&mut block, &mut io::sink()).map_err(|source| fault(offset, source))?;
-    match block.limit() {
-        0 => Ok(true),
-        _ => Err(WarcError::Torn { offset }),
+    Ok(true)
+}
+
+/// A block of a known length. Input that ends before it is an error: whoever reads a part must not take it for all of it
+/// (B37).
+struct Block<'a> {
+    input: &'a mut dyn BufRead,
+    left: u64,
+}
+
+impl Read for Block<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let amount = bytes.len().min(buffer.len());
+        buffer[..amount].copy_from_slice(&bytes[..amount]);
+        self.consume(amount);
+        Ok(amount)
+    }
+}
+
+impl BufRead for Block<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.left == 0 {
+            return Ok(&[]);
+        }
+        let bytes = self.input.fill_buf()?;
+        if bytes.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        Ok(&bytes[..most])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.left -= amount as u64;
+        self.input.consume(amount);
     }
 }
 
@@ -144,7 +177,7 @@ fn line(input: &mut dyn BufRead, offset: u64) -> Result<Option<String>, WarcErro
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
-            // Fields are UTF-8; what is not is kept readable, because one bad field is no reason to lose a record.
+            // Fields are UTF-8; other bytes are kept readable, because one bad field is no reason to lose a record.
             Ok(Some(String::from_utf8_lossy(&line).into_owned()))
         }
         Some(_) if line.len() as u64 + 1 >= MOST_LINE => {
@@ -238,6 +271,15 @@ mod tests {
             let (last, _) = read(&file[usize::try_from(offsets[3]).unwrap()..]);
             assert_eq!(last[0].1, bodies[3], "a reader can begin at any record");
         }
+    }
+
+    #[test]
+    fn b37_a_block_that_is_cut_off_is_never_read_to_an_end() {
+        let (file, _) = archive(&[b"a body of some length"], RecordPacking::Stored);
+        let end = file.len() - 8;
+        let (found, result) = read(&file[..end]);
+        assert!(found.is_empty(), "{found:?}");
+        assert!(matches!(result, Err(WarcError::Torn { offset: 0 })), "{result:?}");
     }
 
     #[test]

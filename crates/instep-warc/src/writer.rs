@@ -5,14 +5,16 @@ use std::{
     io::{self, Read, Write},
 };
 
-use flate2::{Compress, Compression, Crc, FlushCompress};
+use crc32fast::Hasher;
+use flate2::{Compress, Compression, FlushCompress};
 
 use crate::head::WarcHead;
 
 /// Bytes that are read and compressed at a time.
 const STEP: usize = 64 << 10;
 
-/// Records of so few bytes are stored whatever their packing: to compress one costs more time than it saves space.
+/// Records with at most this many bytes are stored with any packing: compressing one costs more time than it saves
+/// space.
 const SMALL: u64 = 1_024;
 
 /// Bytes of a stored block (RFC 1951 §3.2.4).
@@ -46,7 +48,10 @@ pub struct WarcWriter<W> {
     out: W,
     offset: u64,
     compress: Compress,
-    crc: Crc,
+    /// The check sum of a member, which flate2 would compute without the instructions that processors have for it, and the
+    /// bytes that it is of.
+    crc: Hasher,
+    amount: u32,
     member: Vec<u8>,
     start: Vec<u8>,
     block: Vec<u8>,
@@ -57,7 +62,7 @@ impl<W: Write> WarcWriter<W> {
     pub fn new(out: W, offset: u64) -> Self {
         let compress = Compress::new(Compression::fast(), false);
         let (member, start, block) = (Vec::new(), Vec::new(), Vec::new());
-        Self { out, offset, compress, crc: Crc::new(), member, start, block }
+        Self { out, offset, compress, crc: Hasher::new(), amount: 0, member, start, block }
     }
 
     /// Writes a record whose block has `length` bytes.
@@ -72,7 +77,7 @@ impl<W: Write> WarcWriter<W> {
         packing: RecordPacking,
     ) -> io::Result<WrittenRecord> {
         let offset = self.offset;
-        self.crc.reset();
+        (self.crc, self.amount) = (Hasher::new(), 0);
         // No name, no time, no system: the same records are the same bytes.
         self.member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
         let mut start = std::mem::take(&mut self.start);
@@ -131,6 +136,7 @@ impl<W: Write> WarcWriter<W> {
                 return Err(too_short());
             }
             self.crc.update(&self.member[begin..]);
+            self.amount = self.amount.wrapping_add(size.into());
             if self.member.len() >= STEP {
                 self.put()?;
             }
@@ -140,14 +146,16 @@ impl<W: Write> WarcWriter<W> {
 
     /// Ends a member with its check sum and its length.
     fn end(&mut self, offset: u64) -> io::Result<WrittenRecord> {
-        self.member.extend_from_slice(&self.crc.sum().to_le_bytes());
-        self.member.extend_from_slice(&self.crc.amount().to_le_bytes());
+        self.member.extend_from_slice(&std::mem::take(&mut self.crc).finalize().to_le_bytes());
+        // The length modulo 2^32 (RFC 1952 §2.3.1).
+        self.member.extend_from_slice(&self.amount.to_le_bytes());
         self.put()?;
         Ok(WrittenRecord { offset, length: self.offset - offset })
     }
 
     fn deflate(&mut self, mut input: &[u8], flush: FlushCompress) -> io::Result<()> {
         self.crc.update(input);
+        self.amount = self.amount.wrapping_add(input.len() as u32);
         loop {
             let before = self.compress.total_in();
             self.member.reserve(STEP / 2);
@@ -178,12 +186,12 @@ impl<W: Write> WarcWriter<W> {
         self.offset
     }
 
-    /// Returns what is written to.
+    /// Returns the sink.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Returns what was written to.
+    /// Returns the sink.
     pub fn into_inner(self) -> W {
         self.out
     }

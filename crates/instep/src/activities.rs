@@ -26,8 +26,8 @@ const PAGE: usize = 1_000;
 
 const CONTEXT: &str = "http://iiif.io/api/discovery/1/context.json";
 
-/// Writes the collection of a Source whose documents lie in `out`, served at `base_url`. `kind` is the type of its objects.
-/// Only files that change are written, the pages before the collection. Returns their number.
+/// Writes the collection of a Source whose documents lie in `out`, served at `base_url`. `kind` is the type of its
+/// objects. Only changed files are written, the pages before the collection. Returns their number.
 ///
 /// Errors: a list cannot be read, or a file not written.
 pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<usize> {
@@ -37,7 +37,7 @@ pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<us
     read_former(&out.join(FOLDER), &newest)?;
     let lists = out.join("resourcesync");
     each(&lists.join("resourcelist.xml"), (out, &base_url), &mut |entry, at| {
-        // A file may say that it was changed later than anybody saw it.
+        // A file may state a time of change that lies after the publication.
         let time = entry.lastmod.filter(|time| at.is_none_or(|at| time.instant() <= at.instant())).or(at);
         let uri = entry.loc.as_str();
         // A list that is renewed does not make its resources new.
@@ -153,7 +153,7 @@ fn item(activity: &ResourceActivity, kind: &str) -> Value {
     json!({ "type": what, "object": { "id": activity.uri, "type": kind }, "endTime": activity.time.to_string() })
 }
 
-/// Writes a file unless it has these bytes. Whoever reads it meanwhile has the old one or the new one.
+/// Writes a file unless it has these bytes. A concurrent reader gets the old one or the new one.
 fn replace(path: &Path, json: &Value) -> anyhow::Result<bool> {
     let text = format!("{json}\n");
     if fs::read(path).is_ok_and(|held| held == text.as_bytes()) {

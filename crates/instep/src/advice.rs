@@ -1,28 +1,32 @@
 //! Advice after an error or a problem: the only place that knows which option helps.
 //!
-//! The libraries say what failed and why. They do not know the command line, so the program adds its options here.
+//! The libraries state what failed and why. They do not know the command line, so the program adds its options here.
 
 use std::path::Path;
 
 use instep_destination::{Error as DestinationError, Guard, ProblemKind};
+use instep_fleet::FleetError;
 use instep_net::ProtocolFailure;
 use instep_source::Error as SourceError;
 
 use crate::ui::format::name;
 
-/// Returns what to do about an error that ended a command; `None` if its text says enough.
+/// Returns what to do about an error that ended a command; `None` if its text is sufficient.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<DestinationError>() {
         return for_destination(error);
     }
+    if let Some(error) = error.downcast_ref::<FleetError>() {
+        return for_fleet(error);
+    }
     error.downcast_ref::<SourceError>().and_then(for_source)
 }
 
-/// Returns an error in several lines, a reason in each; `None` if one line says enough (D15).
+/// Returns an error in several lines, one for each reason; `None` if one line is sufficient (D15).
 pub(crate) fn for_people(error: &anyhow::Error) -> Option<String> {
     let Some(DestinationError::NotResourceSync { url, reasons }) = error.downcast_ref() else { return None };
     (reasons.len() > 1).then(|| {
-        let head = format!("No ResourceSync capability found at {}. Looked at:", name(url));
+        let head = format!("No ResourceSync capability found at {}. Tried:", name(url));
         let lines = reasons.iter().map(|reason| format!("\n  {}", name(reason)));
         std::iter::once(head).chain(lines).collect()
     })
@@ -39,12 +43,19 @@ pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
     }
 }
 
+/// Returns the advice that helps with this very problem: no option allows a path with "..", another scheme or a redirect
+/// without an end (B30).
+pub(crate) fn for_this_problem(kind: ProblemKind, what: &str) -> Option<&'static str> {
+    let is_about_host = ["on another host", "private address"].iter().any(|words| what.contains(words));
+    for_problem(kind).filter(|_| kind != ProblemKind::OutOfScope || is_about_host)
+}
+
 fn for_destination(error: &DestinationError) -> Option<&'static str> {
     match error {
         DestinationError::Refused { guard, .. } => for_guard(*guard),
         DestinationError::Unreachable { .. } => Some(for_unreachable(error)),
         DestinationError::Storage { .. } => {
-            Some("Check that the folder can be written by you, and that its disk has space")
+            Some("Check that you can write to the folder, and that its disk has space")
         }
         DestinationError::NotResourceSync { .. } => Some(
             "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
@@ -53,7 +64,7 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::InvalidDocument { .. } => {
             Some("`instep validate URL` shows each fault of a document")
         }
-        DestinationError::NoCopy { .. } => Some("instep sync URL DIR makes one"),
+        DestinationError::NoCopy { .. } => Some("Make one with instep sync URL DIR"),
         DestinationError::Locked { .. } => Some("Wait until the other run has ended"),
         DestinationError::SeveralSets { .. } => Some("Choose one with --set NAME"),
         DestinationError::State { path, .. } if is_server(path) => {
@@ -85,7 +96,18 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
         }
         Some(404 | 410) => "Give the URL of the site, of a page of it, or of a document of the Source",
         Some(_) => "The server has a fault; try again later, or ask its operator",
+        None if error.is_out_of_scope() => {
+            "Give the URL that the Source has for itself, or allow the other host with --allow-origin ORIGIN"
+        }
         None => "Check the URL and the network",
+    }
+}
+
+/// Only what an operator may have mistyped: everything else about a fleet says enough.
+fn for_fleet(error: &FleetError) -> Option<&'static str> {
+    match error {
+        FleetError::Unknown { .. } => Some("`instep source list` shows the names"),
+        _ => None,
     }
 }
 
@@ -95,7 +117,7 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
             Some("See what would be deleted with --dry-run, then allow it with --max-delete N")
         }
         Guard::UnknownFiles => Some(
-            "Keep files that are right with --adopt, put the copy between them with --into-existing, or choose another folder",
+            "Keep correct files with --adopt, put the copy beside them with --into-existing, or choose another folder",
         ),
         Guard::UnknownObjects => {
             Some("Choose another prefix, or the folder that has the state of the copy there")
@@ -124,6 +146,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
              --max-delete 100%",
         ),
         SourceError::DeletionsRefused { .. } => Some("If they are really gone, allow it with --max-delete N"),
+        SourceError::SetMoved { .. } => Some(
+            "Give the set the folder and prefix it had; if it has moved, allow it with --allow-empty --max-delete 100%",
+        ),
         SourceError::UnreadableRefused { .. } => Some(
             "Let everybody read them (chmod o+r), leave them out with --exclude, or give --publish-unreadable skip",
         ),
@@ -134,12 +159,12 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
             "Move them away, write the documents to another folder with --out, or replace them with --overwrite-documents",
         ),
         SourceError::Delivery { .. } => {
-            Some("Mend it and run the command again: it goes on with what is not delivered yet")
+            Some("Fix the cause and run the command again: it delivers the remaining documents")
         }
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
-        SourceError::Read { .. } => Some("Check that the path is right, and that you may read what is there"),
+        SourceError::Read { .. } => Some("Check the path, and that you may read it"),
         SourceError::Write { .. } => {
-            Some("Check that the folder is yours to write, and that the disk has space")
+            Some("Check that you can write to the folder, and that the disk has space")
         }
         SourceError::Document { .. } | SourceError::Package { .. } => {
             Some("Check that the disk is writable and has space, then run the command again")
@@ -148,11 +173,26 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
             Some("Check that the server of the catalogue runs and can be reached, then run the command again")
         }
         SourceError::Catalogue { .. } => Some(
-            "Check the disk; bring a damaged catalogue back from a backup with instep catalogue restore, or move it \
-             away with the documents and publish anew",
+            "Check the disk; restore a damaged catalogue from a backup with instep catalogue restore, or move it \
+             away with the documents and publish again",
         ),
         SourceError::Manifest { .. } => Some("Correct the line, or leave it out"),
         SourceError::Listen { .. } => Some("Choose another address with --listen; port 0 takes any free one"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b30_an_origin_is_only_offered_where_a_host_is_refused() {
+        let helps = |what: &str| for_this_problem(ProblemKind::OutOfScope, what).is_some();
+        assert!(helps("http://b is on another host than http://a, which lists it"));
+        assert!(helps("h has the private address 10.0.0.1 (private use)"));
+        assert!(!helps("It climbs with \"..\": refused"));
+        assert!(!helps("it is not requested: more than 5 redirects"));
+        assert!(for_this_problem(ProblemKind::Denied, "it answers 401").is_some());
     }
 }

@@ -73,7 +73,7 @@ pub(crate) enum Command {
 
 /// Runs a command.
 ///
-/// Errors: what ends the command without its result.
+/// Errors: a fault that ends the command without a result.
 pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow::Result<Exit> {
     let used = RefCell::new(config.clone());
     match command {
@@ -125,14 +125,14 @@ fn again<T>(used: &RefCell<Config>, pick: fn(Command) -> Option<T>) -> anyhow::R
     Ok(Some((command, config)))
 }
 
-/// Reads the command line, after the configuration file has filled in what neither it nor the environment sets.
+/// Reads the command line; the configuration file provides values that neither it nor the environment sets.
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
     let mut command = definition();
-    let fail = |command: &mut clap::Command, error: anyhow::Error| {
-        command.error(clap::error::ErrorKind::InvalidValue, format!("{error:#}"))
-    };
-    let config = Config::find(&argv).map_err(|error| fail(&mut command, error))?;
-    let filled = config.fill_in(argv.clone(), &command).map_err(|error| fail(&mut command, error))?;
+    // Without the usage of a command, which has nothing to do with the file.
+    let fail =
+        |error: anyhow::Error| clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{error:#}\n"));
+    let config = Config::find(&argv).map_err(fail)?;
+    let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;
     let matches = command.try_get_matches_from_mut(filled.clone());
     let matches = matches.map_err(|error| config.explain(error, &mut command, (&argv, &filled)))?;
     Ok((Cli::from_arg_matches(&matches)?, config))
@@ -152,14 +152,14 @@ fn definition() -> clap::Command {
     command
         .mut_subcommands(|command| match command.get_name() {
             "sync" => command.mut_args(|arg| describe(hide_serving(arg))),
-            "serve" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
+            "serve" | "republish" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
             _ => command,
         })
         .arg(help_option())
         .arg(version_option())
 }
 
-/// `-h` and `--help` as an option like the others, so that it stands among the global ones.
+/// `-h` and `--help` as an ordinary option, so that it is listed among the global ones.
 fn help_option() -> Arg {
     Arg::new("help")
         .short('h')

@@ -1,4 +1,4 @@
-//! A synced copy as the content of a Source. The only place that knows both libraries' view of a resource.
+//! A synced copy as the content of a Source. The only place that uses both libraries' types of a resource.
 
 mod provenance;
 

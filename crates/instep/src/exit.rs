@@ -56,8 +56,8 @@ impl Exit {
         Self::TABLE.iter().find(|(exit, ..)| *exit == self).map_or("failed", |(.., meaning)| meaning)
     }
 
-    /// Returns the ending for an error: that of the library it comes from, [`Exit::Usage`] for what the program itself
-    /// refuses.
+    /// Returns the exit code for an error: that of its library, or [`Exit::Usage`] for refusals of the program
+    /// itself.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         if let Some(exit) = error.downcast_ref::<Self>() {
             return *exit;
@@ -69,7 +69,7 @@ impl Exit {
             return Self::from_code(error.exit_code());
         }
         match error.downcast_ref::<instep_source::Error>() {
-            // Wrong addresses and addresses in use are alike for whoever reads exit codes (D12).
+            // A wrong address and an address in use have the same exit code (D12).
             Some(instep_source::Error::Listen { .. }) => Self::Usage,
             Some(error) => match error.kind() {
                 ErrorKind::Usage => Self::Usage,

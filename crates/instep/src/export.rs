@@ -24,7 +24,7 @@ const TOGETHER: usize = 1_024;
 pub(crate) struct Exported {
     pub(crate) uri: Uri,
     pub(crate) path: CopyPath,
-    /// `true` if the copy holds it no more.
+    /// `true` if the copy no longer holds it.
     pub(crate) is_gone: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) type Bytes = Result<Box<dyn Read + Send>, instep_destination::Error>;
 
 /// A form of a copy while it is written.
 pub(crate) trait ExportForm {
-    /// Adds a resource, if its bytes are what they should be. Returns what is wrong with them otherwise.
+    /// Adds a resource, if its bytes match its record. Otherwise returns the fault.
     ///
     /// Errors: it cannot be written.
     fn add(

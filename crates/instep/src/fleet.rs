@@ -1,5 +1,4 @@
-//! A fleet as the program describes it: the `[[source]]` tables of the configuration file, and what is shown while it
-//! runs.
+//! A fleet in the program: the `[[source]]` tables of the configuration file, and the output while it runs.
 
 mod display;
 mod tables;

@@ -23,7 +23,7 @@ pub(crate) struct Global {
     /// Draw progress bars
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
     pub(crate) progress: When,
-    /// Form of what is written to standard error
+    /// Format of standard error
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_short_help = true)]
     pub(crate) log_format: LogFormat,
     /// Configuration file [default: ./instep.toml, else the user's]
@@ -32,7 +32,7 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Returns the forms of output that a command line asks for which cannot be read as a whole.
+    /// Returns the output formats that an otherwise invalid command line requests.
     pub(crate) fn as_written(argv: &[OsString]) -> Self {
         let words: Vec<_> = argv.iter().filter_map(|word| word.to_str()).collect();
         let has = |word: &str| words.contains(&word);

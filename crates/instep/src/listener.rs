@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(70);
 /// Timeout for a compaction.
 const COMPACTION_TIMEOUT: Duration = Duration::from_secs(1_860);
 
-/// The address of the listener and the token it asks for.
+/// The address of the listener and the token that it requires.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RunningServer {
     url: Option<String>,

@@ -1,6 +1,7 @@
 //! Pages for people: one design for a running Source and for a copy. They need no script, load nothing from elsewhere, and
 //! take every name from outside as text.
 
+mod address;
 pub(crate) mod chart;
 pub(crate) mod copy;
 pub(crate) mod design;
@@ -12,5 +13,5 @@ pub(crate) use copy::{CopyMonitor, CopyServer};
 pub(crate) use fleet::{FleetServer, OperatorAccess, source_object};
 pub(crate) use source::SourcePages;
 
-/// Shows documents as pages in browsers that know XSLT. It is published beside them.
+/// Shows documents as pages in browsers that support XSLT. It is published beside them.
 pub(crate) const STYLESHEET: &str = include_str!("pages/stylesheet.xsl");

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The pause between two attempts of a server that stands by.
+/// The pause between two attempts of a standby server.
 const STANDBY_PAUSE: Duration = Duration::from_millis(200);
 
 /// The treatment of a Source that another run holds.
@@ -37,7 +37,11 @@ pub(crate) enum WhenHeld {
     StandBy,
 }
 
-/// The longest time for which a publication goes on after its server was ended for a restart.
+/// The note about a publication without resources (D8).
+pub(crate) const NOTHING_SELECTED: &str =
+    "No resource: the folder has no file that can be published, or no file matches the filters";
+
+/// The longest time that a publication may continue after its server was ended for a restart.
 const LOCKED_FOR: Duration = Duration::from_secs(60);
 
 /// Publishes once, and reports the result for a command.
@@ -52,9 +56,9 @@ pub(crate) fn publish_once(
     publish_once_and(command, options, wait, output, &|_| Ok(()))
 }
 
-/// Publishes once, does what depends on it, and reports the result for a command.
+/// Publishes once, carries out the dependent work, and reports the result for a command.
 ///
-/// Errors: those of the publication, and of what follows.
+/// Errors: those of the publication, and of the dependent work.
 pub(crate) fn publish_once_and(
     command: &str,
     options: &PublishOptions,
@@ -76,8 +80,8 @@ pub(crate) fn publish_once_and(
     Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
 
-/// Publishes and serves until a signal ends it. After SIGHUP it goes on with the options that `reload` returns, or with
-/// those it had if it cannot serve with the new ones.
+/// Publishes and serves until a signal ends it. After SIGHUP it continues with the options that `reload` returns, or
+/// with the former ones if it cannot serve with the new ones.
 ///
 /// Errors: the address cannot be listened on, or the first publication fails.
 pub(crate) fn serve_until_signal(
@@ -118,7 +122,7 @@ pub(crate) fn serve_until_signal(
                     if let Err(error) = serving.await {
                         tracing::warn!(%error, "the server ended with an error");
                     }
-                    // Only what has served is gone back to.
+                    // Only options that have already worked are used again.
                     if monitor.take_served() {
                         former = Some(options);
                     }
@@ -132,7 +136,7 @@ pub(crate) fn serve_until_signal(
     Ok(signals.exit())
 }
 
-/// Serves; stands by first if another run holds the Source and that is wanted.
+/// Serves; with standby it first waits if another run holds the Source.
 async fn serve_when_free(
     options: ServeOptions,
     when_held: WhenHeld,
@@ -152,7 +156,7 @@ async fn serve_when_free(
             let state = options.publish.state.display();
             output.note(format!("Standing by for {holder}, which publishes {state}"));
             output.object("standby", json!({ "holder": holder }));
-            // It does what it was started for.
+            // The service does its task.
             service::ready();
             service::status(&format!("standing by for {holder}"));
         }
@@ -163,7 +167,7 @@ async fn serve_when_free(
     }
 }
 
-/// Returns who holds the Source, or the address that it is served at; `None` for another error.
+/// Returns the holder of the Source, or the address that it is served at; `None` for another error.
 fn held_by(error: &Error) -> Option<String> {
     match error {
         Error::Locked { holder, .. } => Some(holder.clone()),
@@ -194,6 +198,9 @@ fn show(output: &Output, options: &PublishOptions, report: &PublishReport, is_fi
         output.closing(format!("Delivered to {place}: {}", counted(report.delivered, "document")));
     }
     output.closing(format!("Source Description: {}", report.source_description));
+    if report.resources == 0 {
+        output.note(NOTHING_SELECTED);
+    }
     show_left_out(output, report.left_out);
     if let Some(kept) = report.kept_states {
         let states = counted(kept.states, "past and present state");

@@ -1,8 +1,8 @@
 //! The command lines of the reference client `resync` 2.0.1, translated into those of this program.
 //!
-//! `instep resync-sync` takes the options of `resync-sync`; a link of that name to the program does the same. An option
-//! that has no counterpart is refused with the reason and what to use instead: nothing is ignored silently.
-//! `resync-build` has no counterpart and is done here.
+//! `instep resync-sync` takes the options of `resync-sync`; a link with that name to the program does the same. An
+//! option without an equivalent is refused with the reason and an alternative: nothing is ignored silently.
+//! `resync-build` has no equivalent and is implemented here.
 
 mod build;
 mod explorer;

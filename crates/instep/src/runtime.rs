@@ -1,4 +1,4 @@
-//! The asynchronous runtime, and what signals do to a command.
+//! The asynchronous runtime, and the effects of signals on a command.
 
 use std::sync::{
     Arc,
@@ -62,7 +62,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Asks the work to end at the first signal, and prints what the command does until it ends (D9).
+    /// Tells the work to end at the first signal, and prints its progress until it ends (D9).
     pub(crate) fn listen(
         runtime: &Runtime,
         shutdown: impl Ending,
@@ -164,7 +164,7 @@ pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output
     }
 }
 
-/// Reports that a command cannot work with the options that SIGHUP brought, and goes on with those it had before.
+/// Reports that a command cannot use the options of a SIGHUP, and continues with the former ones.
 pub(crate) fn restored(error: &anyhow::Error, output: &Output) {
     let text = format!("SIGHUP: the new configuration cannot be used, the old one is restored: {error:#}");
     output.log(LineLevel::Error, &text);

@@ -20,7 +20,7 @@ pub(crate) fn status(line: &str) {
 
 /// Reports that the configuration is read again; [`ready`] ends that.
 pub(crate) fn reloading() {
-    // The time tells a reload that was asked for from one before.
+    // The time distinguishes a requested reload from an earlier one.
     let Ok(now) = NotifyState::monotonic_usec_now() else { return };
     send(&[NotifyState::Reloading, now]);
 }
@@ -30,10 +30,10 @@ pub(crate) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Does the work of a command, and reports again and again that it goes on, if the unit has `WatchdogSec`.
+/// Does the work of a command, and reports periodically that it is alive, if the unit has `WatchdogSec`.
 ///
-/// The task that does the work is the one that reports: a loop that blocks or waits for itself reports nothing, and is
-/// started again by the manager. Transfers that stand still have timeouts of their own and do not count.
+/// The task that does the work is also the one that reports: if a loop blocks, it reports nothing, and the manager
+/// restarts it. Stalled transfers have their own timeouts and do not count.
 pub(crate) async fn watched<T>(work: impl Future<Output = T>) -> T {
     // Twice within the time, as systemd recommends.
     let Some(every) = sd_notify::watchdog_enabled().map(|within| within / 2).filter(|every| !every.is_zero())

@@ -1,7 +1,7 @@
-//! Sitemaps that something else writes, and what makes Resource Lists of them: additions to the root, byte for byte beside
-//! everything that was there.
+//! Sitemaps of other programs, and the additions that make them Resource Lists: elements in the root, with everything
+//! else kept byte for byte.
 
 mod amended;
 mod files;
 
-pub(crate) use files::SitemapFiles;
+pub(crate) use files::{NamelessEntries, SitemapFiles};

@@ -28,7 +28,7 @@ const MOST_IN_VAIN: u32 = 1_000;
 pub(crate) struct Unpacked {
     /// The manifest of its resources.
     pub(crate) manifest: PathBuf,
-    /// Records that could not be used, each with its file and the byte where it begins.
+    /// Invalid records, each with its file and its first byte.
     pub(crate) faults: Vec<String>,
     /// Resources that are not below the base URL.
     pub(crate) elsewhere: u64,
@@ -44,8 +44,8 @@ fn is_warc(path: &Path) -> bool {
     name.ends_with(".warc") || name.ends_with(".warc.gz")
 }
 
-/// Unpacks the resources of an archive that lie below a base URL, below the folder of a catalogue. A record that cannot be
-/// read costs itself: those behind it are looked for.
+/// Unpacks the resources of an archive that lie below a base URL, below the folder of a catalogue. A record that
+/// cannot be read does not affect the records after it.
 ///
 /// Errors: the archive cannot be read at all, or the folder cannot be written.
 pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Result<Unpacked> {
@@ -123,7 +123,7 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
                 if in_vain > MOST_IN_VAIN {
                     return Ok(());
                 }
-                // From the byte behind its begin on, because what was read of it may have swallowed others.
+                // From the byte after its beginning on, because the bytes read of it may contain other records.
                 let from = error.offset() + 1;
                 let mut rest = open(from).with_context(unreadable)?;
                 let Some(passed) = find_record(&mut rest).with_context(unreadable)? else { return Ok(()) };

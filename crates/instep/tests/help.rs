@@ -109,6 +109,35 @@ fn the_long_help_and_the_reference_of_the_book_have_the_same_options() {
     );
 }
 
+#[test]
+fn the_man_page_and_the_completions_of_each_command_name_every_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let completions = |kind: &str| {
+        let mut command = Command::cargo_bin("instep").unwrap();
+        let output = command.args(["completions", kind, "--out"]).arg(folder.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    completions("man");
+    let shells = ["bash", "zsh", "powershell", "fish"].map(|shell| (shell, completions(shell)));
+    let mut missing = BTreeSet::new();
+    for command in commands() {
+        let page = [&["instep".to_owned()][..], &command].concat().join("-");
+        let page = fs::read_to_string(folder.path().join(format!("{page}.1"))).unwrap().replace('\\', "");
+        for option in names(&help(&command, "--help"), " ") {
+            if !page.contains(&format!("--{option}")) {
+                missing.insert(format!("man page of {command:?}: --{option}"));
+            }
+            for (shell, text) in &shells {
+                let written = if *shell == "fish" { format!(" -l {option} ") } else { format!("--{option}") };
+                if !text.contains(&written) {
+                    missing.insert(format!("{shell}: --{option}"));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
 /// The lines below a heading of the reference, up to the next one.
 fn section<'r>(reference: &'r str, heading: &str) -> &'r str {
     let start = reference.find(&format!("\n{heading}\n")).unwrap() + heading.len() + 2;

@@ -1,8 +1,8 @@
 //! Typed documents: a header and entries. Each kind of document, index and manifest has a type of its own.
 //!
-//! A document is built with `new`, whose arguments are what the standard requires of its root, and `push`; it is
-//! written with `write_to` or `to_xml` and read with `read`. Documents that are too large to hold as a whole are
-//! streamed: [`crate::DocumentReader`], [`crate::DocumentWriter`].
+//! A document is built with `new`, which takes the required metadata of its root, and `push`. It is written with
+//! `write_to` or `to_xml` and read with `read`. Documents too large for memory are streamed:
+//! [`crate::DocumentReader`], [`crate::DocumentWriter`].
 
 mod any;
 mod archive;

@@ -14,10 +14,10 @@ pub enum ReadError {
     /// The bytes are not a document.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// The document is of another kind than the one asked for (GEN-11).
+    /// The document is of another kind than the requested one (GEN-11).
     #[error("Expected a {expected}, found {found}")]
     Kind {
-        /// The kind asked for.
+        /// The requested kind.
         expected: &'static str,
         /// The document's own root element and capability.
         found: String,

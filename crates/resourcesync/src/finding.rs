@@ -1,4 +1,4 @@
-//! Findings: values that state what is noticeable about a document, never log lines.
+//! Findings: values that describe a fault or peculiarity of a document, never log lines.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Returns the place of the metadata; that of what it would describe if there is none.
+    /// Returns the place of the metadata, or of the element that it would describe if there is none.
     pub(crate) fn metadata_or(&self, otherwise: Position) -> Position {
         if self.metadata.line == 0 { otherwise } else { self.metadata }
     }
@@ -83,7 +83,7 @@ pub struct Finding {
     pub position: Position,
     /// The text or state that was found.
     pub found: String,
-    /// The text or state that the rule asks for.
+    /// The text or state that the rule requires.
     pub expected: String,
 }
 

@@ -7,7 +7,7 @@ use crate::{
     value::{Capability, Change, MediaType, Relation, Uri},
 };
 
-/// The presence that Appendix A asks for.
+/// The presence that Appendix A requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     /// M: must be there.
@@ -33,23 +33,23 @@ pub(crate) struct DocumentRules {
     pub(crate) times: [Presence; 4],
     /// The rule that names root and capability.
     pub(crate) root: &'static str,
-    /// The rule that asks for `at` or `from` on the root.
+    /// The rule that requires `at` or `from` on the root.
     pub(crate) time: &'static str,
-    /// The rule that asks for `up`.
+    /// The rule that requires `up`.
     pub(crate) up: &'static str,
-    /// The rule that asks for `index` in a member of an index.
+    /// The rule that requires `index` in a member of an index.
     pub(crate) index: &'static str,
-    /// The rule that asks for `loc` on entries, beside GEN-14.
+    /// The rule that requires `loc` on entries, beside GEN-14.
     pub(crate) loc: &'static str,
     /// The rule that a second entry of the same URI breaks.
     pub(crate) duplicate: &'static str,
     /// The rule that orders entries by time.
     pub(crate) order: &'static str,
-    /// The rule that asks for `change` on entries.
+    /// The rule that requires `change` on entries.
     pub(crate) change: &'static str,
-    /// The rule that asks for `path` on entries.
+    /// The rule that requires `path` on entries.
     pub(crate) path: &'static str,
-    /// The rule that asks for `type` on entries.
+    /// The rule that requires `type` on entries.
     pub(crate) media_type: &'static str,
     /// `true` if entries have a `capability` (ATT-7).
     pub(crate) entry_capability: bool,

@@ -39,7 +39,7 @@ pub use rules::{Level, Rule};
 pub use set::DocumentSet;
 pub use walk::{check_closed, check_discovered, check_page, check_source, check_up_target};
 
-/// Returns a short digest of a text, which shows if the text occurs again without keeping it.
+/// Returns a short digest of a text, to recognize the text without keeping it.
 fn digest_of(text: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

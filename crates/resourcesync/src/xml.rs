@@ -1,7 +1,7 @@
 //! The codec: bytes to typed documents and back, as streams.
 //!
-//! One engine reads for all: `scan` finds the pieces of XML, `window` holds them, `reader` makes entries and findings
-//! of them. `obligations` and `fidelity` refuse what the writer must not write.
+//! There is one engine for all input: `scan` finds the pieces of XML, `window` holds them, `reader` turns them into
+//! entries and findings. `obligations` and `fidelity` refuse values that must not be written.
 
 mod attributes;
 mod decode;

@@ -1,4 +1,4 @@
-//! Clippy for each set of features that somebody may choose: none, and each alone. The default set is linted with the
+//! Clippy for each set of features that a user may choose: none, and each alone. The default set is linted with the
 //! workspace.
 
 use std::fs;

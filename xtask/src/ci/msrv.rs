@@ -8,9 +8,9 @@ use toml::Table;
 
 use crate::run::{cargo, checked, output, root, target};
 
-/// Builds everything, tests too, with the promised toolchain, which is installed if it is not there. Where it cannot be
-/// (a machine without network), a line says that only the promises of the dependencies were checked; in the workflow
-/// of the forge that is an error.
+/// Builds everything, including tests, with the promised toolchain, which is installed if it is missing. If this is
+/// impossible (a machine without network), a line says that only the promises of the dependencies were checked; in
+/// the workflow of the forge that is an error.
 pub fn check() -> Result<()> {
     let promised = promised()?;
     dependencies_promise(&promised)?;
@@ -48,7 +48,7 @@ fn promised() -> Result<String> {
     Ok(version.context("Cargo.toml has no rust-version")?.to_owned())
 }
 
-/// Fails if a dependency asks for a newer Rust.
+/// Fails if a dependency requires a newer Rust.
 fn dependencies_promise(promised: &str) -> Result<()> {
     let mut metadata = cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform"]);
     let metadata: Value = serde_json::from_str(&output(metadata.arg(host()?))?)?;

@@ -9,13 +9,13 @@ use crate::{
     run::{checked, root, target},
 };
 
-/// Words that codespell takes for others.
+/// Correct words that codespell reports.
 const KNOWN: &str = "caf,crate,evry,fo,iif,mis,oen,ore,ot,publsh,reprot,ser,statics,te,titel,wronly";
 
 /// Folders of data, and files that are written by programs.
 const SKIPPED: &str = "./target,./.git,Cargo.lock,*.png,./crates/instep-testkit/data,./fuzz/Cargo.lock,*.svg";
 
-/// Fails on each word that is misspelt.
+/// Fails on each misspelt word.
 pub fn check() -> Result<()> {
     peers::install_python();
     let program = target().join("peers/bin/codespell");

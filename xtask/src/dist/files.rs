@@ -49,7 +49,7 @@ pub(super) fn package(program: &Path, to: &Path, family: Family) -> Result<()> {
         ("bash", "usr/share/bash-completion/completions/instep"),
         ("zsh", zsh),
         ("fish", "usr/share/fish/vendor_completions.d/instep.fish"),
-        // PowerShell looks nowhere by itself: a profile has to name this file.
+        // PowerShell does not search for completions: a profile must name this file.
         ("powershell", "usr/share/instep/instep.ps1"),
     ] {
         write(&to.join(place), &completions(program, shell)?)?;

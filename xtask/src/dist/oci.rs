@@ -80,7 +80,7 @@ fn fill(release: &Release, to: &Path) -> Result<()> {
     for file in ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"] {
         files::place(&crate::run::root().join(file), &to.join("usr/share/doc/instep").join(file))?;
     }
-    // Places for what a container engine mounts, so that the root can be read-only.
+    // Mount points for a container engine, so that the root can be read-only.
     for folder in ["data", "dev", "proc", "sys", "tmp"] {
         fs::create_dir_all(to.join(folder))?;
     }

@@ -48,7 +48,7 @@ pub(super) fn package(release: &Release, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Adds what lies in a folder. Of folders only those belong to the package that are its own.
+/// Adds the content of a folder. Only folders that belong to this package alone are added.
 fn add(package: &mut PackageBuilder, stage: &Path, below: &str) -> Result<()> {
     for path in files::paths(&stage.join(below.trim_start_matches('/')))? {
         let name = path.file_name().context("an entry has a name")?.to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
-//! The list of what a program is built from, in the form of CycloneDX: each crate, the code in C that some bring along,
-//! and the standard library.
+//! The list of a program's components, in the CycloneDX format: each crate, the C code that some include, and the
+//! standard library.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,8 +23,8 @@ pub(super) fn write(release: &Release, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The crates that cargo builds for the program, as `NAME VERSION`. `cargo metadata` knows those as well that only other
-/// packages of the workspace switch on.
+/// The crates that cargo builds for the program, as `NAME VERSION`. `cargo metadata` also lists those that only other
+/// packages of the workspace enable.
 fn built(platform: &str) -> Result<BTreeSet<String>> {
     let mut tree =
         cargo(&["tree", "-p", "instep", "--edges", "normal,build", "--prefix", "none", "--locked"]);
@@ -36,7 +36,7 @@ fn built(platform: &str) -> Result<BTreeSet<String>> {
     Ok(lines.lines().filter_map(package).collect())
 }
 
-/// The crates of a program, by the ids of cargo, and what each depends on.
+/// The crates of a program, by their cargo ids, and their dependencies.
 struct Graph<'m> {
     packages: BTreeMap<&'m str, &'m Value>,
     dependencies: BTreeMap<&'m str, Vec<&'m str>>,
@@ -105,7 +105,7 @@ impl<'m> Graph<'m> {
         component
     }
 
-    /// SQLite, whose code a crate brings along: its own version is what advisories name.
+    /// SQLite, whose code is included in a crate: advisories name its own version.
     fn sqlite(&self) -> Result<Option<Value>> {
         let carrier = self.packages.values().find(|package| text(package, "name") == "libsqlite3-sys");
         let Some(carrier) = carrier else { return Ok(None) };

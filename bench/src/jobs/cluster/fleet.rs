@@ -24,7 +24,7 @@ use crate::{
 /// The round trip to each Source.
 const MILLISECONDS: u32 = 20;
 
-/// Looks at a time of each worker: more would need more connections than the database allows.
+/// Parallel looks of each worker: more would need more connections than the database allows.
 const RUNS: usize = 12;
 
 /// Longer than anything that is waited for.
@@ -85,7 +85,7 @@ impl BenchFleet {
         Ok(fleet)
     }
 
-    /// Starts workers and waits until each Source was looked at.
+    /// Starts workers and waits until each Source was visited.
     pub fn work(&self, workers: usize, options: &Options) -> Result<(FleetWork, Vec<BenchWorker>)> {
         data::empty("workers")?;
         let engine = processes::seconds_of_all(self.database.id())?;

@@ -20,7 +20,8 @@ const SUBSCRIBERS: usize = 1_000;
 const CHANGES_A_SECOND: u64 = 100;
 const SECONDS: u64 = 20;
 
-/// A message by its `until`: when its list was written, and when each subscriber had it.
+/// A message by its `until`: the time at which its list was written, and the times at which the subscribers received
+/// it.
 type Arrivals = Arc<Mutex<BTreeMap<String, (SystemTime, Vec<SystemTime>)>>>;
 
 /// Many WebSockets on one channel.

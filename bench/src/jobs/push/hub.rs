@@ -23,7 +23,7 @@ const MESSAGES: u64 = 10;
 /// MiB that the server may grow by from the first quarter of the messages on.
 const FLAT: f64 = 8.0;
 
-/// The subscribers that confirmed, those that received what is waited for, and the time of the last one.
+/// The subscribers that confirmed, those that received the expected message, and the time of the last one.
 #[derive(Default)]
 struct CallbackCounts {
     confirmed: BTreeSet<String>,
@@ -87,7 +87,7 @@ async fn subscribe(served: &Served, shared: &SharedCounts, subscribers: usize) -
     Ok(subscribing)
 }
 
-/// Changes a file; the seconds from its publication until each subscriber was told.
+/// Changes a file; returns the seconds from its publication until each subscriber was notified.
 async fn deliver(served: &Served, shared: &SharedCounts, subscribers: usize, file: usize) -> Result<f64> {
     {
         let mut counts = lock(shared);
@@ -100,7 +100,7 @@ async fn deliver(served: &Served, shared: &SharedCounts, subscribers: usize, fil
     Ok(last.duration_since(served.published()?)?.as_secs_f64())
 }
 
-/// A message every tenth of a second. What is not delivered in time is replaced by what is newer.
+/// A message every tenth of a second. Messages that are not delivered in time are replaced by newer ones.
 async fn many(
     served: &Served,
     shared: &SharedCounts,

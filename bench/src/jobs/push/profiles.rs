@@ -131,7 +131,7 @@ impl Drop for Simulated {
     }
 }
 
-/// `instep sync` that tells in lines of JSON; ends when dropped.
+/// `instep sync` with JSON output; ends when dropped.
 struct Program {
     child: Child,
     lines: mpsc::Receiver<(SystemTime, String)>,
@@ -159,7 +159,7 @@ impl Program {
         Ok(Self { child, lines })
     }
 
-    /// Hears of so many changes, then ends it as an operator does; without any, it ends by itself.
+    /// Waits for this number of changes, then ends it like an operator; without a number, it ends by itself.
     fn watch(mut self, changes: u64) -> Result<Ran> {
         let mut ran = Ran::default();
         let (mut last, mut is_told) = (Instant::now(), changes == 0);

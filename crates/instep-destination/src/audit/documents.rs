@@ -26,8 +26,8 @@ impl Audit<'_> {
                 }
                 Some((origins, _)) => run.new_plan_over(&mut **origins, found)?,
             };
-            // Of an original with several sets nobody here knows which resource came from which: surplus is what none
-            // of them names.
+            // If the original has several sets, this copy does not record which set a resource came from: a resource
+            // is surplus if none of the sets names it.
             let by_origin = self.origins.is_some();
             if let Some(marks) = named.take() {
                 set.with(|draft| draft.go_on_from(marks));
@@ -55,7 +55,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Plans what the documents of a set promise; whether that is its complete inventory.
+    /// Plans the documents of a set. Returns `true` if they are its complete inventory.
     async fn read_set(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -63,14 +63,17 @@ impl Audit<'_> {
         set: &mut SetRun,
         names_all: bool,
     ) -> Result<bool, Error> {
+        if self.origins.is_none() {
+            run.is_behind_itself(set.id)?;
+        }
         if found.has_inventory() {
-            // What the next run reads (O40); how far another copy of an original came is not known here.
+            // Reads the same as the next run (O40); the progress of another copy of the original is unknown here.
             let held = match self.origins {
                 None => run.checkpoint(set.id)?,
                 Some(_) => None,
             };
             match read_inventory(run, found, set, (held, names_all)).await {
-                // As a sync, it takes what can be read (B11).
+                // Like a sync, it uses everything that can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
                     run.reporter.problem(ProblemKind::Document, &url, &error.beside(&url));
@@ -100,9 +103,9 @@ impl Audit<'_> {
     }
 }
 
-/// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns `true`
-/// if that is the complete inventory; then the held resources that it does not name, and nothing else is to name, are
-/// surplus. `held` is how far the copy came before.
+/// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns
+/// `true` if this is the complete inventory; held resources that neither it nor other documents name are then
+/// surplus. `held` is the former progress of the copy.
 async fn read_inventory(
     run: &mut SyncRun<'_>,
     found: &CapabilitySet,

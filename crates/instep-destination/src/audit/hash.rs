@@ -1,4 +1,4 @@
-//! Held files against what the state says of them, several at a time.
+//! Compares held files with their records in the state, several at a time.
 
 use std::{
     collections::VecDeque,
@@ -14,6 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     Error, Verify,
     error::error_chain,
+    plan::Selection,
     state::{HeldFile, ReadState},
     store::{CopyStore, PackSpans, StoreError},
 };
@@ -38,11 +39,13 @@ pub(crate) struct Hashing {
     pub(crate) verify: Verify,
     /// The part of them, in (0, 1].
     pub(crate) sample: f64,
+    /// The selections by a copy's Sources; a file that none of them wants is left out. None of them selects all.
+    pub(crate) selections: Vec<Selection>,
     /// Ends the work, also within a file.
     pub(crate) stop: CancellationToken,
 }
 
-/// A file that was looked at.
+/// A file that was checked.
 #[derive(Debug)]
 pub(crate) struct Looked {
     /// The number of its row in the state.
@@ -77,16 +80,17 @@ impl Hashed {
 impl Hashing {
     /// Files read from the state at a time.
     const PAGE: usize = 1024;
-    /// Bytes that a thread is given at a time, by what the state says of them; so a few large files go to all threads.
+    /// Bytes that a thread gets at a time, by their lengths in the state, so that a few large files are spread over
+    /// all threads.
     const BATCH_BYTES: u64 = 1 << 20;
     const BATCH_OF_PARTS: u64 = 16 << 20;
-    /// Batches under way for each thread: so many that none waits for the next rows.
+    /// Batches in progress for each thread: enough that no thread waits for the next rows.
     const AHEAD: usize = 2;
-    /// Batches that wait until somebody asks for them.
+    /// Finished batches that wait to be received.
     const WAITING: usize = 32;
     const BUFFER: usize = 128 << 10;
 
-    /// Begins to hash what is held, up to a bounded part of it before somebody asks.
+    /// Begins to hash the held files, at most a bounded number before results are received.
     pub(crate) fn begin(mut self, mut state: Box<dyn ReadState>) -> Hashed {
         let (sender, batches) = mpsc::channel(Self::WAITING);
         self.stop = self.stop.child_token();
@@ -101,18 +105,19 @@ impl Hashing {
         sender: &mpsc::Sender<Vec<Looked>>,
     ) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        // A request is to bring as many parts of a pack as it can.
+        // A request should read as many parts of a pack as possible.
         let most = if self.store.packs().is_some() { Self::BATCH_OF_PARTS } else { Self::BATCH_BYTES };
         let mut after = Some(Box::<str>::default());
         let mut page = VecDeque::new();
         let mut hashing = FuturesOrdered::new();
         loop {
             while hashing.len() < threads * Self::AHEAD {
-                if page.is_empty()
+                while page.is_empty()
                     && let Some(last) = after.take()
                 {
                     page = state.files_after(&last, Self::PAGE)?;
                     after = page.back().map(|file: &HeldFile| file.uri.clone());
+                    page.retain(|file| self.is_selected(&file.uri));
                 }
                 if page.is_empty() {
                     break;
@@ -124,6 +129,10 @@ impl Hashing {
                 return Ok(false);
             }
         }
+    }
+
+    fn is_selected(&self, uri: &str) -> bool {
+        self.selections.is_empty() || self.selections.iter().any(|selection| selection.wants_uri(uri))
     }
 
     fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<Looked>> {
@@ -143,7 +152,8 @@ impl Hashing {
                 }
                 verdicts[index] = Some(found);
             }
-            // In memory of its own: collected where the files were, a result that waits would keep twice what it needs.
+            // In newly allocated memory: if it reused that of the files, a waiting result would keep twice the memory
+            // it needs.
             let mut looked = Vec::with_capacity(batch.len());
             for (file, found) in batch.into_iter().zip(verdicts) {
                 looked.extend(found.map(|(verdict, bytes)| Looked {
@@ -198,7 +208,7 @@ fn look_at(
     }
 }
 
-/// A file that cannot be read any further once the work is to end: a large one would be read to its end otherwise.
+/// A file that cannot be read further once the work should end, so that a large file is not read to its end.
 struct UntilStopped<'a> {
     file: Box<dyn Read + Send>,
     stop: &'a CancellationToken,

@@ -1,6 +1,6 @@
-//! A group whose resources have names: intent, names given and taken, names synced.
+//! A group whose resources have names: write the intent, give and remove names, sync the names.
 //!
-//! Whatever the instant of a crash, the next start finds the intent and looks at the final names.
+//! After a crash at any instant, the next start finds the intent and inspects the final names.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Committer {
-    /// Carries out the operations of a group; those that something blocks are taken out.
+    /// Carries out the operations of a group; blocked ones are removed from it.
     pub(super) fn give_names(
         &mut self,
         work: &mut Work,
@@ -19,22 +19,23 @@ impl Committer {
     ) -> Result<IntentId, CommitError> {
         self.step(Step::SyncStaged)?;
         if !names.are_rows() {
-            // Bytes before the intent: an intent that survives a power loss must find whole files to place.
+            // Bytes before the intent: an intent that survives a power loss must find complete files to place.
             self.store.staging().sync_staged(&work.staged())?;
         }
         self.step(Step::WriteIntent)?;
-        // The only wait of the state in a group: after it, the next start knows every step that may be under way.
+        // The only wait for the disk of the state in a group: after it, the next start knows every step that may have
+        // begun.
         self.state.set_waits(self.waits(Waits::Disk))?;
         let intent = self.state.write_intent(&work.operations)?;
         work.refuse(self.perform(&work.operations, &**names)?);
         self.step(Step::SyncNames)?;
-        // Names before the group is recorded: what the state says is held is there, also after a power loss
-        // (invariant 5).
+        // Names before the group is recorded: everything that the state records as held must be on disk, also after a
+        // power loss (invariant 5).
         names.sync_names()?;
         Ok(intent)
     }
 
-    /// Takes the operations in order; gives those that something stands in the way of.
+    /// Runs the operations in order; returns those that are blocked.
     fn perform(&self, operations: &[Operation], names: &dyn CopyNames) -> Result<Vec<Refused>, CommitError> {
         let mut refused = Vec::new();
         let mut made = "";

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use resourcesync::Uri;
@@ -23,12 +23,14 @@ pub(super) struct Group {
     pub(super) places: BTreeMap<Uri, Box<Placing>>,
     pub(super) removals: BTreeMap<Uri, Removal>,
     pub(super) moves: BTreeMap<Uri, Moving>,
-    /// The resource that is going to have a name; names that the store takes for one are one.
+    /// The resource that will have a name; names that the store does not distinguish count as one.
     pub(super) names: BTreeMap<String, Uri>,
-    /// Names that several resources would have; none of them gets it.
+    /// Names that several resources map to; none of them gets it.
     pub(super) contested: BTreeSet<String>,
-    /// Folders on whose way no file is going to stand, and whether they are there already.
+    /// Folders that no file of the group will block, and `true` if they already exist.
     pub(super) open_folders: BTreeMap<String, bool>,
+    /// Names that nothing in the copy has, neither as a file nor as a folder.
+    pub(super) free_names: BTreeSet<String>,
     pub(super) adopted: Vec<Operation>,
     /// Staged files that later versions in the same group have replaced.
     pub(super) superseded: Vec<StagedName>,
@@ -41,7 +43,7 @@ pub(super) struct Group {
     weight: usize,
 }
 
-/// A staged file and where it goes.
+/// A staged file and its destination.
 #[derive(Debug)]
 pub(super) struct Placing {
     pub(super) file: NewFile,
@@ -50,7 +52,7 @@ pub(super) struct Placing {
     order: usize,
 }
 
-/// A file that goes.
+/// A file to remove.
 #[derive(Debug)]
 pub(super) struct Removal {
     pub(super) path: CopyPath,
@@ -80,6 +82,11 @@ impl Group {
         by_itself || self.weight >= options.most_resources || self.bytes >= options.most_bytes
     }
 
+    /// Returns the longest that its first resource waits.
+    pub(super) fn longest_wait(&self, options: &CommitOptions) -> Duration {
+        if self.added >= options.enough { options.soon } else { options.longest_wait }
+    }
+
     pub(super) fn place(&mut self, file: NewFile, path: CopyPath, replaces: bool) {
         self.bytes += file.staged.length;
         let order = self.added;
@@ -95,7 +102,7 @@ impl Group {
         self.removals.insert(held.uri.clone(), Removal { path, length, into, set, order: self.added });
     }
 
-    /// Room is made first, then what goes goes, then what comes comes, by folders.
+    /// First names are freed, then resources are removed, then new ones are placed, by folders.
     pub(super) fn into_work(self) -> Work {
         let mut work = Work {
             operations: Vec::with_capacity(self.moves.len() + self.removals.len() + self.places.len()),
@@ -109,7 +116,7 @@ impl Group {
         for (uri, Moving { from, to, by }) in self.moves {
             work.push(Operation::Move { uri, from, to, staged: by.get() }, OperationReport::default());
         }
-        // Before what comes, as a new resource may get the name of one that goes, and the space it had.
+        // Before new resources, because they may need the name or the space of a removed one.
         for (uri, Removal { path, length, into, set, order }) in self.removals {
             work.push(
                 Operation::Remove { uri, path, staged: into.get() },

@@ -1,8 +1,9 @@
-//! A group whose resources are parts of objects: keys written down, objects put, rows committed.
+//! A group whose resources are parts of objects: record keys, put objects, commit rows.
 //!
-//! A resource is held when a row leads to its bytes. Keys are written down before anything is put, and the rows of a group
-//! and the end of what was begun are one commit; so after a crash each object either has rows, or is known to have none
-//! and is removed by the next start. An object that is dead goes only when the commit that left it is durable.
+//! A resource is held when a row leads to its bytes. Keys are recorded before any object is put. The rows of a group
+//! are committed in the same transaction that clears its keys, so after a crash each object either has rows, or is
+//! known to have none and is removed by the next start. An unused object is removed only when the commit that
+//! released it is durable.
 
 use std::{
     io::{self, BufWriter, Read as _, Write},
@@ -19,7 +20,7 @@ use crate::{
     web_archive::record_id,
 };
 
-/// The type of what a Source says nothing of.
+/// The media type if the Source states none.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 impl Committer {
@@ -62,8 +63,8 @@ impl Committer {
         }
         self.step(Step::WriteIntent)?;
         let keys: Vec<&str> = planned.iter().map(|object| &*object.key).collect();
-        // The only wait of the state in a group. With it all groups before are durable, and so what they left is dead
-        // for good.
+        // The only wait for the disk of the state in a group. It makes all earlier groups durable, so objects that
+        // they released are permanently unused.
         self.state.set_waits(self.waits(Waits::Disk))?;
         let dead = self.state.dead_packs()?;
         self.state.begin_packs(&keys)?;
@@ -78,7 +79,7 @@ impl Committer {
 
     /// Removes the objects that earlier runs began or left dead. Nothing leads to any of them.
     pub(super) fn sweep_packs(&mut self, packs: &Arc<PackStore>) -> Result<Recovered, CommitError> {
-        // What is read as dead must be so after a power failure too.
+        // Objects that are read as unused must be so after a power failure too.
         self.state.make_durable()?;
         let begun = self.state.begun_packs()?;
         self.remove_packs(packs, &begun)?;
@@ -86,7 +87,7 @@ impl Committer {
         Ok(Recovered { undone: begun.len(), ..Recovered::default() })
     }
 
-    /// Removes the objects of which no resource has a part any more. All that was committed is durable.
+    /// Removes the objects that no resource uses any more. All commits are durable at this point.
     pub(super) fn remove_dead_packs(&mut self, packs: &Arc<PackStore>) -> Result<(), CommitError> {
         let dead = self.state.dead_packs()?;
         self.remove_packs(packs, &dead)
@@ -94,7 +95,7 @@ impl Committer {
 
     fn remove_packs(&mut self, packs: &Arc<PackStore>, keys: &[Box<str>]) -> Result<(), CommitError> {
         if !keys.is_empty() {
-            // Forgotten last: a kill in between removes them once more, which is no error.
+            // Removed last: a kill in between removes them again, which is not an error.
             packs.remove(keys)?;
             self.state.forget_packs(keys)?;
         }

@@ -1,8 +1,8 @@
-//! Objects of a copy that no row leads to, and that nobody will make one for.
+//! Objects of a copy that no row leads to or ever will.
 //!
-//! Keys are written down before their objects are put, so a start knows what a crash left. One thing escapes it: a process
-//! that lost the right to write the copy while it put an object, which arrives after its key was swept. Such an object is
-//! found by a listing, once a day.
+//! Keys are recorded before their objects are put, so a start knows the remains of a crash. There is one exception: a
+//! process that lost the right to write the copy while it put an object. Such an object arrives after its key was
+//! swept; a daily listing finds it.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use resourcesync::DateTime;
 use super::{CommitError, Committer};
 use crate::store::PackStore;
 
-/// The age from which on an object without a row is nobody's: no process has a request under way for so long. It is the time
-/// between two looks too.
+/// The age from which on an object without a row is orphaned: no process has a request in progress for that long. It
+/// is also the interval between two listings.
 const AGE: i64 = 24 * 3_600 * 1_000_000;
 
 /// The setting that keeps the time of the last look.
 const LOOKED: &str = "orphans looked for";
 
-/// Objects that are removed at once. What is beyond them is left to the next run.
+/// Objects that are removed at once. Further ones are left to the next run.
 const MOST: usize = 10_000;
 
 impl Committer {
@@ -40,7 +40,7 @@ impl Committer {
         let mut orphans: Vec<Box<str>> = Vec::new();
         let (state, found) = (self.state.reader()?, &mut orphans);
         packs.objects_before(now.unix_micros() - AGE, &mut move |keys| -> Result<bool, CommitError> {
-            // After the listing: whatever is being put has a row by then.
+            // After the listing: every object that is being put has a row by then.
             found.extend(state.unknown_packs(keys)?);
             Ok(found.len() < MOST)
         })?;

@@ -14,13 +14,12 @@ use crate::{
 
 impl Committer {
     pub(super) fn add_file(&mut self, file: NewFile) -> Result<(), CommitError> {
-        // A resource that comes back in the same group is replaced, not removed.
+        // A resource that reappears in the same group is replaced, not removed.
         self.group.removals.remove(&file.uri);
         // A baseline of a million resources would ask the state a million times for nothing.
         let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
         let path = match (&held, self.group.places.get(&file.uri)) {
-            // A resource keeps the path that it has, or was given in this group: a path depends on nothing that comes
-            // later.
+            // A resource keeps its path, or the one given in this group: a path does not depend on later resources.
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
             (None, None) => {
@@ -67,7 +66,7 @@ impl Committer {
 
     pub(super) fn add_deletion(&mut self, uri: &Uri, set: SetId) -> Result<(), CommitError> {
         self.group.ledger.settle(set, uri.as_str());
-        // A resource that comes and goes within one group never gets a name.
+        // A resource that is added and removed within one group never gets a name.
         if let Some(placing) = self.group.places.remove(uri) {
             let name = self.name(placing.path.as_str()).into_owned();
             self.group.names.remove(&name);
@@ -111,7 +110,8 @@ impl Committer {
         Ok(path)
     }
 
-    /// The path itself, or with a digest where another resource has the name; then that one gets its digest too (D7).
+    /// The path itself, or the path with a digest if another resource has the name; the other one then gets its
+    /// digest too (D7).
     fn told_apart(&mut self, uri: &Uri, mapped: &CopyPath, path: CopyPath) -> Result<CopyPath, CommitError> {
         let mut clashes = self.group.contested.contains(&*self.name(path.as_str()));
         if let Some(other) =
@@ -121,8 +121,9 @@ impl Committer {
             self.tell_pending_apart(&other);
         }
         // A file system that folds names may have the other resource under a name that looks different.
-        let is_file = self.kind(path.as_str())? == Some(NameKind::File);
-        if is_file || self.store.folds_names() {
+        let kind = self.kind(path.as_str())?;
+        let is_taken = matches!(kind, Some(NameKind::File | NameKind::Other));
+        if is_taken || self.store.folds_names() {
             let mut is_known = clashes || self.options.replaces_unknown || VersionKey::parse(uri).is_some();
             for other in self.state.held_like(mapped)? {
                 let is_there = self.name(other.path.as_str()) == self.name(path.as_str());
@@ -132,16 +133,17 @@ impl Committer {
                     continue;
                 }
                 clashes = true;
-                // The name belongs to none of them: whichever came first, the layout is the same.
+                // The name belongs to none of them, so that the layout does not depend on the order of arrival.
                 if is_there && !self.group.moves.contains_key(&other.uri) {
                     let to = other.path.told_apart(other.uri.as_str());
                     self.move_held(&other, to);
                 }
             }
-            // A file that instep did not write is never overwritten unasked (B25).
-            if is_file && !is_known {
-                let (path, by) = (path.as_str().to_owned(), Obstacle::UnknownFile);
-                return Err(StoreError::Blocked { path, by }.into());
+            // A file that instep did not write is never overwritten unasked, nor is a link (B25, B31).
+            if is_taken && !is_known {
+                let is_file = kind == Some(NameKind::File);
+                let by = if is_file { Obstacle::UnknownFile } else { Obstacle::NotAFile };
+                return Err(StoreError::Blocked { path: path.as_str().to_owned(), by }.into());
             }
         }
         if !clashes {
@@ -210,10 +212,13 @@ impl Committer {
         }
     }
 
-    /// Returns the kind of what has a name; `None` if a file on the way makes it impossible.
+    /// Returns the kind of a name; `None` if a file on the way makes it impossible.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, CommitError> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         if self.group.open_folders.get(folder) == Some(&false) {
+            return Ok(None);
+        }
+        if self.group.free_names.contains(path) {
             return Ok(None);
         }
         let kind = match self.store.names() {

@@ -1,4 +1,4 @@
-//! The vocabulary of commits: what is asked for, and what came of it.
+//! The types of commits: requests and their results.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -17,6 +17,9 @@ use crate::{
 /// The longest that a resource waits for others in its pack.
 const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 
+/// The resources with which a worker's pack is worth an object after [`CommitOptions::soon`].
+const ENOUGH_OF_A_WORKER: usize = 64;
+
 /// The limits of a group, and the durability of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -27,11 +30,15 @@ pub(crate) struct CommitOptions {
     pub most_bytes: u64,
     /// Longest a resource waits for its group.
     pub longest_wait: Duration,
+    /// Longest that it waits in a group of [`Self::enough`] resources.
+    pub soon: Duration,
+    /// Resources with which a group does not wait for as many as it can have.
+    pub enough: usize,
     /// The waiting of a commit for the disk; give the store the same.
     pub durability: Durability,
-    /// `true` if files that the state does not know give way to resources of their name (an adopted copy).
+    /// `true` if files that the state does not have are replaced by resources of the same name (an adopted copy).
     pub replaces_unknown: bool,
-    /// `true` if a copy is taken up of which the state holds resources and the disk nothing at all (D35).
+    /// `true` if a copy is accepted although the state holds resources and the disk has no file at all (D35).
     pub accepts_emptied: bool,
 }
 
@@ -42,23 +49,32 @@ impl CommitOptions {
             most_resources: 2_048,
             most_bytes: 64 << 20,
             longest_wait: Duration::from_secs(1),
+            soon: Duration::from_secs(1),
+            enough: 0,
             durability: Durability::Group,
             replaces_unknown: false,
             accepts_emptied: false,
         }
     }
 
-    /// Returns those of a copy in packs, which waits for 30 s: a request costs money, and a small pack is one for each reader too. What a
-    /// run or a round of following brings is committed when that ends, however little it is.
+    /// Returns the limits of a copy in packs, which waits for 30 s: each request costs money, and a small pack is
+    /// also an extra request for each reader. The last group of a run, or of a round of following, is committed at
+    /// its end, at any size.
     pub(crate) fn for_packs() -> Self {
-        Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
+        Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, soon: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
     }
 
-    /// Returns those of a worker that helps another run, with groups of half the size: what a worker that is killed had not
-    /// committed is fetched again, and a pack still has a thousand resources.
+    /// Returns those of a copy in packs that one of several workers brings in step. What a worker that is killed had not
+    /// committed is fetched again by another one, so nothing waits for longer than a second once there is some of it: at
+    /// full speed a group is as large as ever.
+    pub(crate) fn for_worker() -> Self {
+        Self { soon: Duration::from_secs(1), enough: ENOUGH_OF_A_WORKER, ..Self::for_packs() }
+    }
+
+    /// Returns those of a worker that helps another run, with groups of half the size: a pack still has a thousand resources.
     #[cfg(feature = "postgres")]
     pub(crate) fn for_share() -> Self {
-        Self { most_resources: 1_024, ..Self::for_packs() }
+        Self { most_resources: 1_024, ..Self::for_worker() }
     }
 }
 
@@ -80,12 +96,12 @@ pub(crate) enum Commit {
         uri: Uri,
         /// Its path.
         path: CopyPath,
-        /// Length and digests of the bytes read, and what the Source says.
+        /// Length and digests of the bytes read, and the metadata that the Source states.
         metadata: ResourceMetadata,
         /// The set that holds it.
         set: SetId,
     },
-    /// A set drops a resource; its file goes when no other set holds it.
+    /// A set drops a resource; its file is removed when no other set holds it.
     Deletion {
         /// The resource.
         uri: Uri,
@@ -103,27 +119,27 @@ pub(crate) enum Commit {
         /// The time at which the Source deleted it.
         datetime: Option<DateTime>,
     },
-    /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
+    /// The held bytes are current; their other metadata is new. Clears an owed entry for it.
     Current {
         /// The resource.
         uri: Uri,
-        /// Lastmod, datetime, validator, media type; what is `None` stays as it is.
+        /// Lastmod, datetime, validator, media type; a value of `None` keeps the present one.
         metadata: ResourceMetadata,
-        /// The set that asked for it.
+        /// The set that requested it.
         set: SetId,
         /// `true` if the last modification may be that of later bytes too.
         is_racy: bool,
     },
-    /// A held resource is current, and these are all its links: those of before are replaced.
+    /// A held resource is current, and these are all its links: they replace the former ones.
     Noted {
         /// The resource.
         uri: Uri,
-        /// Its metadata, as for [`Commit::Current`]; no links means that it has none.
+        /// Its metadata, as for [`Commit::Current`]; an empty list of links means that it has none.
         metadata: ResourceMetadata,
         /// The set that names the links.
         set: SetId,
     },
-    /// The resource could not be had; the checkpoint may pass it.
+    /// The resource could not be fetched; the checkpoint may pass it.
     Owed(SetId, Owed),
     /// A pending retry of a set is no longer needed.
     Settled(SetId, Uri),
@@ -135,7 +151,7 @@ pub(crate) enum Commit {
     OfSlice(Box<SliceOutcome>),
 }
 
-/// The outcome of an action of a slice, and what is said of it in the transaction that commits it.
+/// The outcome of an action of a slice, and the record of it for the transaction that commits it.
 #[derive(Clone, Debug)]
 pub(crate) struct SliceOutcome {
     pub(crate) commit: Commit,
@@ -143,15 +159,15 @@ pub(crate) struct SliceOutcome {
     pub(crate) progress: SliceProgress,
     /// The counts beside files, which are counted when they are committed.
     pub(crate) counts: ShareCounts,
-    /// The reason if the resource could not be had, for the run that has the copy.
+    /// The reason if the resource could not be fetched, for the run that has the copy.
     pub(crate) failure: Option<SliceFailure>,
 }
 
 impl SliceOutcome {
-    /// Notes what is said of the outcome, and returns what is committed of it.
+    /// Records the outcome, and returns the commit for it.
     pub(super) fn note_in(self, slices: &mut SliceLedger) -> Commit {
         let Self { commit, progress, counts, failure } = self;
-        // It says of all outcomes before it too.
+        // It also covers all outcomes before it.
         slices.progress.insert(progress.slice, progress);
         slices.counts.add(counts);
         slices.failures.extend(failure);
@@ -197,11 +213,11 @@ pub(crate) struct NewFile {
     pub path: CopyPath,
     /// The bytes.
     pub staged: Staged,
-    /// The metadata that the Source gives it; length and digests are taken from what is staged.
+    /// The metadata that the Source states; length and digests are those of the staged bytes.
     pub metadata: ResourceMetadata,
     /// The set that holds it.
     pub set: SetId,
-    /// `true` if the plan found nothing held of it: then the state is not asked once more.
+    /// `true` if the plan found no held resource: then the state is not read again.
     pub is_new: bool,
     /// `true` if the last modification may be that of later bytes too.
     pub is_racy: bool,
@@ -226,7 +242,7 @@ impl NewFile {
 pub(crate) struct Committed {
     /// The resource.
     pub uri: Uri,
-    /// The path that it has or had.
+    /// Its present or former path.
     pub path: CopyPath,
     /// Created, updated or deleted.
     pub change: Change,
@@ -238,7 +254,7 @@ pub(crate) struct Committed {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub(crate) struct Flushed {
-    /// The changes that were made, in the order in which they were asked for.
+    /// The changes that were made, in the order of the requests.
     pub committed: Vec<Committed>,
     /// The resources that something in the copy blocks; they are owed now.
     pub refused: Vec<(Uri, StoreError)>,
@@ -250,9 +266,9 @@ pub(crate) struct Flushed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Recovered {
-    /// Steps that had been taken: the state has them now.
+    /// Steps that had been done: the state has them now.
     pub finished: usize,
-    /// Steps that had not: the copy and the state are as before.
+    /// Steps that had not been done: the copy and the state are as before.
     pub undone: usize,
     /// Resources that are neither the old nor the new version: they will be fetched again.
     pub lost: usize,
@@ -279,7 +295,7 @@ pub(crate) enum Step {
     Discard,
 }
 
-/// An operation that something stands in the way of.
+/// A blocked operation.
 pub(super) struct Refused {
     pub(super) index: usize,
     pub(super) error: StoreError,

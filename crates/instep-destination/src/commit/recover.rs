@@ -1,4 +1,4 @@
-//! The start after a crash: looks at the final names of whatever was under way.
+//! The start after a crash: inspects the final names of all unfinished operations.
 
 use resourcesync::{Algorithm, Digests, Uri};
 
@@ -19,7 +19,7 @@ enum Fate {
 }
 
 impl Committer {
-    /// Looks at the final names of whatever was under way, and has the state say what is there.
+    /// Inspects the final names of all unfinished operations, and records the result in the state.
     pub(super) fn recover(&mut self) -> Result<Recovered, CommitError> {
         let Some(names) = self.store.names().cloned() else {
             let recovered = self.store.packs().cloned().map(|packs| self.sweep_packs(&packs)).transpose()?;
@@ -29,19 +29,19 @@ impl Committer {
         let mut recovered = Recovered::default();
         let intents = self.state.intents()?;
         if !intents.is_empty() {
-            // The names that are looked at may be in memory only, left there by the process that was killed: none must
-            // be recorded as held and then lost with the power.
+            // The inspected names may be only in memory, left there by the killed process: none of them must be
+            // recorded as held and then be lost with a power failure.
             names.sync_all()?;
         }
         for (intent, operations) in intents {
-            // The group as far as it came: recorded like one that was not cut off.
+            // The group as far as it was done: recorded like a complete one.
             let mut done = Vec::new();
             let mut ledger = Ledger::default();
             for operation in operations {
                 match self.fate(&operation, &*names)? {
                     Fate::Finished => {
                         if let Operation::Place { uri, metadata, .. } = &operation {
-                            // The intent does not say when they were sent.
+                            // The intent does not record when the bytes were sent.
                             let is_racy = may_hide_changes(metadata.lastmod.as_ref(), None);
                             ledger.note_racy(uri.as_str(), is_racy);
                         }
@@ -80,7 +80,7 @@ impl Committer {
                 Fate::Undone
             }
             Operation::Place { uri, path, metadata, .. } => self.fate_of_name(uri, path, metadata, names)?,
-            // Only a file can be what was to be removed; a folder of somebody's is not.
+            // Only a file can be the one to remove, never a folder.
             Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
             Operation::Remove { .. } => Fate::Finished,
             Operation::Move { to, .. } if kind(to)? == Some(NameKind::File) => Fate::Finished,

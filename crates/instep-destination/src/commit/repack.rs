@@ -1,4 +1,4 @@
-//! Packs that are dead for the most part: what is alive in them is copied to a new one.
+//! Packs whose parts are mostly unused: the used parts are copied to a new pack.
 
 use std::{io, sync::Arc};
 
@@ -22,8 +22,9 @@ struct Repacking {
 }
 
 impl Committer {
-    /// Copies what is alive in packs of which more than half is dead. Records are copied as they are, and an object goes
-    /// once none is left in it. Damage does not end a run: what cannot be read stays where it is, for an audit to name.
+    /// Copies the used parts of packs of which more than half is unused. Records are copied unchanged, and an object
+    /// is removed once none of its records is used. Damage does not end a run: unreadable parts stay where they are,
+    /// for an audit to report.
     pub(super) fn repack(&mut self, packs: &Arc<PackStore>) -> Result<(), CommitError> {
         let mut repacking = Repacking::default();
         for key in self.state.sparse_packs()?.iter().filter(|key| is_pack(key)) {

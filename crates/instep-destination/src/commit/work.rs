@@ -13,13 +13,13 @@ use crate::{
 /// A group that is being carried out.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// In their order; those that were refused are taken out.
+    /// In their order; refused ones are removed.
     pub(super) operations: Vec<Operation>,
     /// The report of each of them.
     pub(super) notes: Vec<OperationReport>,
     pub(super) adopted: Vec<Operation>,
     pub(super) ledger: Ledger,
-    /// Staged files that nobody wants any more once the group is committed.
+    /// Staged files that are not needed once the group is committed.
     pub(super) leftovers: Vec<StagedName>,
     pub(super) flushed: Flushed,
 }
@@ -32,7 +32,7 @@ pub(super) struct OperationReport {
     pub(super) length: u64,
     /// The length and the digests that the Source gives a file that gets a name.
     pub(super) offered: (Option<u64>, Digests),
-    /// Its place among what was asked for.
+    /// Its position in the order of the requests.
     pub(super) order: usize,
 }
 
@@ -94,7 +94,7 @@ impl Work {
         [&self.operations, &self.adopted]
     }
 
-    /// Returns the report, in the order in which things were asked for.
+    /// Returns the report, in the order of the requests.
     pub(super) fn conclude(self) -> Flushed {
         let mut committed: Vec<(usize, Committed)> = Vec::with_capacity(self.operations.len());
         for (operation, OperationReport { length, order, .. }) in self.operations.into_iter().zip(self.notes)

@@ -18,13 +18,14 @@ pub struct ResourceAt {
     pub path: CopyPath,
     /// The version of it that is held: the resource itself, or one kept beside it.
     pub held: HeldResource,
-    /// `true` if the resource is held no more: it was deleted since, or before that time.
+    /// `true` if the resource is no longer held: it was deleted since, or before that time.
     pub is_gone: bool,
 }
 
 impl Contents {
-    /// Visits the resources as they were at a time, in the order of their URIs, until `each` returns `false`: the newest
-    /// version of each that is not later, of those that the copy keeps. A resource without any time counts as it is now.
+    /// Visits the resources as of a time, in the order of their URIs, until `each` returns `false`: the newest
+    /// version of each that is not later, among those that the copy keeps. A resource without any time is visited in
+    /// its present version.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -38,7 +39,7 @@ impl Contents {
             for held in page {
                 let found = match VersionKey::parse(&held.uri) {
                     None => self.resource_at(held, time)?,
-                    // Versions of a resource follow each other; those of one that is held come with it.
+                    // Versions of a resource are consecutive; those of a held one come with it.
                     Some(version) if last.as_deref() == Some(version.resource()) => None,
                     Some(version) => {
                         last = Some(version.resource().to_owned());
@@ -93,7 +94,7 @@ fn is_by(metadata: &ResourceMetadata, time: DateTime) -> bool {
     at(metadata).is_none_or(|at| at < time.end())
 }
 
-/// Returns a version of a resource that is not held, with the path that the resource had.
+/// Returns a version of a resource that is no longer held, with the former path of the resource.
 fn gone(held: HeldResource) -> Option<ResourceAt> {
     let version = VersionKey::parse(&held.uri)?;
     let uri = Uri::parse(version.resource()).ok()?;

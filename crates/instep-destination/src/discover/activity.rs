@@ -1,5 +1,5 @@
-//! Collections of activities (IIIF Change Discovery 1.0), read as a Source: their activities become a Change List, or at
-//! level 0, where nobody says when, a Resource List.
+//! Collections of activities (IIIF Change Discovery 1.0), read as a Source: their activities become a Change List, or
+//! at level 0, which has no times, a Resource List.
 
 mod page;
 
@@ -24,7 +24,7 @@ pub(super) fn is_collection(download: &Download) -> bool {
 /// Reads a collection, its pages from the last to the first, as clients of the specification do.
 ///
 /// # Errors
-/// If a page cannot be had or read: changes before it would be unknown, and nobody would know.
+/// If a page cannot be fetched or read, because changes before it would be missed silently.
 pub(super) async fn read(
     asked_for: &Uri,
     way: Way,
@@ -40,12 +40,12 @@ pub(super) async fn read(
     loop {
         let CollectionPage { activities, before, unusable, .. } = page;
         for what in unusable {
-            troubles.push(Trouble::new(&at, what));
+            troubles.push(Trouble::lost_entries(&at, what));
         }
         pages.push(activities);
         let Some(next) = before else { break };
         if !seen.insert(next.clone()) || seen.len() > MOST_PAGES {
-            troubles.push(Trouble::new(&next, "the pages go in a circle, or are too many"));
+            troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
             break;
         }
         let download =
@@ -81,7 +81,7 @@ fn found(
     }
 }
 
-/// Returns the document that says the same as activities in the order of time.
+/// Returns the document that is equivalent to activities in the order of time.
 fn translate(activities: impl Iterator<Item = Activity>) -> (Capability, String) {
     let mut activities: Vec<Activity> = activities.collect();
     let is_timed = activities.iter().any(|activity| activity.time.is_some());
@@ -93,7 +93,7 @@ fn translate(activities: impl Iterator<Item = Activity>) -> (Capability, String)
     let from = if is_timed { " from=\"1970-01-01T00:00:00Z\"" } else { "" };
     text.push_str(&format!("<rs:md capability=\"{}\"{from}/>", capability.as_str()));
     if !is_timed {
-        // Level 0 names objects; the one that is named last counts, and those that are gone are not named.
+        // Level 0 names objects; the last mention of an object counts, and deleted objects are not named.
         let mut named = BTreeSet::new();
         activities.reverse();
         activities

@@ -12,7 +12,7 @@ use crate::documents::Document;
 
 /// The number of further entries of one capability that are used.
 const MOST_FURTHER: usize = 16;
-/// The number of capabilities and links of all sets together: what is kept of them (B9).
+/// The number of stored capabilities and links of all sets together (B9).
 const MOST_OFFERS: usize = 50_000;
 
 /// The number of capabilities and links that one search has read.

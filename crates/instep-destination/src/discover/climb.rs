@@ -22,7 +22,7 @@ const MOST_STEPS: usize = 4;
 const AT_A_TIME: usize = 8;
 /// The number of sets that one search reads.
 const MOST_SETS: usize = 1_000;
-/// The number of sets that are told apart by their URIs.
+/// The number of sets that are distinguished by their URIs.
 const MOST_NAMES: usize = 50_000;
 
 /// The sets that a document leads to.
@@ -54,7 +54,7 @@ struct Climb<'a> {
 }
 
 impl Climb<'_> {
-    /// Climbs from any list through `index` and `up` to its Capability List. If that fails, the list stands alone.
+    /// Climbs from any list through `index` and `up` to its Capability List. If that fails, the list is used alone.
     async fn up(&mut self, asked_for: &Uri, start: Document) -> Result<Discovered, DiscoverError> {
         let kind = capability(&start.header);
         let mut seen = BTreeSet::from([start.uri.clone()]);
@@ -124,8 +124,8 @@ impl Climb<'_> {
         })
     }
 
-    /// Reads Capability Lists, and those that an index over several leads to. One that is lost costs its own set only
-    /// (B10).
+    /// Reads Capability Lists, and those that an index over several leads to. If one is missing, only its own set is
+    /// lost (B10).
     async fn read_sets(
         &mut self,
         lists: Vec<Uri>,
@@ -244,8 +244,8 @@ impl Climb<'_> {
         self.documents.open(uri, from.origin().as_ref()).await
     }
 
-    /// Notes a document above a list that cannot be had. What it leads to is lost, unless the host says that it is not
-    /// there: a list may stand alone although it names a Capability List.
+    /// Records that a document above a list cannot be fetched. The documents that it leads to are lost, unless the
+    /// host answers that it does not exist: a list may be used alone although it names a Capability List.
     fn lose_above(&mut self, uri: &Uri, error: &DocumentError) {
         let what = error.beside(uri.as_str());
         self.troubles.push(match error.is_missing() {

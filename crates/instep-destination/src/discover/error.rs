@@ -9,7 +9,7 @@ use crate::documents::DocumentError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoverError {
-    /// The host does not answer, or leads where it must not.
+    /// The host does not answer, or a URL leads out of the scope.
     #[error("Cannot reach {url}")]
     Unreachable {
         /// The URL that the operator named.
@@ -27,8 +27,8 @@ pub enum DiscoverError {
         #[source]
         source: DocumentError,
     },
-    /// The URL names a document, and something else lies there.
-    #[error("{uri} is no document of ResourceSync: {what}")]
+    /// The URL names a document, and its content is something else.
+    #[error("{uri} is not a ResourceSync document: {what}")]
     NoDocument {
         /// The URL that the operator named.
         uri: Uri,
@@ -36,11 +36,11 @@ pub enum DiscoverError {
         what: String,
     },
     /// No place that was tried has a document of ResourceSync.
-    #[error("Nothing at {url} leads to a document of ResourceSync. Asked for:{}", lines(looked_at))]
+    #[error("No ResourceSync document was found from {url}. Tried:{}", lines(looked_at))]
     Nothing {
         /// The URL that the operator named.
         url: Uri,
-        /// The places that were tried, and what was there.
+        /// The places that were tried, and their results.
         looked_at: Vec<Trouble>,
     },
     /// The Source has no such set.
@@ -62,7 +62,7 @@ pub enum DiscoverError {
         most: usize,
     },
     /// Its description of its sets does not fit into memory (B9).
-    #[error("{uri} is too much: together the Capability Lists have more than {most} capabilities and links")]
+    #[error("{uri} exceeds a limit: its Capability Lists have more than {most} capabilities and links")]
     TooMuch {
         /// The Capability List.
         uri: Uri,
@@ -78,7 +78,7 @@ pub enum DiscoverError {
 }
 
 impl DiscoverError {
-    /// Returns `true` if nothing further is to be asked for: the run is to end, or the Source is too much.
+    /// Returns `true` if nothing further may be requested: the run should end, or the Source exceeds a limit.
     pub(super) fn ends_search(&self) -> bool {
         match self {
             Self::NoSuchSet { .. } | Self::TooManySets { .. } | Self::TooMuch { .. } => true,
@@ -88,7 +88,7 @@ impl DiscoverError {
     }
 }
 
-/// Returns each place that was tried, with what was there, on a line of its own.
+/// Returns each place that was tried and its result, one per line.
 fn lines(troubles: &[Trouble]) -> String {
     troubles.iter().map(|trouble| format!("\n    {trouble}")).collect()
 }

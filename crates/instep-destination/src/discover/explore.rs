@@ -113,7 +113,7 @@ struct ChildEntry {
 }
 
 impl Walk<'_> {
-    /// Returns the node of a document that was not read yet, with what the document above it states.
+    /// Returns the node of a document that was not read yet, with the statements of the document above it.
     fn node(&self, uri: Uri, promised: Option<&Metadata>) -> Node {
         Node {
             capability: promised.and_then(|metadata| metadata.capability.clone()),
@@ -135,12 +135,12 @@ impl Walk<'_> {
     ) -> Pin<Box<dyn Future<Output = Node> + Send + 'w>> {
         Box::pin(async move {
             let mut node = self.node(uri.clone(), promised.as_ref());
-            // A channel is no document: what it holds is the last message.
+            // A channel is not a document: its content is the last message.
             if node.capability.as_ref().is_some_and(is_channel) {
                 return node;
             }
             let refused = if !self.seen.insert(uri) {
-                Some("it stands elsewhere in this tree")
+                Some("it is elsewhere in this tree")
             } else if self.seen.len() > MOST_DOCUMENTS {
                 Some("more documents than are read")
             } else if above.len() > MOST_LEVELS {

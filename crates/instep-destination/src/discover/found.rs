@@ -13,15 +13,15 @@ use crate::documents::Document;
 pub struct Discovered {
     /// The Source Description (§8); `None` if none is known.
     pub source_description: Option<Uri>,
-    /// The sets of resources that were asked for, in the order of the Source Description.
+    /// The requested sets of resources, in the order of the Source Description.
     pub sets: Vec<CapabilitySet>,
-    /// Capability Lists that were not asked for.
+    /// Capability Lists that were not requested.
     pub other_sets: Vec<Uri>,
     /// The way on which the first document was found.
     pub way: Way,
     /// The faults on the way.
     pub troubles: Vec<Trouble>,
-    /// The pause between two requests that the host's `robots.txt` asks for, where that led to the documents.
+    /// The pause between two requests that the host's `robots.txt` requests, if `robots.txt` led to the documents.
     pub crawl_delay: Option<Duration>,
 }
 
@@ -41,15 +41,16 @@ impl Discovered {
     }
 }
 
-/// One set of resources and what the Source offers for it (§9).
+/// One set of resources and the capabilities that the Source offers for it (§9).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CapabilitySet {
-    /// Its Capability List. `None` if a list stands alone.
+    /// Its Capability List. `None` if a list is used alone.
     pub capability_list: Option<Uri>,
     /// The URI that was requested to find it. The document keeps this identity if the request is redirected (B15).
     pub(crate) asked_for: Option<Uri>,
-    /// The document above a list that stands alone, by its own link; `None` unless that document could not be had.
+    /// The document above a list that is used alone, by its own link; `None` unless that document could not be
+    /// fetched.
     pub(crate) lost_above: Option<Uri>,
     /// Links of the Capability List: its description, ways of batch transfer, hubs.
     pub links: Vec<Link>,
@@ -67,8 +68,8 @@ impl CapabilitySet {
         self.capabilities.get(capability)
     }
 
-    /// Returns the name of the set: the Capability List that a list names and that could not be had (O35), else what was
-    /// asked for, else its Capability List, else the list that stands alone.
+    /// Returns the name of the set: the Capability List that a list names and that could not be fetched (O35),
+    /// otherwise the requested URL, otherwise its Capability List, otherwise the list that is used alone.
     pub(crate) fn name(&self) -> &str {
         let alone = || self.capabilities.values().next().map(|offer| &offer.uri);
         let asked_for = self.lost_above.as_ref().or(self.asked_for.as_ref());
@@ -76,14 +77,14 @@ impl CapabilitySet {
         name.map_or("", Uri::as_str)
     }
 
-    /// Returns the name that an earlier version gave the set: where redirects lead to.
+    /// Returns the name that an earlier version gave the set: the target of redirects.
     pub(crate) fn former_name(&self) -> &str {
         let alone = || self.capabilities.values().next().map(|offer| &offer.uri);
         self.capability_list.as_ref().or_else(alone).map_or("", Uri::as_str)
     }
 
-    /// Returns the names that the set may have had before: where redirects lead to, and the document by which it was found
-    /// while its Capability List could not be had (O32).
+    /// Returns the possible former names of the set: the target of redirects, and the document by which it was found
+    /// while its Capability List could not be fetched (O32).
     pub(crate) fn former_names(&self) -> impl Iterator<Item = &str> {
         let asked_for = self.asked_for.iter().map(Uri::as_str);
         let lists = self.capabilities.values().map(|offer| offer.uri.as_str());

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::documents::Documents;
 
-/// Documents that one search asks for, whatever a Source describes (B9).
+/// The most documents that one search requests, for any Source (B9).
 const MOST_DOCUMENTS: u64 = 1_024;
 
 /// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source
@@ -40,9 +40,9 @@ pub async fn discover(
     discover_again(url, sets, documents, None).await
 }
 
-/// Finds out what a URL leads to that led somewhere before. What was a document is not looked for elsewhere when it
-/// does not answer for once, and names are guessed only if a guess was right before (B20): another Source's lists would
-/// get into the copy.
+/// Finds the documents of a URL that was found before. If a former document does not answer once, it is not searched
+/// elsewhere, and names are guessed only if a guess was right before (B20): otherwise another Source's lists would be
+/// applied to the copy.
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],

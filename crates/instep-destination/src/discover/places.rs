@@ -1,4 +1,4 @@
-//! The places where a Source's documents are looked for, and what lies there instead of one.
+//! The places where a Source's documents are searched, and descriptions of other content found there.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn is_meant_as_document(error: &DocumentError, download: &Download) -
     }
 }
 
-/// Says what lies at a place that has no document and is not meant to be one.
+/// Describes the content of a place that has no document and is not meant to be one.
 pub(super) fn not_a_document(error: &DocumentError, download: &Download) -> String {
     let DocumentError::Read { source: ReadError::Syntax(syntax), .. } = error else {
         return error_chain(error);
@@ -65,8 +65,8 @@ fn is_html(start: &[u8], download: &Download) -> bool {
     download.media_type().is_some_and(|of| of == "text/html") || has(b"<html") || has(b"<!doctype html")
 }
 
-/// Returns the places of a Source Description: at the host's root (DISC-1), and below the path, where a publisher
-/// without access to the root puts it.
+/// Returns the places of a Source Description: at the host's root (DISC-1), and below the path, which publishers
+/// without access to the root use.
 pub(super) fn well_known(url: &Uri) -> Vec<(Way, Uri)> {
     let below = url.resolve(".well-known/resourcesync").ok();
     distinct(Way::WellKnown, discovery::well_known(url).ok().into_iter().chain(below))

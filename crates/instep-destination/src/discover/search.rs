@@ -18,7 +18,7 @@ use crate::{
     error::BesideUrl as _,
 };
 
-/// A search for the documents that lead on, and the faults on its way.
+/// A search for documents that lead further, and the faults met.
 pub(super) struct Search<'a> {
     documents: &'a Documents,
     sets: &'a [String],
@@ -34,13 +34,13 @@ pub(super) struct Search<'a> {
 pub(super) enum Sight {
     /// A document and the sets that it leads to.
     Found(Discovered),
-    /// Something else that may carry links.
+    /// Other content that may have links.
     Page(Download),
     /// A document that cannot be used.
     Broken,
     /// Nothing is there: 404, 410.
     Gone,
-    /// No answer, or one that says nothing of what is there.
+    /// No answer, or one that shows nothing.
     Nothing,
 }
 
@@ -95,19 +95,19 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Adds to what was found the pause that `robots.txt` asks for.
+    /// Adds the pause that `robots.txt` requests to the result.
     pub(super) fn paced(&self, mut found: Discovered) -> Discovered {
         found.crawl_delay = self.crawl_delay;
         found
     }
 
-    /// Follows the links of a page and its headers, all of them (A4). One that leads to nothing costs a set.
+    /// Follows all links of a page and its headers (A4). If a link leads to nothing, its set is lost.
     pub(super) async fn follow_links(
         &mut self,
         links: Vec<(Way, Uri)>,
     ) -> Result<Option<Discovered>, DiscoverError> {
         let mut several = Several::of(links.iter().map(|(_, uri)| uri));
-        // Of several, those that are wanted are chosen when they are together.
+        // If there are several, the requested ones are selected when they are collected.
         let sets = if links.len() > 1 { &[] } else { self.sets };
         for (way, uri) in links {
             if self.trouble_at(&uri).is_none()
@@ -121,9 +121,9 @@ impl<'a> Search<'a> {
         several.together(self.sets)
     }
 
-    /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). What cannot be had may be a Resource List. If the others
-    /// are plain Sitemaps, they are taken only in a first run, and only if nothing is in its place: what a copy followed
-    /// before is not replaced by something else (B20).
+    /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). One that cannot be fetched may be a Resource List. If
+    /// the others are plain Sitemaps, they are used only in a first run, and only if nothing replaces them: the
+    /// documents that a copy followed before are not replaced by something else (B20).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,

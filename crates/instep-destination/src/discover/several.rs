@@ -7,7 +7,7 @@ use resourcesync::{Capability, Form, Uri};
 use super::{CapabilitySet, DiscoverError, Discovered, Trouble, listed::is_named};
 use crate::documents::Document;
 
-/// Lists of sets that stand alone and stay in memory until they are read. Further ones are fetched again.
+/// Lists of sets that are used alone and stay in memory until they are read. Further ones are fetched again.
 const MOST_DOCUMENTS: usize = 8;
 
 /// The sets and failures that links lead to so far.
@@ -31,11 +31,11 @@ impl Several {
         Self { links, found, plain, members, lost, documents: 0 }
     }
 
-    /// Adds what one link leads to.
+    /// Adds the documents of one link.
     pub(super) fn add(&mut self, mut found: Discovered) {
         let plain = found.sets.iter().find_map(plain_list);
         if let Some(index) = plain.filter(|document| document.header.form == Form::Index) {
-            // One that cannot be read to its end is said when it is read as a list.
+            // If it cannot be read to its end, this is reported when it is read as a list.
             let _ = index.for_each(|entry| self.members.extend(self.links.get(&entry.loc).cloned()));
         }
         let found_in = if plain.is_some() { &mut self.plain } else { &mut self.found };
@@ -53,14 +53,14 @@ impl Several {
         self.lost.extend(trouble.map(|trouble| Trouble::lost_set(&trouble.uri, trouble.what.as_str())));
     }
 
-    /// Returns `true` if there are Sitemaps and no Resource List among what was found.
+    /// Returns `true` if Sitemaps were found, but no Resource List.
     pub(super) fn is_only_plain(&self) -> bool {
         self.found.is_empty() && !self.plain.is_empty()
     }
 
-    /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are something else
-    /// (§6.3.4); where there are no Resource Lists, they are all that a site has, and are read as such (DIA-7). Of
-    /// several links, `wanted` chooses here.
+    /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are something
+    /// else (§6.3.4). If there are no Resource Lists, the Sitemaps are all that a site has, and are read as such
+    /// (DIA-7). If there are several links, `wanted` selects here.
     pub(super) fn together(self, wanted: &[String]) -> Result<Option<Discovered>, DiscoverError> {
         let is_member = |found: &Discovered| {
             found.sets.iter().filter_map(|set| set.asked_for.as_ref()).any(|uri| self.members.contains(uri))

@@ -12,17 +12,23 @@ pub struct Trouble {
     pub uri: Uri,
     /// The fault.
     pub what: String,
-    /// `true` if a set of resources that was asked for is lost by it, or what the set offers.
+    /// `true` if a requested set of resources, or its capabilities, are lost because of it.
     pub costs_a_set: bool,
+    /// `true` if it costs entries of what was found.
+    pub costs_entries: bool,
 }
 
 impl Trouble {
     pub(crate) fn new(uri: &Uri, what: impl Into<String>) -> Self {
-        Self { uri: uri.clone(), what: what.into(), costs_a_set: false }
+        Self { uri: uri.clone(), what: what.into(), costs_a_set: false, costs_entries: false }
     }
 
     pub(crate) fn lost_set(uri: &Uri, what: impl Into<String>) -> Self {
         Self { costs_a_set: true, ..Self::new(uri, what) }
+    }
+
+    pub(crate) fn lost_entries(uri: &Uri, what: impl Into<String>) -> Self {
+        Self { costs_entries: true, ..Self::new(uri, what) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The entries of a long document, read on a thread of their own while those before are used.
+//! The entries of a long document, read ahead on a separate thread while earlier ones are used.
 
 use std::{panic, sync::mpsc, thread};
 
@@ -47,7 +47,7 @@ pub(crate) fn read_ahead<E>(
             }
             entries
         });
-        // Its ends of the channels go with it: a reader whose entries nobody takes any more does not wait.
+        // Its ends of the channels are dropped with it, so a reader without a receiver does not wait.
         let fault = move || {
             for mut handful in filled {
                 handful.entries().try_for_each(&mut take)?;

@@ -1,17 +1,19 @@
-//! Bodies that arrived whole, and the documents that they are.
+//! Bodies that arrived completely, and their documents.
 
 use std::io::{self, BufRead, Read};
 
 use http::{HeaderMap, header};
 use instep_net::{Origin, Validators};
-use resourcesync::{DateTime, DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
+use resourcesync::{
+    Capability, DateTime, DocumentReader, Entry, Finding, Form, Header, Limits, ReadError, ReadOptions, Uri,
+};
 
 use super::{error::DocumentError, spool::DocumentBytes};
 
 /// The number of decoded bytes for each coded one beyond which a document is refused as a bomb (D14).
 pub(super) const MOST_RATIO: u64 = 200;
 
-/// A body that arrived whole. Its type is not known yet.
+/// A body that arrived completely. Its type is not known yet.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Download {
@@ -62,16 +64,34 @@ impl Download {
     pub fn document(&self) -> Result<Document, DocumentError> {
         let unreadable = |source| DocumentError::Read { uri: self.uri.as_str().to_owned(), source };
         let mut reader = open(&self.content, &self.uri, self.limits).map_err(unreadable)?;
+        let (mut header, findings) = (reader.header().clone(), reader.take_findings());
+        if is_index_as_list(&header, &mut reader) {
+            header.form = Form::Index;
+        }
         Ok(Document {
             uri: self.uri.clone(),
-            header: reader.header().clone(),
+            header,
             validators: self.validators.clone(),
-            findings: reader.take_findings(),
+            findings,
             date: date_of(&self.headers),
             content: self.content.clone(),
             limits: self.limits,
         })
     }
+}
+
+/// Returns `true` if a list of resources says of its first entry that it is such a list itself: Sources write their
+/// indexes so (B29). The document may be damaged after its header; whoever reads it all finds that.
+fn is_index_as_list(header: &Header, reader: &mut Entries) -> bool {
+    let lists =
+        [Capability::ResourceList, Capability::ChangeList, Capability::ResourceDump, Capability::ChangeDump];
+    let mut first = Entry::default();
+    if header.form != Form::List || !matches!(reader.read_entry(&mut first), Ok(true)) {
+        return false;
+    }
+    let capability = first.metadata.capability;
+    let is_list = capability.as_ref().is_some_and(|capability| lists.contains(capability));
+    is_list && header.capability().is_none_or(|own| Some(own) == capability.as_ref())
 }
 
 /// Returns the time at which an answer was sent, by its server's clock.
@@ -94,8 +114,8 @@ pub struct Document {
     pub validators: Validators,
     /// The findings in the header.
     pub findings: Vec<Finding>,
-    /// The time at which it was sent, by the server's clock. `None` if the server does not say, or it came in something
-    /// else.
+    /// The time at which it was sent, by the server's clock. `None` if the server states none, or if it came in a
+    /// package.
     pub date: Option<DateTime>,
     pub(super) content: DocumentBytes,
     pub(super) limits: Limits,
@@ -131,11 +151,11 @@ impl Document {
         Ok(entries.entries_read())
     }
 
-    /// Returns the BLAKE3 of its decoded bytes: only this program compares it, and it costs a tenth of SHA-256 where
-    /// the processor has no instructions for that. It blocks.
+    /// Returns the BLAKE3 of its decoded bytes. Only this program compares it, and it costs a tenth of SHA-256 on
+    /// processors without instructions for the latter. It blocks.
     ///
     /// # Errors
-    /// If they cannot be read from where they lie.
+    /// If the stored bytes cannot be read.
     pub(crate) fn digest(&self) -> io::Result<[u8; 32]> {
         let mut bytes = self.content.open(MOST_RATIO)?;
         let mut hasher = blake3::Hasher::new();

@@ -28,7 +28,7 @@ pub enum DocumentError {
         most: u64,
     },
     /// Too many documents were fetched already (D15).
-    #[error("{uri} is not asked for: {most} documents were, and that is the most")]
+    #[error("{uri} is not requested: the limit of {most} documents is reached")]
     TooMany {
         /// The document.
         uri: String,
@@ -36,7 +36,7 @@ pub enum DocumentError {
         most: u64,
     },
     /// It arrived in a content coding that is not supported.
-    #[error("{uri} comes in the content coding {coding:?}; gzip is read")]
+    #[error("{uri} has the content coding {coding:?}; only gzip is supported")]
     Coding {
         /// The document.
         uri: String,
@@ -44,13 +44,13 @@ pub enum DocumentError {
         coding: String,
     },
     /// It is a file, and the operator did not begin with a file (D26).
-    #[error("{uri} is a file, which no document of the network may lead to")]
+    #[error("{uri} is a file; documents from the network must not lead to files")]
     File {
         /// The document.
         uri: String,
     },
     /// It cannot be kept in a file or read from one.
-    #[error("{uri} cannot be kept aside")]
+    #[error("{uri} cannot be stored")]
     Spool {
         /// The document.
         uri: String,
@@ -96,7 +96,7 @@ impl DocumentError {
         error.status().is_some_and(|status| [StatusCode::NOT_FOUND, StatusCode::GONE].contains(&status))
     }
 
-    /// Returns `true` if nothing further is to be asked for: the run is to end, or asked for too much.
+    /// Returns `true` if nothing further may be requested: the run should end, or has exceeded a limit.
     pub(crate) fn ends_search(&self) -> bool {
         matches!(self, Self::Stopped { .. } | Self::TooMany { .. })
     }

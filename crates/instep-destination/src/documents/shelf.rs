@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Documents, Download, spool::DocumentBytes};
 
-/// A folder that keeps documents from run to run, so that a later run only asks for changes.
+/// A folder that keeps documents from run to run, so that a later run requests only changes.
 ///
-/// Each document is two files named by the digest of its URI: its bytes, decoded, and a note with its headers. Both are
-/// renamed into place, the note last and with a digest of the bytes, so that a killed run leaves nothing that looks
-/// whole and is not.
+/// Each document is two files named by the digest of its URI: its decoded bytes, and a note with its headers. Both
+/// are renamed into place, the note last and with a digest of the bytes, so that a killed run leaves nothing that
+/// looks complete but is not.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     folder: PathBuf,
@@ -37,7 +37,7 @@ struct ShelfRecord {
 }
 
 impl Shelf {
-    /// Opens the shelf in a folder, which is created if it is missing.
+    /// Opens the folder, which is created if it is missing.
     ///
     /// # Errors
     /// If the folder cannot be created.
@@ -47,8 +47,7 @@ impl Shelf {
         Ok(Self { folder })
     }
 
-    /// Returns the document that was kept for a URI; `None` if there is none, or if its bytes are not those of its
-    /// note.
+    /// Returns the stored document for a URI; `None` if there is none, or if its bytes do not match its note.
     pub fn find(&self, uri: &Uri, documents: &Documents) -> Option<Download> {
         let note: ShelfRecord = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
         let mut file = File::open(self.path(uri, "bytes")).ok()?;

@@ -67,7 +67,7 @@ pub(crate) struct Stretch {
 pub(crate) enum DocumentBytes {
     /// A small one.
     Memory(Bytes),
-    /// A file that nobody writes to any more.
+    /// A file that is no longer written.
     File(Arc<File>),
     /// A part of such a file.
     Stretch(Arc<File>, Stretch),
@@ -113,7 +113,7 @@ impl DocumentBytes {
     }
 }
 
-/// A file with an offset of its own, so that several readers can share it.
+/// A file with a separate offset, so that several readers can share it.
 struct At {
     file: Arc<File>,
     offset: u64,

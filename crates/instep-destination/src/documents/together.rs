@@ -1,4 +1,4 @@
-//! Documents one behind the other in an unnamed file: as many as there are, in no more memory than one (B9).
+//! Documents one after the other in an unnamed file: any number of them, with the memory of one (B9).
 
 use std::{
     fs::File,
@@ -54,7 +54,7 @@ impl DocumentFile {
         Ok(stretch)
     }
 
-    /// Returns the document at a place, with what is known of it beside its bytes.
+    /// Returns the document at a place, with its metadata.
     ///
     /// # Errors
     /// If the file cannot be read.

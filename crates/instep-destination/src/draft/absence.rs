@@ -1,4 +1,4 @@
-//! Absence: what a complete inventory implies by what it does not name (invariant 6).
+//! Absence: the conclusions from the names that a complete inventory does not have (invariant 6).
 
 use resourcesync::DateTime;
 
@@ -6,12 +6,12 @@ use super::Draft;
 use crate::{
     Error,
     plan::{Desired, DesiredPresence, is_later, plausible, removal},
-    state::{Action, ActionKind, Aside, Owed},
+    state::{Action, ActionKind, Aside, HeldResource, Owed},
 };
 
 impl Draft {
-    /// Takes each inventory for the newest state, if the Source lists no changes and none were read before: one without a
-    /// time is not compared with what an earlier one said of its entries (O34).
+    /// Treats each inventory as the newest state, if the Source lists no changes and none were read before: an
+    /// inventory without a time is not compared with the entries of an earlier one (O34).
     pub(crate) fn expect_no_changes(&mut self) -> Result<(), Error> {
         let checkpoint = self.state.checkpoint(self.set)?;
         self.applied_changes =
@@ -19,9 +19,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns `true` if a change may be later than an inventory. If that does not say its time, it is as old as its
-    /// newest entry, or younger: a resource that a change brought later than that may have come after it (O11). Over one
-    /// that was applied, so did what a change brought on the day or in the second of that entry.
+    /// Returns `true` if a change may be later than an inventory. An inventory without a time is at least as new as
+    /// its newest entry: a resource that was changed after that entry may be newer than the inventory (O11). If the
+    /// inventory was already applied, so may changes on the day or in the second of that entry.
     fn may_be_later(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
         let change = plausible(change, Some(self.clocks.latest_time()));
         if inventory.is_some() || !self.applied_changes {
@@ -34,8 +34,8 @@ impl Draft {
         change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
     }
 
-    /// Plans to delete what is held and no part of the inventory names; the inventory must be complete (invariant 6).
-    /// A resource that changed after the time of the inventory is not missing in it.
+    /// Plans to delete held resources that no part of the inventory names; the inventory must be complete (invariant
+    /// 6). A resource that changed after the time of the inventory does not count as missing.
     pub(crate) fn infer_deletions(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
         let may_wait = self.begins_with_owed || !self.state.owed_after(self.set, None, 1)?.is_empty();
@@ -45,7 +45,7 @@ impl Draft {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.uri.as_str().to_owned());
             for held in page {
-                if self.may_be_later(held.metadata.datetime, inventory) {
+                if self.may_be_later(held.metadata.datetime, inventory) && !self.is_known_gone(&held)? {
                     continue;
                 }
                 if may_wait && self.is_pending_later(held.uri.as_str(), inventory)? {
@@ -61,6 +61,19 @@ impl Draft {
                 self.actions.push(&Action::new(kind, Desired::new(held.uri)))?;
             }
         }
+    }
+
+    /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
+    fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
+        if !self.keeps_deletions {
+            return Ok(false);
+        }
+        let deleted = self.state.gone(self.set, held.uri.as_str())?;
+        let deleted = plausible(deleted, Some(self.clocks.latest_time()));
+        let is_since = |deleted: DateTime| {
+            held.metadata.datetime.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
+        };
+        Ok(deleted.is_some_and(is_since))
     }
 
     /// Drops what is owed and not named by a complete inventory (B6): the Source has it no more, unless it changed
@@ -100,8 +113,8 @@ impl Draft {
         is_undated && change.is_some_and(|change| !is_over(change)) || is_later(change, inventory)
     }
 
-    /// Returns `true` if a change of a resource is pending that an inventory may have missed: what is held of it stays until
-    /// that is had (O23).
+    /// Returns `true` if a change of a resource is pending that an inventory may have missed: its held version stays
+    /// until the change is fetched (O23).
     fn is_pending_later(&self, uri: &str, inventory: Option<DateTime>) -> Result<bool, Error> {
         let pending = match self.begins_with_owed {
             true => self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0),

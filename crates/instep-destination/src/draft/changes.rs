@@ -3,11 +3,11 @@
 use instep_net::Origin;
 use resourcesync::{Capability, Change, DateTime, Entry, Relation};
 
-use super::{Draft, merging::PartSource};
+use super::{Draft, list::is_about_loc, merging::PartSource};
 use crate::{
     Error,
     clock::latest_time,
-    documents::Document,
+    documents::{Document, Entries},
     plan::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, packed_difference, plausible,
     },
@@ -15,53 +15,65 @@ use crate::{
 
 impl Draft {
     /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at
-    /// `since` or later. The list is read to its end before the first of them counts (D16).
+    /// `since` or later. The list is read to its end before the first of them takes effect (D16).
     pub(crate) fn read_changes(
         &mut self,
         document: &Document,
         mark: Option<&Mark>,
         since: Option<DateTime>,
         begins: Option<DateTime>,
+        reported: u64,
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
         let mut survey = Survey::new(&document.header, mark, Some(latest)).since(since);
+        survey = survey.alone(self.inventory.usable == 0);
         // Read twice: the order and the times of a list are known only at its end.
         let (mut entries, mut entry) = (document.read()?, Entry::default());
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             self.go_on()?;
             survey.observe(&entry);
         }
-        let shape = survey.finish();
+        let mut shape = survey.finish();
+        shape.unusable = entries.entries_read() - shape.entries;
         if shape.went_back || shape.known == shape.entries {
             self.account.read += shape.entries;
             self.account.known += shape.entries;
+            if !shape.went_back {
+                self.report_new_unusable(document, &mut entries, shape.unusable, reported);
+            }
             return Ok(shape);
         }
         self.may_hold_earlier = true;
         if self.policy.limit.is_some() && self.inventory.selected == 0 {
-            // Without an inventory the limit is about what is held already.
+            // Without an inventory the limit refers to the resources already held.
             self.inventory.selected = self.state.held_count()?;
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
-        // An entry that only its order dates came after everything held up to now.
+        // An entry that is dated only by its order is later than everything held so far.
         let begins = begins.max(since);
-        self.fold(document, &shape, begins)?;
+        self.fold(document, &shape, begins, reported)?;
         Ok(shape)
     }
 
-    fn fold(&mut self, document: &Document, shape: &Shape, begins: Option<DateTime>) -> Result<(), Error> {
+    fn fold(
+        &mut self,
+        document: &Document,
+        shape: &Shape,
+        begins: Option<DateTime>,
+        reported: u64,
+    ) -> Result<(), Error> {
         let speaker = document.origin();
-        // A manifest speaks of what is in its package.
+        // The entries of a manifest describe the members of its package.
         let is_list = document.header.capability() == Some(&Capability::ChangeList);
         let links = if is_list { LinksNamed::All } else { LinksNamed::Some };
         let packs_differences = !is_list && document.header.dialect.packs_differences();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let (mut part, mut weight) = (Vec::new(), 0);
-        // The place of an entry is known within a part only: what comes later in a list of that order is older.
+        // The position of an entry is known only within a part: in a list of that order, later entries are older.
         let most = if shape.times.newest_first { Self::PART_OF_NEWEST } else { Self::PART };
-        // In a list that was read before the place of an entry tells that it is new, not its time.
+        // In a list that was read before, the position of an entry shows that it is new, not its time.
         let tells_times = shape.known == 0 && self.policy.as_of.is_none();
         let (mut ordinal, mut inherited) = (0, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
@@ -69,7 +81,7 @@ impl Draft {
             ordinal += 1;
             self.account.read += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
-            // In a list that was read before the place of an entry tells that it is new, whatever its time.
+            // In a list that was read before, the position of an entry shows that it is new, with any time.
             let is_before = shape.known == 0 && shape.is_before(&entry, ordinal);
             if ordinal <= shape.known || is_before {
                 self.account.known += 1;
@@ -98,9 +110,21 @@ impl Draft {
                 self.merge_changes(std::mem::take(&mut part), links)?;
             }
         }
-        let unusable = entries.entries_read() - ordinal;
-        self.report_unusable(document, entries.take_findings(), unusable);
+        self.report_new_unusable(document, &mut entries, shape.unusable, reported);
         self.merge_changes(part, links)
+    }
+
+    /// Reports entries without a usable `loc`, but for those that were reported when the list was read before (B27).
+    fn report_new_unusable(&mut self, document: &Document, entries: &mut Entries, all: u64, reported: u64) {
+        let mut before = reported.min(all);
+        let unusable = all - before;
+        let mut findings = entries.take_findings();
+        findings.retain(|finding| {
+            let is_known = before > 0 && is_about_loc(finding);
+            before -= u64::from(is_known);
+            !is_known
+        });
+        self.report_unusable(document, findings, unusable);
     }
 
     /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
@@ -114,7 +138,7 @@ impl Draft {
         Ok(is_outside && self.state.held(uri)?.is_none())
     }
 
-    /// Returns the state after a change. `None` if it came after the moment that is wanted.
+    /// Returns the state after a change. `None` if it is later than the requested time.
     fn desired_after(
         &mut self,
         speaker: Option<&Origin>,
@@ -128,7 +152,7 @@ impl Draft {
             return Ok(None);
         }
         let presence = match DesiredPresence::after(entry.metadata.change.as_ref()) {
-            // Deletions count whatever is selected: the selection may have been wider when the resource was fetched.
+            // Deletions count with any selection: the selection may have been wider when the resource was fetched.
             DesiredPresence::Absent => DesiredPresence::Absent,
             _ if !self.policy.selection.wants(entry) => DesiredPresence::Excluded,
             presence => presence,
@@ -143,8 +167,8 @@ impl Draft {
         Ok(Some(desired))
     }
 
-    /// Returns `true` if resources may be chosen by what an entry's resource says. A resource that no record describes
-    /// is never chosen, so that what has none is a record, or of no interest.
+    /// Returns `true` if resources may be selected by the content of an entry's resource. A resource that no record
+    /// describes is never selected, so a resource without one is either a record or irrelevant.
     fn may_be_record(&self, entry: &Entry) -> bool {
         self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }

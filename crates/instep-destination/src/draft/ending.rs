@@ -11,12 +11,12 @@ impl Draft {
         self.stop = stop;
     }
 
-    /// Returns `true` once the run is to end.
+    /// Returns `true` once the run should end.
     pub(crate) fn is_ending(&self) -> bool {
         self.stop.is_cancelled()
     }
 
-    /// Fails once the run is to end: a document may be long, and much may lie in one entry (B12).
+    /// Fails once the run should end, because a document, or a single entry, may be long (B12).
     pub(super) fn go_on(&self) -> Result<(), Error> {
         if self.is_ending() { Err(Error::Interrupted) } else { Ok(()) }
     }

@@ -13,22 +13,22 @@ use crate::{
 };
 
 impl Draft {
-    /// Counts what was named in the inventories before this one as named here too.
+    /// Counts the resources named in the inventories before this one as named here too.
     pub(crate) fn go_on_from(&mut self, marks: Marks) {
         self.marks = marks;
     }
 
-    /// Returns what was named in the inventory.
+    /// Returns the resources named in the inventory.
     pub(crate) fn named(&mut self) -> Marks {
         std::mem::take(&mut self.marks)
     }
 
-    /// Notes from now on what links to versions lead to.
+    /// From now on records the targets of links to versions.
     pub(crate) fn note_versions(&mut self, versions: Actions) {
         self.versions = Some(versions);
     }
 
-    /// Returns the next of what links to versions lead to.
+    /// Returns the next targets of links to versions.
     pub(crate) fn linked_versions(&self, after: i64, most: usize) -> Result<Vec<Action>, Error> {
         self.versions.as_ref().map_or(Ok(Vec::new()), |versions| Ok(versions.after(after, most)?))
     }

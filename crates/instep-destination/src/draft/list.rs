@@ -1,7 +1,7 @@
 //! Inventories: each entry of a Resource List, or of the manifest of a dump, is a resource that exists.
 
 use instep_net::Origin;
-use resourcesync::{DateTime, Entry, Link, Severity};
+use resourcesync::{DateTime, Entry, Finding, Link, Severity};
 
 use super::{Draft, merging::PartSource};
 use crate::{
@@ -21,8 +21,8 @@ struct InventoryTime {
 }
 
 impl InventoryTime {
-    /// Returns the time of the state that an entry lists. If the inventory does not say its own, the last modification
-    /// is what tells whether a listed change came before or after it.
+    /// Returns the time of the state that an entry lists. If the inventory has no time, the last modification shows
+    /// if a listed change came before or after it.
     fn of(self, metadata: &ResourceMetadata) -> Option<DateTime> {
         let datetime = plausible(metadata.datetime, self.latest);
         if self.at.is_some() { datetime } else { datetime.or(plausible(metadata.lastmod, self.latest)) }
@@ -48,7 +48,7 @@ impl Part {
 }
 
 impl Draft {
-    /// Plans what a Resource List promises (§10.1). Nothing of it stays in the plan unless all of it could be read
+    /// Plans the content of a Resource List (§10.1). None of it stays in the plan unless all of it could be read
     /// (D16).
     pub(crate) fn read_list(
         &mut self,
@@ -151,7 +151,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds what the entry links to and is wanted with it: a description, a preview (§14.5, §14.6).
+    /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6).
     fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
         let relations = &self.policy.with_links;
         let in_scope = |link: &&Link| {
@@ -162,7 +162,7 @@ impl Draft {
     }
 
     /// Adds the images and videos of a page. They are selected like resources; those on other hosts are left to the
-    /// operator, because a page may show what belongs to others.
+    /// operator, because a page may show media of others.
     fn add_media(&mut self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, page: &Entry) {
         for uri in &page.media {
             if speaker.is_some_and(|speaker| self.policy.scope.check(speaker, uri.as_str()).is_err()) {
@@ -173,8 +173,8 @@ impl Draft {
         }
     }
 
-    /// Decides about a part: what is listed itself counts before the target of a link, and that before what is not
-    /// selected.
+    /// Decides about a part: an entry takes precedence over the target of a link, and that over a resource that is
+    /// not selected.
     fn merge_part(&mut self, part: Part, at: Option<DateTime>, was_applied: bool) -> Result<(), Error> {
         let before = part.len();
         let Part { selected: mut desired, mut linked, mut excluded, weight: _ } = part;
@@ -208,7 +208,7 @@ impl Draft {
                 problems.warning(ProblemKind::Entry, uri, "it is listed twice");
             } else {
                 problems.problem(ProblemKind::Entry, uri, "it is listed twice, with unlike metadata");
-                // The later one, as in a Change List. Nothing says which is right, and both cannot be.
+                // The later one, as in a Change List. Both cannot be right, and nothing shows which one is.
                 std::mem::swap(later, earlier);
             }
             true
@@ -216,27 +216,27 @@ impl Draft {
     }
 
     /// Reports entries without a usable `loc`: they cost themselves only (invariant 10).
-    pub(super) fn report_unusable(
-        &mut self,
-        document: &Document,
-        findings: Vec<resourcesync::Finding>,
-        unusable: u64,
-    ) {
+    pub(super) fn report_unusable(&mut self, document: &Document, findings: Vec<Finding>, unusable: u64) {
         self.account.read += unusable;
         self.account.unusable += unusable;
         let uri = document.uri.as_str();
         let mut left = unusable;
         for finding in findings {
-            let costs = left > 0 && finding.rule == "GEN-14" && finding.severity == Severity::Error;
+            let costs = left > 0 && is_about_loc(&finding);
             if costs {
                 left -= 1;
-                self.problems.problem(ProblemKind::Entry, uri, finding.to_string());
+                self.problems.unusable(ProblemKind::Entry, uri, finding.to_string());
             } else {
                 self.problems.warning(ProblemKind::Entry, uri, finding.to_string());
             }
         }
         for _ in 0..left {
-            self.problems.problem(ProblemKind::Entry, uri, "an entry without a usable loc");
+            self.problems.unusable(ProblemKind::Entry, uri, "an entry without a usable loc");
         }
     }
+}
+
+/// Returns `true` for a finding that may be the reason why an entry has no usable `loc`.
+pub(super) fn is_about_loc(finding: &Finding) -> bool {
+    finding.rule == "GEN-14" && finding.severity == Severity::Error
 }

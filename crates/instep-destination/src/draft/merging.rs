@@ -17,7 +17,7 @@ use crate::{
 pub(super) enum PartSource {
     /// A list of changes.
     Changes,
-    /// An inventory of a time, if it says one; perhaps the one that was applied last.
+    /// An inventory with its time, if it states one; possibly the last applied one.
     Inventory { at: Option<DateTime>, was_applied: bool },
 }
 
@@ -80,7 +80,7 @@ impl Draft {
             if uri.len() > most {
                 account.unusable += 1;
                 let what = format!("Its URI has {} bytes; the state can keep {most}", uri.len());
-                problems.problem(ProblemKind::Entry, uri, what);
+                problems.unusable(ProblemKind::Entry, uri, what);
             }
             uri.len() <= most
         });
@@ -131,7 +131,7 @@ impl Merging<'_> {
         let earlier = if self.may_hold_earlier { self.actions.for_uri(uri)? } else { None };
         let earlier = earlier.map(|earlier| without_impossible_time(earlier, self.latest));
         let is_damaged = held.is_some_and(|held| self.damaged.has(held.id));
-        // Only of what is not held: the row of a held resource has the time of its last change.
+        // Only for resources that are not held: the row of a held resource has the time of its last change.
         let gone = match self.deletions.filter(|_| held.is_none()) {
             Some(state) => state.gone(self.rules.set, uri)?,
             None => None,
@@ -188,10 +188,10 @@ impl Merging<'_> {
                     self.actions.set_aside(Aside::Settled, uri)?;
                 }
             }
-            // What an entry that may be older says of the bytes is not expected of the answer.
+            // Metadata of a possibly older entry is not compared with the answer.
             Decision::Act(ActionKind::Check) if self.rules.leave_open(desired, known) => {
                 self.account.planned += 1;
-                // Whatever the answer is, it is of the last known change or later, nobody knows when (O39).
+                // The answer is at least as new as the last known change; its exact time is unknown (O39).
                 let mut asked = Desired::new(desired.uri.clone());
                 asked.metadata.datetime = held.and(changed).max(deleted);
                 self.pushing.push(ActionKind::Check, &asked)?;
@@ -208,7 +208,7 @@ impl Merging<'_> {
                 *self.kept += 1;
                 let mut absent =
                     Desired { presence: DesiredPresence::Absent, ..Desired::new(desired.uri.clone()) };
-                // An inventory that names it does not say when it went; that is known from before.
+                // An inventory that names it does not state when it was deleted; this is known from before.
                 absent.metadata.datetime = deleted.or(desired.metadata.datetime);
                 self.pushing.push(ActionKind::Keep, &absent)?;
             }
@@ -228,8 +228,8 @@ impl Merging<'_> {
 }
 
 impl Merging<'_> {
-    /// Decides with a look at the other sets and at the deletions of what is held, if they could matter: mostly nothing is
-    /// asked for, and nothing looked up.
+    /// Decides with the other sets and the deletions of held resources, if they could matter: usually nothing must be
+    /// looked up.
     fn decide(&self, desired: &Desired, known: &mut Known<'_>) -> Result<Decision, StateError> {
         let mut decision = decide(desired, *known, &self.rules);
         if let (Decision::Act(ActionKind::Update | ActionKind::Check), Some(held)) = (decision, known.held) {
@@ -252,17 +252,20 @@ impl Merging<'_> {
         Ok(decide(desired, *known, &self.rules))
     }
 
-    /// Returns `true` if an inventory that does not say its time lists other bytes than those that are pending: which of
-    /// them came first shows when the resource is asked for, so neither is expected (O27).
+    /// Returns `true` if an inventory without a time lists other bytes than the pending ones. Only a request shows
+    /// which of them is newer, so neither is expected (O27).
     fn is_contradicted(&self, pending: &Action, listed: &Desired) -> bool {
         let (ours, theirs) = (&pending.desired.metadata, &listed.metadata);
         let is_fetched = matches!(pending.kind, ActionKind::Create | ActionKind::Update);
-        let is_other = currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) == Currency::Stale;
+        let is_other = match currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) {
+            Currency::Stale => true,
+            Currency::Unknown => !self.rules.was_applied,
+            Currency::Current => false,
+        };
         self.rules.is_undated && pending.desired.attempts > 0 && is_fetched && is_other
     }
 
-    /// Returns the decision to create a resource, or to leave it out if the copy has as many as the operator wants
-    /// (A10).
+    /// Returns the decision to create a resource, or to leave it out if the operator's limit is reached (A10).
     fn within_limit(&mut self, decision: Decision) -> Decision {
         match self.room.as_deref_mut() {
             Some(0) => Decision::Rest(Rest::Excluded),
@@ -275,8 +278,8 @@ impl Merging<'_> {
     }
 }
 
-/// Returns an action without a time that its Source's clock has not reached, and by which it would outlast every change
-/// that comes after it (O33).
+/// Returns an action, without its time if its Source's clock has not reached it: otherwise it would outlast every
+/// later change (O33).
 fn without_impossible_time(mut action: Action, latest: Option<DateTime>) -> Action {
     let desired = &mut action.desired;
     if plausible(desired.metadata.datetime, latest) != desired.metadata.datetime {

@@ -1,4 +1,4 @@
-//! The other sets of a copy: a resource of several sets is told of by each of them.
+//! The other sets of a copy: each set that has a resource describes it separately.
 
 use std::cell::OnceCell;
 
@@ -15,7 +15,7 @@ pub(super) struct OtherSets<'a> {
     set: SetId,
     /// Times later than this are no times.
     latest: DateTime,
-    /// Looked up when the first resource needs it: mostly none does.
+    /// Looked up when the first resource needs it: usually none does.
     reached: OnceCell<Vec<(SetId, DateTime)>>,
 }
 
@@ -24,7 +24,8 @@ impl<'a> OtherSets<'a> {
         Self { state, set, latest, reached: OnceCell::new() }
     }
 
-    /// Returns `true` if another set that holds a resource has told of it later than at a time, and that is not pending.
+    /// Returns `true` if another set that holds a resource has described it later than a time, and the resource is
+    /// not pending there.
     pub(super) fn have_told_since(
         &self,
         held: &HeldResource,

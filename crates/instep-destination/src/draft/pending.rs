@@ -1,4 +1,4 @@
-//! Pending: how a plan begins with what is owed, and begins again.
+//! Pending retries: how a plan begins with the owed entries, and starts over.
 
 use resourcesync::DateTime;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Draft {
-    /// Forgets what was read: an inventory is read again (D39). What is owed stays.
+    /// Discards everything that was read, because an inventory is read again (D39). Owed entries stay.
     pub(crate) fn start_over(&mut self) -> Result<(), Error> {
         self.actions.forget_after(0)?;
         if let Some(versions) = &mut self.versions {
@@ -24,7 +24,7 @@ impl Draft {
         if self.begins_with_owed { self.plan_owed() } else { Ok(()) }
     }
 
-    /// Begins with what is owed (invariant 5).
+    /// Begins with the owed entries (invariant 5).
     pub(crate) fn plan_owed(&mut self) -> Result<(), Error> {
         self.begins_with_owed = true;
         let mut after: Option<String> = None;
@@ -69,8 +69,8 @@ impl Draft {
         Ok(self.actions.push(&Action::new(kind, desired))?)
     }
 
-    /// Returns `true` if another set brought what is held after this set told what is pending: that is older (O44). Nothing
-    /// that is pending is told later than its set has reached, or than its own time.
+    /// Returns `true` if another set updated the held resource after this set described the pending one, which is
+    /// then older (O44). The time of a pending entry is at most that of its set's progress, or its own.
     fn is_overtaken_by_another_set(&self, pending: &Desired, held: &HeldResource) -> Result<bool, Error> {
         if pending.presence == DesiredPresence::Absent || held.is_only_in(self.set) {
             return Ok(false);

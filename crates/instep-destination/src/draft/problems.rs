@@ -8,6 +8,8 @@ pub(crate) struct Problems {
     kept: Vec<KeptProblem>,
     /// Further problems that cost something, which are only counted.
     counted: u64,
+    /// The URI of the first entry that could not be used, and the reason.
+    first_unusable: Option<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -19,12 +21,24 @@ struct KeptProblem {
 }
 
 impl Problems {
-    /// More than so many at a time are only counted: a list may be wrong in every entry.
+    /// More than this number at a time are only counted: a list may have a fault in every entry.
     const MOST_KEPT: usize = 1_000;
 
     /// Adds something that costs an entry or a document.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
         self.add(KeptProblem { kind, uri: uri.to_owned(), what: what.into(), costs: true });
+    }
+
+    /// Adds an entry that cannot be used.
+    pub(crate) fn unusable(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
+        let what = what.into();
+        self.first_unusable.get_or_insert_with(|| (uri.to_owned(), what.clone()));
+        self.problem(kind, uri, what);
+    }
+
+    /// Takes the URI of the first entry that could not be used, and the reason.
+    pub(crate) fn take_first_unusable(&mut self) -> Option<(String, String)> {
+        self.first_unusable.take()
     }
 
     /// Adds something that costs nothing.

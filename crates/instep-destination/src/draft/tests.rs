@@ -54,7 +54,7 @@ fn b12_a_document_is_read_no_further_once_the_run_is_to_end() {
     over.cancel();
     draft.end_with(over);
     assert!(matches!(draft.read_list(&list, None, false), Err(Error::Interrupted)));
-    assert!(matches!(draft.read_changes(&changes, None, None, None), Err(Error::Interrupted)));
+    assert!(matches!(draft.read_changes(&changes, None, None, None, 0), Err(Error::Interrupted)));
     assert!(matches!(draft.infer_deletions(None), Err(Error::Interrupted)));
     assert_eq!(draft.account.read, 100, "no entry was read after the end");
 }

@@ -1,5 +1,5 @@
-//! A state older than any inventory (`--as-of`): what changed between the two is taken back, as far as the Source still
-//! offers it.
+//! A state older than any inventory (`--as-of`): changes between the two are reverted, as far as the Source still
+//! offers the former states.
 
 use resourcesync::{Change, DateTime, Entry, Relation, Uri};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Draft {
-    /// Notes from now on what changed between the time that is wanted and that of the inventory.
+    /// From now on records the changes between the requested time and that of the inventory.
     pub(crate) fn take_back_from(&mut self, inventory: DateTime, first: Actions) {
         self.undoing = Some(Undoing { first, inventory });
     }
@@ -29,7 +29,7 @@ impl Draft {
             return Ok(());
         }
         let uri = resource(&entry.loc);
-        // The first change after the moment tells what was there before; later ones tell of states in between.
+        // The first change after that time shows the former state; later ones show states in between.
         if undoing.first.for_uri(uri.as_str())?.is_some() {
             return Ok(());
         }
@@ -45,7 +45,8 @@ impl Draft {
         Ok(undoing.first.push(&Action::new(kind, desired))?)
     }
 
-    /// Takes back what came or changed later than the time wanted; what its state was then, a TimeGate can tell.
+    /// Reverts resources that were created or changed after the requested time; a TimeGate can provide their former
+    /// state.
     pub(crate) fn take_back(&mut self) -> Result<(), Error> {
         let Some(undoing) = self.undoing.take() else { return Ok(()) };
         let mut after = 0;
@@ -70,8 +71,7 @@ impl Draft {
         }
         let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
         if gate.is_none() {
-            let what =
-                "it changed later, and neither an earlier change nor a TimeGate tells of its state then";
+            let what = "it changed later, and neither an earlier change nor a TimeGate has its state then";
             self.problems.problem(ProblemKind::Missing, uri, what.to_owned());
             return Ok(());
         }

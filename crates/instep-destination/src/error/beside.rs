@@ -1,4 +1,4 @@
-//! Errors that are told beside the URL that they are about: it is said once (D15).
+//! Errors that are shown beside their URL, which is printed only once (D15).
 
 use std::{borrow::Borrow, error::Error as StdError, fmt};
 

@@ -128,9 +128,11 @@ impl From<StoreError> for Error {
             StoreError::Blocked { ref path, .. } => {
                 Self::Storage { action: "use", path: PathBuf::from(path), source: Box::new(error) }
             }
-            StoreError::Reserve { .. } => {
-                Self::Storage { action: "go on writing", path: PathBuf::from("."), source: Box::new(error) }
-            }
+            StoreError::Reserve { .. } => Self::Storage {
+                action: "continue writing",
+                path: PathBuf::from("."),
+                source: Box::new(error),
+            },
             StoreError::Bucket { doing, place, source } => {
                 Self::ObjectStorage { action: doing, place, what: source.to_string() }
             }

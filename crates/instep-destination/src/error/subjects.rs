@@ -1,4 +1,4 @@
-//! The errors of each area, told beside the URL that they are about.
+//! The errors of each area, shown beside their URL.
 
 use super::{BesideUrl, Error, error_chain};
 use crate::{

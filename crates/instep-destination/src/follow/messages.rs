@@ -15,7 +15,7 @@ use crate::{
 /// The result of processing the received messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
-    /// The Source was looked at.
+    /// The Source was read.
     Looked,
     /// All changes in them were applied.
     Applied {
@@ -27,7 +27,8 @@ pub(super) enum Attended {
 }
 
 impl SyncRun<'_> {
-    /// Applies what was received. The checkpoint moves by a notification that continues it, or by a Change List.
+    /// Applies the received messages. The checkpoint moves by a notification that directly follows it, or by a Change
+    /// List.
     pub(super) async fn attend(
         &mut self,
         received: &Received,
@@ -65,7 +66,7 @@ impl SyncRun<'_> {
         Ok(Attended::Looked)
     }
 
-    /// Applies notifications about any set; false where one of them does not continue what is held.
+    /// Applies notifications about any set; returns `false` if one of them does not directly follow the state held.
     async fn apply(&mut self, source: &Discovered, messages: &[&ChannelMessage]) -> Result<bool, Error> {
         for found in &source.sets {
             let of_set: Vec<_> = messages
@@ -112,10 +113,11 @@ impl SyncRun<'_> {
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
         let mut set = self.new_plan(id, true)?;
         for document in &continuing {
-            set.read_changes(document, None, since.datetime, None).await?;
+            set.read_changes(document, None, since.datetime, None, 0).await?;
         }
         self.reporter.problems_of(&set);
         self.account_for(&mut set, false)?;
+        self.account_for_unusable(&mut set, false)?;
         self.guard(&mut set, None)?;
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A pause that doubles with each trouble, and begins anew once all has been well for a while.
+/// A pause that doubles with each failure, and starts over after a longer time without failures.
 #[derive(Debug)]
 pub(super) struct Backoff {
     first: Duration,
@@ -16,9 +16,9 @@ impl Backoff {
         Self { first, longest, next: first }
     }
 
-    /// Returns the pause after a trouble, if all was well for `well` before it. It begins anew only if that was longer
-    /// than the last pause and a minute: a channel that opens and closes at once is no better than one that does not
-    /// open (B23).
+    /// Returns the pause after a failure, if there was none for `well` before it. It starts over only if that was
+    /// longer than the last pause and a minute: a channel that opens and closes at once is no better than one that
+    /// does not open (B23).
     pub(super) fn after(&mut self, well: Duration) -> Duration {
         const STABLE: Duration = Duration::from_secs(60);
         if well >= STABLE.max(self.next) {

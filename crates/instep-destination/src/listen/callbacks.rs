@@ -1,7 +1,7 @@
-//! The server at which hubs verify and deliver: small, quick, and of no use to strangers (W6, W7).
+//! The server at which hubs verify and deliver: small, fast, and useless to outsiders (W6, W7).
 //!
-//! It knows tokens, not hubs: whoever names the token of a subscription is taken for its hub, and what such a one
-//! delivers counts only with the right signature.
+//! It identifies hubs by tokens: a client that names the token of a subscription is treated as its hub, and its
+//! deliveries count only with the right signature.
 
 use std::{
     collections::BTreeMap,
@@ -71,7 +71,7 @@ struct CallbackServer {
 type CallbackResponse = Response<Full<Bytes>>;
 
 impl Callbacks {
-    /// Listens at the address of the options, or at that of the callbacks' URL if they name none.
+    /// Listens at the address of the options, or by default at that of the callbacks' URL.
     pub(crate) async fn open(options: &CallbackOptions) -> Result<Self, Error> {
         let usage = |what: String| Error::Usage { what };
         let url = url::Url::parse(&options.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
@@ -230,8 +230,8 @@ fn is_xml(media_type: &str) -> bool {
     matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
 }
 
-/// Returns `true` if a delivery's `self` link is the topic, or if it has none: then its callback says which topic it is
-/// about (CN-17).
+/// Returns `true` if the `self` link of a delivery is the topic, or if it has none: then its callback shows the topic
+/// (CN-17).
 fn is_about(links: Option<&str>, topic: &Uri) -> bool {
     let own = Relation::parse("self");
     let links = links.map(|field| discovery::parse_link_header(field, topic)).unwrap_or_default();

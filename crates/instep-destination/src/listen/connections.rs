@@ -7,14 +7,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Connections at a time in all.
 pub(super) const CONNECTIONS: usize = 64;
-/// Connections at a time from one address. A hub needs one for each delivery on its way; a proxy before this server
-/// brings all hubs.
+/// Parallel connections from one address. A hub needs one for each delivery in flight; behind a proxy, all hubs have
+/// the same address.
 pub(super) const PER_ADDRESS: usize = 16;
 
 /// The open connections, the oldest first.
 ///
-/// A stranger who drips a header must not keep a hub out, not even from behind the same address. So a new connection is
-/// always taken if an older one has not yet asked for a callback that exists: that one is closed.
+/// An outsider who sends a header slowly must not block a hub, even from the same address. A new connection is
+/// therefore always accepted if an older one has not yet requested an existing callback: that one is closed.
 #[derive(Debug)]
 pub(super) struct CallbackConnections<A> {
     open: VecDeque<OpenConnection<A>>,
@@ -24,7 +24,7 @@ pub(super) struct CallbackConnections<A> {
 struct OpenConnection<A> {
     number: u64,
     address: A,
-    /// A request for a callback that exists came over it.
+    /// A request for an existing callback was received over it.
     is_known: bool,
     end: CancellationToken,
 }
@@ -59,7 +59,7 @@ impl<A: PartialEq> CallbackConnections<A> {
         Some((number, end))
     }
 
-    /// Records that a request for a callback that exists came over a connection.
+    /// Records that a request for an existing callback was received over a connection.
     pub(super) fn know(&mut self, number: u64) {
         if let Some(open) = self.open.iter_mut().find(|open| open.number == number) {
             open.is_known = true;
@@ -71,7 +71,7 @@ impl<A: PartialEq> CallbackConnections<A> {
         self.open.retain(|open| open.number != number);
     }
 
-    /// Ends the oldest connection of those that no known request came over.
+    /// Ends the oldest of the connections without a known request.
     fn close_stranger(&mut self, among: impl Fn(&OpenConnection<A>) -> bool) -> Option<()> {
         let position = self.open.iter().position(|open| !open.is_known && among(open))?;
         self.open.remove(position)?.end.cancel();

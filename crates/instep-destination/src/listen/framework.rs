@@ -5,10 +5,9 @@ use resourcesync::{Capability, Change, Entry, Uri};
 /// The consequence of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
-    /// The document is to be read later: the changes of its set arrive over a channel, so that it has hardly anything
-    /// new.
+    /// The document is to be read later: the changes of its set arrive over a channel, so it has hardly anything new.
     LookLater,
-    /// The Source is to be looked at now.
+    /// The Source should be read now.
     Look,
     /// A document that leads to others is reported as deleted. The document above decides if that is true.
     Gone(Uri),

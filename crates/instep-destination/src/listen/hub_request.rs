@@ -1,4 +1,4 @@
-//! The requests to a hub about a subscription, its answers, and what becomes of its deliveries.
+//! The requests to a hub about a subscription, its answers, and the results of its deliveries.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) struct Identity {
 pub(super) struct Ask {
     pub(super) mode: Mode,
     pub(super) identity: Identity,
-    /// The lease to ask for; `None` for hubs that want to choose it.
+    /// The lease to request; `None` for hubs that choose it themselves.
     pub(super) lease: Option<Duration>,
     /// The number of the hub.
     pub(super) hub: usize,

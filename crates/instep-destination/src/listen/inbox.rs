@@ -1,4 +1,4 @@
-//! The messages of all channels since the last look: bounded, whatever arrives (W7).
+//! The messages of all channels since the last run: bounded, for any number of messages (W7).
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -11,19 +11,19 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{Kind, backoff::Backoff};
 
-/// The number of messages that wait. If there are more, a look at the Change List is cheaper.
+/// The number of waiting messages. If there are more, reading the Change List is cheaper.
 const MOST_MESSAGES: usize = 64;
 /// The bytes of messages that wait.
 const MOST_BYTES: usize = 4 << 20;
 /// The number of notes for the operator that wait.
 const MOST_NOTES: usize = 16;
-/// The first and the longest pause between looks that unreadable messages lead to.
+/// The first and the longest pause between runs caused by unreadable messages.
 const UNREADABLE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 /// The messages and notes since the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// The Source has to be looked at: something may have been missed, or was not understood.
+    /// The Source must be read: something may have been missed, or was not understood.
     pub(crate) look: bool,
     /// The messages, in the order of their arrival.
     pub(crate) messages: Vec<ChannelMessage>,
@@ -48,8 +48,8 @@ pub(super) struct Inbox {
     news: Notify,
 }
 
-/// Messages that are not documents. Each may mean a missed change, but a channel that sends nothing else must not make
-/// a look of each.
+/// Messages that are not documents. Each may mean a missed change, but a channel with only such messages must not
+/// cause a run for each.
 #[derive(Debug)]
 struct UnreadableMessages {
     backoff: Backoff,
@@ -89,20 +89,20 @@ impl Inbox {
         if !is_readable(&message) {
             let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
             if unreadable.leads_to_look(Instant::now()) {
-                tracing::warn!(set = %message.set, "a channel sends what is not a notification");
+                tracing::warn!(set = %message.set, "a channel sends something that is not a notification");
                 self.look();
             }
             return;
         }
         let mut received = self.received();
         let waiting: usize = received.messages.iter().map(|message| message.body.len()).sum();
-        // Nothing is lost over the limit: a look reads the Change List, which has what the messages say.
+        // Nothing is lost over the limit: the run reads the Change List, which has the content of the messages.
         if received.messages.len() >= MOST_MESSAGES || waiting + message.body.len() > MOST_BYTES {
             received.look();
         } else if !received.look {
             received.messages.push(message);
         }
-        // Given up before the reader is woken, which asks for it at once.
+        // Released before the reader is woken, because it takes the lock at once.
         drop(received);
         self.news.notify_one();
     }
@@ -132,7 +132,7 @@ impl Inbox {
 }
 
 impl Received {
-    /// Asks for a look, which finds whatever the messages say.
+    /// Requests a run, which finds the content of all messages.
     fn look(&mut self) {
         self.look = true;
         self.messages.clear();

@@ -16,7 +16,7 @@ const TRANSITION: Duration = Duration::from_secs(60);
 const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(600));
 /// The pause after a denial (CN-15).
 const AFTER_DENIAL: Duration = Duration::from_secs(3_600);
-/// The failures of a hub after which the topic is asked for its hubs again.
+/// The failures of a hub after which the hubs of the topic are looked up again.
 const IN_VAIN: usize = 6;
 /// The number of former callbacks that are remembered.
 const MOST_FORMER: usize = 4;
@@ -53,7 +53,7 @@ struct Asked {
     until: Duration,
 }
 
-/// A subscription that is to end.
+/// A subscription that should end.
 #[derive(Debug)]
 struct Former {
     identity: Identity,
@@ -81,15 +81,15 @@ impl Lease {
         }
     }
 
-    /// Returns the end of the lease; `None` if none is held.
+    /// Returns the end of the lease; `None` if there is none.
     pub(super) fn expires(&self, now: Duration) -> Option<Duration> {
         self.held.as_ref().map(|held| held.expires).filter(|expires| now < *expires)
     }
 
-    /// Returns the request to send now. Its answer goes to [`Self::answered`] before the next one is taken.
+    /// Returns the request to send now. Pass its answer to [`Self::answered`] before asking for the next one.
     pub(super) fn ask(&mut self, now: Duration, fresh: impl FnOnce() -> Identity) -> Option<Ask> {
         self.pass(now);
-        // Endings first: until it is asked, a hub goes on delivering to the former callback.
+        // Endings first: until it is requested, a hub continues to deliver to the former callback.
         if let Some(former) = self.former.iter_mut().find(|former| !former.asked) {
             former.asked = true;
             let identity = former.identity.clone();
@@ -99,14 +99,15 @@ impl Lease {
         if self.ending || self.asked.is_some() || !renews || now < self.not_before {
             return None;
         }
-        // A callback of its own for each request: no answer to an earlier one is taken for an answer to this one (W2).
+        // A separate callback for each request, so that no answer to an earlier one counts as an answer to this one
+        // (W2).
         let identity = fresh();
         self.asked = Some(Asked { identity: identity.clone(), until: now + VERIFICATION });
         let lease = self.names_lease.then_some(self.wanted);
         Some(Ask { mode: Mode::Subscribe, identity, lease, hub: self.hub })
     }
 
-    /// Returns the moment at which [`Self::ask`] may have a request next, if nothing else happens.
+    /// Returns the time at which [`Self::ask`] may have its next request, without other events.
     pub(super) fn next(&self) -> Option<Duration> {
         if self.former.iter().any(|former| !former.asked) {
             return Some(Duration::ZERO);
@@ -135,7 +136,7 @@ impl Lease {
         match answer {
             HubAnswer::Accepted => {}
             _ if !waits => {}
-            // Some hubs refuse a lease that they do not grant, and take a request that names none.
+            // Some hubs refuse a lease that they do not grant, and accept a request without one.
             HubAnswer::Refused if self.names_lease => {
                 (self.asked, self.names_lease, self.not_before) = (None, false, now);
             }
@@ -153,7 +154,7 @@ impl Lease {
     ) -> bool {
         match mode {
             Mode::Unsubscribe => {
-                // Only if it was asked for: a stranger must not end a subscription (CN-13).
+                // Only if it was requested: an outsider must not end a subscription (CN-13).
                 let asked = |former: &Former| former.asked && former.identity.token == token;
                 let position = self.former.iter().position(asked);
                 position.map(|position| self.former.remove(position)).is_some()
@@ -224,12 +225,12 @@ impl Lease {
         }
     }
 
-    /// Returns `true` if it is to end.
+    /// Returns `true` if it should end.
     pub(super) fn is_ending(&self) -> bool {
         self.ending
     }
 
-    /// Returns `true` if so many attempts failed at every hub that the topic may have others by now.
+    /// Returns `true` if this number of attempts failed at every hub, so that the topic may have other hubs now.
     pub(super) fn is_in_vain(&self) -> bool {
         self.held.is_none() && self.asked.is_none() && self.failures as usize >= IN_VAIN * self.hubs
     }
@@ -248,7 +249,7 @@ impl Lease {
         self.former.push(Former { identity, hub, asked: false, refused: false, taken_until });
     }
 
-    /// Applies what time alone changes.
+    /// Applies changes that depend only on time.
     fn pass(&mut self, now: Duration) {
         self.held.take_if(|held| held.expires <= now);
         if self.asked.as_ref().is_some_and(|asked| asked.until <= now) {

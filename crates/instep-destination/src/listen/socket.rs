@@ -60,14 +60,14 @@ impl Socket {
     }
 
     async fn listen_once(&self, uri: &Uri) -> Result<(), SocketFailure> {
-        // The scope knows http and https: a channel's origin is checked like that of a document.
+        // The scope supports http and https: a channel's origin is checked like that of a document.
         let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
         let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
         let config =
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
-        // Open first, look then: a change in between arrives by both ways, and none by neither.
+        // Open first, then read: a change in between arrives both ways, and none is missed.
         self.state.set_connected(true);
         // Changes before the channel was open are only in the Change List.
         self.inbox.look();

@@ -1,4 +1,4 @@
-//! The state of a channel, shared by its transports and by those who ask about it.
+//! The state of a channel, shared by its transports and its readers.
 
 use std::{
     sync::{

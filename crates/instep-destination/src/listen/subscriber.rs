@@ -86,7 +86,7 @@ impl Subscriber {
         (of("self").into_iter().next(), of("hub"))
     }
 
-    /// Holds the subscription until it is to end, or until every hub failed too often.
+    /// Keeps the subscription until it should end, or until every hub failed too often.
     async fn hold(&self, topic: Uri, hubs: &[Uri]) {
         let (inbox, state) = (Arc::clone(&self.inbox), Arc::clone(&self.state));
         let lease = Lease::new(hubs.len(), self.callbacks.lease);
@@ -102,7 +102,7 @@ impl Subscriber {
                 subscription.lease().end(subscription.now());
             }
             while let Some(ask) = subscription.ask() {
-                // The lease is not locked meanwhile: the verification comes in while the hub is answering.
+                // The lease is not locked meanwhile, because the verification arrives while the hub is answering.
                 let answer = self.send(&subscription.topic, hubs, &ask).await;
                 subscription.lease().answered(&ask, answer, subscription.now());
             }

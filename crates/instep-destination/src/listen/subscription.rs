@@ -30,7 +30,7 @@ pub(super) struct Subscription {
     state: Arc<ChannelState>,
     lease: Mutex<Lease>,
     began: Instant,
-    /// The lease has changed, and the subscriber has to look at it.
+    /// The lease has changed, and the subscriber must check it.
     pub(super) changed: Notify,
 }
 
@@ -79,13 +79,13 @@ impl Subscription {
         self.lease().knows(token)
     }
 
-    /// Returns `true` if a verification of intent is to be confirmed (CN-13).
+    /// Returns `true` if a verification of intent should be confirmed (CN-13).
     pub(super) fn verify(&self, token: &str, mode: Mode, topic: &str, granted: Option<Duration>) -> bool {
         if topic != self.topic.as_str() {
             return false;
         }
         let now = self.now();
-        // The lock is given up at once: the subscriber that is woken below asks for it.
+        // The lock is released at once: the subscriber that is woken below takes it.
         let (confirmed, expires) = {
             let mut lease = self.lease();
             (lease.verify(token, mode, granted, now), lease.expires(now))
@@ -95,7 +95,7 @@ impl Subscription {
         if until.is_some_and(|until| !self.state.set_leased(&self.topic, until)) {
             let lasting = granted.map_or(String::new(), |lease| format!(" for {} s", lease.as_secs()));
             self.inbox.note(format!("subscribed to {} at its hub{lasting}", self.topic));
-            // The hub sends nothing of what happened before: that is in the Change List.
+            // The hub does not send earlier events: they are in the Change List.
             self.inbox.look();
         }
         self.changed.notify_one();
@@ -128,7 +128,7 @@ impl Subscription {
     }
 }
 
-/// Returns a token and a secret that nobody guesses (W2, W6).
+/// Returns a token and a secret that cannot be guessed (W2, W6).
 fn identity(key: &str) -> Identity {
     Identity { token: format!("{key}{}", random()), secret: format!("{}{}", random(), random()) }
 }

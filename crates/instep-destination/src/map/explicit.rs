@@ -2,7 +2,7 @@
 
 use super::{CopyPath, name, parts};
 
-/// `URI=PATH`: what lies at or below the URI goes to or below the path.
+/// `URI=PATH`: resources at or below the URI are stored at or below the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExplicitMap {
     prefix: String,
@@ -25,7 +25,7 @@ impl ExplicitMap {
     /// Maps a URI to a path within the copy.
     ///
     /// # Errors
-    /// If the path does not lie within the copy.
+    /// If the path is not within the copy.
     pub(crate) fn new(prefix: &str, path: &str) -> Result<Self, ExplicitMapError> {
         let names: Vec<_> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
         let path_error = || ExplicitMapError::Path { path: path.to_owned() };

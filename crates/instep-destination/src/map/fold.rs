@@ -1,4 +1,4 @@
-//! The one form of names that some file systems take for the same.
+//! The common form of names that some file systems do not distinguish.
 
 use unicode_normalization::UnicodeNormalization as _;
 

@@ -12,7 +12,7 @@ const EMPTY: &str = "%40";
 const QUERY: &str = "%40";
 const DIGEST: &str = "%40%40";
 
-/// Stands for an `@` that begins a path: names with a plain one are those of other hosts.
+/// Replaces an `@` at the beginning of a path: names with a plain one are those of other hosts.
 pub(super) const FIRST_AT: &str = "%40%40";
 
 /// The names of a path of decoded segments and its query, separated by slashes.
@@ -38,12 +38,12 @@ pub(super) fn marked_query(query: Option<&str>) -> String {
     name
 }
 
-/// The name of the body of a URI that others lie below.
+/// The name of the body of a URI that has other URIs below it.
 pub(super) fn body_below(path: &str) -> String {
     format!("{path}/{BODY}")
 }
 
-/// A name that ends in a digest, cut where it would be too long.
+/// A name that ends in a digest, shortened if it would be too long.
 pub(super) fn with_digest(name: &str, digested: &[u8]) -> String {
     let mark = digest_mark(digested);
     let longest = (LONGEST_NAME - mark.len()).min(name.len());
@@ -88,6 +88,12 @@ fn push_escaped(out: &mut String, octets: &[u8]) {
         }
         _ => push_octets(out, octets),
     }
+}
+
+/// Returns `true` if a segment as it is written in a URI is its own name.
+pub(super) fn is_plain(segment: &str) -> bool {
+    let octets = segment.as_bytes();
+    !octets.is_empty() && plain(octets).is_some() && !is_risky(octets)
 }
 
 /// Names that mean something to a shell, a device, git or us: their first octet is escaped (D8).
@@ -139,7 +145,7 @@ fn push_octets(out: &mut String, octets: &[u8]) {
     }
 }
 
-/// The octets as text where each is one that every name may have: most are, and need no look at each character.
+/// The octets as text if each is one that every name may have: most are, and need no check of each character.
 fn plain(octets: &[u8]) -> Option<&str> {
     let is_plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-._".contains(octet);
     (octets.iter().all(is_plain) && octets.last() != Some(&b'.'))
@@ -159,7 +165,7 @@ fn is_portable(char: char) -> bool {
     !char.is_control() && !FORBIDDEN.contains(char) && !INVISIBLE.iter().any(|range| range.contains(&char))
 }
 
-/// Decodes what means the same encoded or not: in a query, `%26` and `&` differ, `%20` has no other spelling.
+/// Decodes octets that mean the same encoded or not: in a query, `%26` and `&` differ, `%20` has no other spelling.
 fn decode_query(query: &str) -> Vec<u8> {
     let mut octets = Vec::with_capacity(query.len());
     let mut rest = query.as_bytes();

@@ -7,7 +7,7 @@ use resourcesync::Uri;
 
 use super::{MapError, name};
 
-/// Scheme, host and port: what a root of its own stands for. The user is part of it only where one is written.
+/// Scheme, host and port: the identity of a separate root. The user is part of it only if one is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Authority {
     https: bool,
@@ -61,10 +61,10 @@ impl Authority {
 /// The parts of an http(s) URI.
 pub(super) struct UriParts<'a> {
     pub(super) authority: Authority,
-    /// From its first slash; empty where there is none.
+    /// From its first slash; empty without one.
     pub(super) path: &'a str,
     pub(super) query: Option<&'a str>,
-    /// The whole URI without its fragment, as written.
+    /// The complete URI without its fragment, as written.
     pub(super) written: &'a str,
 }
 
@@ -79,7 +79,7 @@ impl<'a> UriParts<'a> {
         Ok(Self { authority: authority_parsed, path, query, written })
     }
 
-    /// The decoded segments, at least one; the last is empty where the path ends in a slash.
+    /// The decoded segments, at least one; the last is empty if the path ends in a slash.
     pub(super) fn segments(&self) -> impl Iterator<Item = Cow<'a, [u8]>> + use<'a> {
         segments(self.path)
     }

@@ -13,7 +13,7 @@ pub struct CopyPath {
 }
 
 impl CopyPath {
-    /// Joins names that are safe already, shortening those that are too long.
+    /// Joins names that are already safe, shortening those that are too long.
     pub(super) fn of_names(path: &str) -> Self {
         if path.split('/').all(name::is_short) {
             return Self::of(path.into());
@@ -27,7 +27,7 @@ impl CopyPath {
         Self { path, folder }
     }
 
-    /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`, but
+    /// Reads the text of [`CopyPath::as_str`]; `None` for a path that leads out of the copy or into `.instep`, except
     /// for its `versions`.
     pub fn from_state(text: &str) -> Option<Self> {
         let safe = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\0', '\\']);
@@ -41,7 +41,7 @@ impl CopyPath {
         &self.path
     }
 
-    /// The folder it lies in; empty at the top.
+    /// The folder that contains it; empty at the top.
     pub fn folder(&self) -> &str {
         &self.path[..self.folder]
     }
@@ -57,7 +57,7 @@ impl CopyPath {
         self.path.match_indices('/').map(|(end, _)| &self.path[..end])
     }
 
-    /// Returns the path that it gets when resources lie below its URI (D5).
+    /// Returns the path that it gets when there are resources below its URI (D5).
     #[must_use]
     pub fn body(&self) -> Self {
         Self::of(name::body_below(&self.path).into())
@@ -73,12 +73,12 @@ impl CopyPath {
         }
     }
 
-    /// Equal for paths that a file system may take for the same one, whatever it ignores.
+    /// Equal for paths that some file system may not distinguish.
     pub fn key(&self) -> String {
         fold(&self.path)
     }
 
-    /// The key, where it is not the very path that the resource has.
+    /// The key, if it differs from the path of the resource.
     pub(crate) fn key_beside(&self, path: &Self) -> Option<String> {
         Some(self.key()).filter(|key| *key != *path.path)
     }

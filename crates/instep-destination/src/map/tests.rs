@@ -75,6 +75,57 @@ fn what_lies_below_the_base_keeps_its_names() {
     }
 }
 
+/// A map that covers nothing makes the mapper take every URI apart.
+#[test]
+fn a_uri_that_is_not_taken_apart_gets_the_path_that_it_would_get() {
+    let tails = [
+        "",
+        "a",
+        "d/e/f.txt",
+        "a//b",
+        "a/",
+        "/a",
+        "con",
+        "COM1.txt",
+        "lpt9",
+        "nul.a/b",
+        "-x",
+        ".git/x",
+        ".well-known",
+        ".instep/x",
+        "a.",
+        "a../b",
+        "..",
+        "a/../b",
+        ".",
+        "...",
+        "@x_80/y",
+        "%41",
+        "a%2Fb",
+        "x?y",
+        "x?",
+        "x#y",
+        "~a",
+        "a(1)",
+        "_",
+        "a_b-c.d",
+    ];
+    let long = "n".repeat(300);
+    for base in
+        ["http://h/", "http://h", "http://h/a/", "http://h/a/page?q", "http://h:8080/a%20b/", "http://u@h/"]
+    {
+        let (quick, thorough) = (mapper(base, &[]), mapper(base, &["http://elsewhere/=x"]));
+        let starts =
+            ["http://h/", "http://h", "http://h/a/", "http://h:8080/a%20b/", "http://u@h/", "http://H/"];
+        for start in starts {
+            for tail in tails.iter().chain([&&*long]).filter(|_| start.ends_with('/')).chain([&""]) {
+                let text = format!("{start}{tail}");
+                assert_eq!(path(&quick, &text), path(&thorough, &text), "{text} below {base}");
+            }
+        }
+    }
+}
+
 #[test]
 fn d1_no_uri_leads_out_of_the_copy_and_none_meets_another() {
     let mapper = mapper("http://h/", &[]);

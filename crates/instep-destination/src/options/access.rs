@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, Witness, netrc};
+use instep_net::{Client, Credentials, ExchangeObserver, HttpError, HttpOptions, Origin, Scope, netrc};
 
 /// The options of the network: scope, limits, timeouts, credentials.
 #[derive(Clone, Debug)]
@@ -10,8 +10,8 @@ use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, Wit
 pub struct AccessOptions {
     /// The number of transfers at a time in all.
     pub transfers: usize,
-    /// The number of transfers at a time to one host. Over HTTP/2, whose requests share one connection, they become more,
-    /// up to `transfers`, as long as that brings more and the host does not slow down.
+    /// The number of parallel transfers to one host. Over HTTP/2, whose requests share one connection, it grows up to
+    /// `transfers`, as long as throughput grows and the host does not slow down.
     pub per_host: usize,
     /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
@@ -19,9 +19,9 @@ pub struct AccessOptions {
     pub bwlimit: Option<u64>,
     /// The number of attempts after the first one.
     pub retries: u32,
-    /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
+    /// The timeout for connecting, for headers, and for each window of a body with less than 1 KiB a second.
     pub timeout: Duration,
-    /// Narrows what a document may lead to to its exact origin.
+    /// Restricts the targets of a document to its exact origin.
     pub strict_origin: bool,
     /// Further origins that documents may lead to: `https://mirror.example.org:8443`.
     pub allow_origins: Vec<String>,
@@ -36,8 +36,8 @@ pub struct AccessOptions {
     pub proxy: Option<String>,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// A client whose connections and limits are shared by many runs. Transfers, rate, bandwidth, proxy, certificates
-    /// and user agent are its own then, and those here do not count.
+    /// A client whose connections and limits are shared by many runs. Its own transfers, rate, bandwidth, proxy,
+    /// certificates and user agent then replace those here.
     pub shared: Option<Client>,
 }
 
@@ -91,22 +91,30 @@ impl AccessOptions {
         Ok(options)
     }
 
+    /// Returns the part of the options that decides where documents may lead, in a form that depends on nothing else.
+    pub(crate) fn scope_text(&self) -> String {
+        let mut origins = self.allow_origins.clone();
+        origins.sort();
+        origins.insert(0, if self.strict_origin { "strict" } else { "usual" }.to_owned());
+        origins.join(" ")
+    }
+
     /// Returns the client of a run that starts at a URL: a part of the shared one if there is one.
     ///
     /// # Errors
     /// If an option cannot be used.
     pub fn client(&self, url: &str) -> Result<Client, HttpError> {
-        self.witnessed_client(url, None)
+        self.observed_client(url, None)
     }
 
-    /// Returns the client of a run, of whose exchanges somebody hears.
-    pub(crate) fn witnessed_client(
+    /// Returns the client of a run that passes its exchanges to an observer.
+    pub(crate) fn observed_client(
         &self,
         url: &str,
-        witness: Option<Arc<dyn Witness>>,
+        observer: Option<Arc<dyn ExchangeObserver>>,
     ) -> Result<Client, HttpError> {
         let mut options = self.http_options(url)?;
-        options.witness = witness;
+        options.observer = observer;
         self.shared
             .as_ref()
             .map_or_else(|| Client::new(options.clone()), |shared| Ok(shared.within(options.clone())))

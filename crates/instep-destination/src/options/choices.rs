@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// The digests that are verified, of those that the Source offers.
+/// The digests that are verified, among those that the Source offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
@@ -13,7 +13,7 @@ pub enum Verify {
     All,
 }
 
-/// The capability of the Source that brings the resources.
+/// The capability of the Source that provides the resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Via {
@@ -30,14 +30,14 @@ pub enum Via {
     Changes,
 }
 
-/// The weight of an entry's `lastmod` where no digest tells whether a resource changed.
+/// The weight of an entry's `lastmod` if no digest shows that a resource changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LastmodTrust {
     /// The same time means the same bytes, and another one a change.
     #[default]
     Trust,
-    /// It says nothing, as where a site writes the time of the list: the server is asked, conditionally.
+    /// None, for sites that write the time of the list: a conditional request is sent.
     Ask,
 }
 
@@ -45,10 +45,10 @@ pub enum LastmodTrust {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Each group is synced as a whole.
+    /// Each group is synced together.
     #[default]
     Group,
-    /// Each file is synced by itself.
+    /// Each file is synced separately.
     File,
     /// The operating system decides when.
     None,

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 /// The largest number of deletions in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxDelete {
-    /// The larger of 10 and 10 % of what is held.
+    /// The larger of 10 and 10 % of the held resources.
     #[default]
     Default,
     /// An absolute number.
@@ -15,7 +15,7 @@ pub enum MaxDelete {
 }
 
 impl MaxDelete {
-    /// The most deletions allowed where `held` resources are held.
+    /// The most deletions allowed if `held` resources are held.
     pub fn limit(self, held: u64) -> u64 {
         match self {
             Self::Default => (held / 10).max(10),

@@ -6,14 +6,14 @@ use resourcesync::DateTime;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SelectionOptions {
-    /// The sets of resources, by the URI or the last part of the URI of their Capability List; none means all.
+    /// The sets of resources, by the URI or the last part of the URI of their Capability List; empty means all.
     pub sets: Vec<String>,
     /// Patterns of rsync for the path below the base (`*.pdf`, `letters/**`), or with `://` globs or prefixes of URIs;
     /// one of them must match.
     pub include: Vec<String>,
     /// Patterns of the same kinds; none of them may match.
     pub exclude: Vec<String>,
-    /// Exact paths below the base; one that ends with a slash stands for everything below it. `None` means all.
+    /// Exact paths below the base; a path that ends with a slash selects everything below it. `None` means all.
     pub paths: Option<Vec<String>>,
     /// Media types, `text/*` among them; one of them must match.
     pub types: Vec<String>,
@@ -21,7 +21,7 @@ pub struct SelectionOptions {
     pub max_size: Option<u64>,
     /// Only resources modified or changed at this time or later.
     pub since: Option<DateTime>,
-    /// At most so many resources.
+    /// At most this many resources.
     pub limit: Option<u64>,
     /// Relations whose targets are fetched too.
     pub with_links: Vec<String>,

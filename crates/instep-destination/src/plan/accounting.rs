@@ -1,4 +1,4 @@
-//! The account of a plan: every desired state that was read comes out exactly once.
+//! The account of a plan: every desired state that was read is counted exactly once.
 
 use super::Rest;
 
@@ -6,14 +6,13 @@ use super::Rest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Accounting {
-    /// Desired states: entries of documents, targets of links that are wanted too, and what is pending from earlier
-    /// runs.
+    /// Desired states: entries of documents, wanted targets of links, and pending retries from earlier runs.
     pub read: u64,
-    /// Something is to be done for them.
+    /// States that need an action.
     pub planned: u64,
-    /// The copy is what they say.
+    /// States that the copy already has.
     pub equal: u64,
-    /// The operator's selection, or the wish to keep what is gone, leaves them out.
+    /// States that the operator's selection excludes, or deletions that are not carried out.
     pub excluded: u64,
     /// A later entry decides over them, or the copy holds a later state.
     pub superseded: u64,
@@ -39,7 +38,7 @@ impl Accounting {
         }
     }
 
-    /// Moves planned states to those that a later entry decides over.
+    /// Moves planned states to those that a later entry replaces.
     pub fn supersede(&mut self, planned: u64) {
         self.planned = self.planned.saturating_sub(planned);
         self.superseded += planned;

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 /// A condition on metadata records that selects resources: one or more tests, joined by ` and `.
 ///
-/// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901), in an
-/// XML record a path of element names without prefixes, from the root where it begins with `/`, anywhere else; `*` is
-/// any element, `@name` an attribute at the end. Comparisons: `=`, `!=`, `~` (contains), `<`, `<=`, `>`, `>=`; as
-/// numbers where both sides are, else as texts.
+/// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901). In an
+/// XML record it is a path of element names without prefixes: from the root if it begins with `/`, anywhere
+/// otherwise; `*` is any element, `@name` an attribute at the end. Comparisons: `=`, `!=`, `~` (contains), `<`, `<=`,
+/// `>`, `>=`; as numbers if both sides are numbers, otherwise as texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     tests: Vec<Test>,
@@ -95,7 +95,7 @@ impl FromStr for Test {
         let malformed = path.is_empty() || path.contains(char::is_whitespace);
         if malformed {
             return Err(format!(
-                "{text:?} is no test of metadata: write a path, or a path, one of = != ~ < <= > >= and a value"
+                "{text:?} is not a test of metadata: write a path, or a path, one of = != ~ < <= > >= and a value"
             ));
         }
         Ok(Self { path: path.to_owned(), comparison })
@@ -139,7 +139,7 @@ impl Test {
     fn holds_for(&self, values: &[String]) -> bool {
         match &self.comparison {
             None => !values.is_empty(),
-            // Nothing there is not something else.
+            // A missing value does not differ from another one.
             Some((Operator::Unequal, value)) => {
                 !values.is_empty() && values.iter().all(|found| Operator::Unequal.holds(found, value))
             }
@@ -148,7 +148,7 @@ impl Test {
     }
 }
 
-/// The value a JSON Pointer leads to; each of its elements where it is an array.
+/// The value that a JSON Pointer leads to; each of its elements if it is an array.
 fn values_of_json(json: &Value, path: &str) -> Vec<String> {
     let pointer = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     match json.pointer(&pointer) {
@@ -211,7 +211,7 @@ fn read_xml(record: &[u8], path: &str) -> Option<Vec<String>> {
                 }
                 open.pop();
             }
-            // No entities of its own: a record of a few lines could grow without end.
+            // No document-defined entities: a record of a few lines could grow without end.
             Event::DocType(_) => return None,
             Event::Eof => return open.is_empty().then_some(values),
             _ => {}

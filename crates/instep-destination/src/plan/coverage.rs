@@ -10,35 +10,35 @@ use super::Reach;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coverage {
-    /// Everything that the Source had at a time. `at` is `None` if the inventory does not say its time and nothing
-    /// lists changes.
+    /// Everything that the Source had at a time. `at` is `None` if the inventory has no time and no changes are
+    /// listed.
     Complete {
         /// The Source's own time.
         at: Option<DateTime>,
     },
-    /// Every change since a time; what changed between the inventory and then is unknown.
+    /// Every change since a time; changes between the inventory and that time are unknown.
     ChangesKnown {
         /// The time at which the listed changes begin.
         since: DateTime,
     },
-    /// The listed resources; the documents do not say if other resources changed.
+    /// The listed resources; the documents do not show if other resources changed.
     #[default]
     Unknown,
 }
 
 impl Coverage {
-    /// Returns what holds after an inventory was read to its end, with the changes that are listed since then.
+    /// Returns the coverage after an inventory was read to its end, with the changes listed since then.
     pub fn of_inventory(at: Option<DateTime>, changes: Option<Reach>) -> Self {
         match changes {
-            // Without Change Lists an inventory is all that the Source says.
+            // Without Change Lists an inventory is all that the Source offers.
             None | Some(Reach::Covered) => Self::Complete { at },
             Some(Reach::Gap { earliest }) => Self::ChangesKnown { since: earliest },
             Some(Reach::Unknown) => Self::Unknown,
         }
     }
 
-    /// Returns what holds after changes were read on top of what held before: a gap that was there stays until the next
-    /// inventory.
+    /// Returns the coverage after changes were read on top of an earlier coverage: an existing gap stays until the
+    /// next inventory.
     pub fn with_changes(self, changes: Reach, reached: Option<DateTime>) -> Self {
         match (self, changes) {
             (Self::Complete { at }, Reach::Covered) => Self::Complete { at: reached.or(at) },
@@ -55,7 +55,7 @@ impl Coverage {
         matches!(self, Self::Complete { .. })
     }
 
-    /// Returns the lesser of what is known of two sets of resources.
+    /// Returns the lesser coverage of two sets of resources.
     #[must_use]
     pub fn least(self, other: Self) -> Self {
         match (self, other) {

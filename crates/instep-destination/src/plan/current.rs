@@ -1,4 +1,4 @@
-//! Fixity: whether held bytes are those that an entry promises.
+//! Fixity: compares held bytes with the metadata of an entry.
 
 use resourcesync::{DateTime, Digests, Entry, value::Precision};
 
@@ -16,31 +16,31 @@ pub(crate) struct Fixity<'a> {
 }
 
 impl<'a> Fixity<'a> {
-    /// Returns what is known of a held or a desired state.
+    /// Returns the fixity of a held or a desired state.
     pub(crate) fn of_metadata(metadata: &'a ResourceMetadata) -> Self {
         Self { digests: &metadata.digests, length: metadata.length, lastmod: metadata.lastmod.as_ref() }
     }
 
-    /// Returns what an entry says.
+    /// Returns the fixity of an entry.
     pub(crate) fn of_entry(entry: &'a Entry) -> Self {
         let metadata = &entry.metadata;
         Self { digests: &metadata.hash, length: metadata.length, lastmod: entry.lastmod.as_ref() }
     }
 }
 
-/// The answer to: is the held resource what the Source has?
+/// The result of comparing a held resource with the Source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Currency {
     /// It is: equal digests, or equal length and time, or an equal time of at least seconds.
     Current,
     /// It is another state.
     Stale,
-    /// The documents do not tell; a conditional request does.
+    /// The documents do not show it; a conditional request does.
     Unknown,
 }
 
-/// Compares two sides. An equal digest beats all; else length and time count if both sides have them (AMB-B30); else
-/// only the Source can tell. A time alone must be written with seconds: a resource may change twice in a day (O6).
+/// Compares two sides. An equal digest decides first; otherwise length and time, if both sides have them (AMB-B30);
+/// otherwise only the Source can answer. A time must have seconds: a resource may change twice in a day (O6).
 pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     // First, because a server may touch a file without changing it, and restore an old time with new bytes.
     if let Some(same) = held.digests.agrees_with(remote.digests) {

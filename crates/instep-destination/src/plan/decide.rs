@@ -1,5 +1,4 @@
-//! The one decision about a resource: what is done, given what it should be, what is held and what the plan says
-//! already.
+//! The one decision about a resource: the action, given the desired state, the held resource and the present plan.
 
 use resourcesync::DateTime;
 
@@ -11,14 +10,14 @@ use crate::state::{Action, ActionKind, HeldResource, SetId};
 pub(crate) struct DecisionRules {
     /// The set that the document speaks for.
     pub set: SetId,
-    /// `true` if what the Source says is gone is removed from the copy (DST-4).
+    /// `true` if resources that the Source deleted are removed from the copy (DST-4).
     pub delete: bool,
     /// The links that an entry names.
     pub links: LinksNamed,
     /// The time of the inventory that the entries come from. `None` for changes, and for an inventory without a time.
     pub inventory: Option<DateTime>,
-    /// `true` if the entries come from an inventory without a time, over changes that were applied: each is as old as
-    /// it says.
+    /// `true` if the entries come from an inventory without a time, after changes were applied: each has only its own
+    /// time.
     pub is_undated: bool,
     /// `true` if the entries come from the inventory that was applied last: all that is known of it is later.
     pub was_applied: bool,
@@ -30,7 +29,7 @@ impl DecisionRules {
         if self.is_undated { desired.metadata.datetime } else { self.inventory }
     }
 
-    /// Returns `true` if an entry of an inventory is older than a change, or does not say that it is younger.
+    /// Returns `true` if an entry of an inventory is older than a change, or does not show that it is newer.
     pub(crate) fn may_precede(&self, desired: &Desired, change: Option<DateTime>) -> bool {
         let time = self.time_of(desired);
         is_later(change, time) || self.is_undated && time.is_none() && change.is_some()
@@ -66,7 +65,7 @@ impl DecisionRules {
 pub(crate) enum LinksNamed {
     /// All of them, as a Change List does (§12): a link that it does not name is gone.
     All,
-    /// Some of them, as an inventory or the manifest of a package does: no links say nothing.
+    /// Only some links, as in an inventory or the manifest of a package: missing ones mean nothing.
     Some,
 }
 
@@ -82,9 +81,9 @@ pub(crate) struct Known<'a> {
     pub changed: Option<DateTime>,
     /// The time of a deletion of what is held and the operator keeps, if nothing that was applied since brought it again.
     pub deleted: Option<DateTime>,
-    /// `true` if the held file is missing or not what the state says.
+    /// `true` if the held file is missing or differs from the state.
     pub is_damaged: bool,
-    /// `true` if it could not be had in this run, and what explains that is looked for.
+    /// `true` if it could not be fetched in this run, and an explanation is sought in the changes.
     pub is_awaited: bool,
     /// `true` if another set has told of it later than the inventory, and has it.
     pub is_told_since: bool,
@@ -95,21 +94,20 @@ pub(crate) struct Known<'a> {
 /// The decision about one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// The plan stays as it is: it knows of a later change.
+    /// The plan stays as it is: it has a later change.
     Superseded,
-    /// Nothing is done, and what the plan said earlier is dropped.
+    /// Nothing is done, and an earlier action of the plan is dropped.
     Rest(Rest),
-    /// This is done, in place of what the plan said earlier.
+    /// This action is done, replacing an earlier one of the plan.
     Act(ActionKind),
 }
 
 /// The reason why nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// The copy is what the entry says: equal bytes, or nothing held of what is gone.
+    /// The copy agrees with the entry: equal bytes, or a deletion of a resource that is not held.
     Equal,
-    /// The copy is of a later state than the inventory: it holds a newer version, or what was deleted since is gone
-    /// from it.
+    /// The copy has a later state than the inventory: a newer version, or a later deletion.
     HeldIsLater,
     /// The operator's selection leaves it out.
     Excluded,
@@ -169,7 +167,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         (DesiredPresence::Absent, Some(_)) if is_news(desired, known.changed.max(known.deleted)) => {
             Act(ActionKind::Keep)
         }
-        // Counted as kept, so that the report says what the copy has beyond the Source.
+        // Counted as kept, so that the report shows the resources that the Source no longer has.
         (DesiredPresence::Absent, Some(_)) => Nothing(Rest::Kept),
         // An old inventory may still name it (O30).
         (_, Some(held))
@@ -186,7 +184,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         }
         (DesiredPresence::Unclear | DesiredPresence::Present, None) => Act(ActionKind::Create),
         (DesiredPresence::Unclear, Some(_)) => Act(ActionKind::Check),
-        // Before the comparison: the state of a damaged file still says that it is current.
+        // Before the comparison: the state of a damaged file still records it as current.
         (DesiredPresence::Present, Some(_)) if known.is_damaged => Act(ActionKind::Update),
         (DesiredPresence::Present, Some(_)) if is_later(known.changed, rules.time_of(desired)) => {
             Nothing(Rest::HeldIsLater)
@@ -200,7 +198,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
                 Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {
                     Act(ActionKind::Check)
                 }
-                // The answer says since when it is there again.
+                // The answer shows since when it exists again.
                 Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),
@@ -220,7 +218,7 @@ fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
     desired.says_when && !is_damaged && is_later(known.changed, desired.metadata.datetime)
 }
 
-/// Returns how a set gives up what is held: the file goes when the last set drops it (B16).
+/// Returns how a set releases a held resource: the file is removed when the last set drops it (B16).
 pub(crate) fn removal(held: &HeldResource, set: SetId) -> ActionKind {
     if held.is_only_in(set) { ActionKind::Delete } else { ActionKind::Leave }
 }
@@ -237,13 +235,13 @@ pub(crate) fn deciding_time(at: Option<DateTime>, was_applied: bool) -> Option<D
     at.map(|at| if was_applied { DateTime::from_unix_micros(at.unix_micros() - 1) } else { at })
 }
 
-/// Returns `true` if a deletion of what is not held is later than any that is known.
+/// Returns `true` if a deletion of a resource that is not held is later than any known one.
 fn is_news(deletion: &Desired, known: Option<DateTime>) -> bool {
     let time = deletion.metadata.datetime;
     time.is_some_and(|time| known.is_none_or(|known| known.unix_micros() < time.unix_micros()))
 }
 
-/// Returns `true` if a digest tells that the held bytes are the desired ones.
+/// Returns `true` if a digest shows that the held bytes are the desired ones.
 fn has_equal_digest(held: &HeldResource, desired: &Desired) -> bool {
     held.metadata.digests.agrees_with(&desired.metadata.digests) == Some(true)
 }

@@ -1,5 +1,5 @@
-//! Desired states: what a document of the Source says a resource should be, in one shape for lists, changes, manifests
-//! and messages.
+//! Desired states: the state of a resource according to a document of the Source, in one shape for lists, changes,
+//! manifests and messages.
 
 mod provenance;
 mod retrieval;
@@ -19,7 +19,7 @@ pub(crate) enum DesiredPresence {
     /// It exists, in the state that the metadata describe.
     #[default]
     Present,
-    /// It changed in a way that is unknown here: only the Source can say more (§12.1, AMB-B14).
+    /// It changed in an unknown way: only a request can show more (§12.1, AMB-B14).
     Unclear,
     /// It was deleted.
     Absent,
@@ -28,7 +28,7 @@ pub(crate) enum DesiredPresence {
 }
 
 impl DesiredPresence {
-    /// Returns what a change says about its resource (ATT-8); an entry of a Resource List has no change.
+    /// Returns the presence after a change (ATT-8); an entry of a Resource List has no change.
     pub(crate) fn after(change: Option<&Change>) -> Self {
         match change {
             None | Some(Change::Created | Change::Updated) => Self::Present,
@@ -38,7 +38,7 @@ impl DesiredPresence {
     }
 }
 
-/// The state that a resource should have, by the word of one entry.
+/// The state that a resource should have according to one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Desired {
@@ -49,16 +49,16 @@ pub(crate) struct Desired {
     pub presence: DesiredPresence,
     /// The stated metadata of its bytes. `datetime` is the time of the change, or the nearest earlier one (AMB-B16).
     pub metadata: ResourceMetadata,
-    /// The place of the entry in its document; zero if order says nothing.
+    /// The position of the entry in its document; zero if the order means nothing.
     pub ordinal: u64,
     /// `true` if `facts.datetime` is but the earliest time at which it may have changed, so that the order of reading
     /// decides.
     pub is_undated: bool,
-    /// `true` if it is a change that says its own time, by which it is told from others.
+    /// `true` if it is a change with its own time, which distinguishes it from others.
     pub says_when: bool,
-    /// `true` if it is a change that has the time of the one before it, because it says none.
+    /// `true` if it is a change without a time, which takes that of the change before it.
     pub inherits_time: bool,
-    /// `true` if it is what an inventory lists, and no change.
+    /// `true` if it is an entry of an inventory, not a change.
     pub is_listed: bool,
     /// The number of attempts in earlier runs.
     pub attempts: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Desired {
 }
 
 impl Desired {
-    /// Returns an existing resource of which nothing but the URI is known.
+    /// Returns an existing resource of which only the URI is known.
     pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, ..Self::default() }
     }
@@ -89,8 +89,8 @@ impl Desired {
         desired
     }
 
-    /// Returns the links to keep with bytes whose own digests are `held`: those of the entry, and its provenance if the
-    /// digests say less than the entry.
+    /// Returns the links to keep with bytes whose own digests are `held`: those of the entry, and its provenance if
+    /// the entry has more digests.
     pub(crate) fn links_beside(&self, held: &Digests) -> Cow<'_, [Link]> {
         provenance::links_beside(&self.uri, &self.metadata, held)
     }
@@ -123,39 +123,39 @@ impl Desired {
         desired
     }
 
-    /// Forgets what the entry says of the bytes: it may be about a difference.
+    /// Removes the entry's length and digests: they may describe a difference.
     pub(crate) fn forget_fixity(&mut self) {
         (self.metadata.digests, self.metadata.length, self.metadata.media_type) = Default::default();
         self.metadata.links.retain(|link| link.rel != Relation::Via || link.href != self.uri);
     }
 
-    /// Returns where the entry stands among all that were read.
+    /// Returns the place of the entry among all that were read.
     pub(crate) fn place(&self) -> Place {
         Place { time: self.metadata.datetime.filter(|_| !self.is_undated), ordinal: self.ordinal }
     }
 
-    /// Returns how its bytes can be had; nothing beyond the URI if the entry said no more.
+    /// Returns the ways to get its bytes; none beyond the URI if the entry named none.
     pub(crate) fn retrieval(&self) -> &Retrieval {
         static NOTHING: Retrieval = Retrieval::NONE;
         self.retrieval.as_deref().unwrap_or(&NOTHING)
     }
 
-    /// Sets how its bytes can be had. The usual case, nothing beyond the URI, takes no memory.
+    /// Sets the ways to get its bytes. The usual case, only the URI, takes no memory.
     pub(crate) fn set_retrieval(&mut self, retrieval: Retrieval) {
         self.retrieval = (retrieval != Retrieval::NONE).then(|| Box::new(retrieval));
     }
 
-    /// Reads what [`Retrieval::to_text`] wrote.
+    /// Reads the text of [`Retrieval::to_text`].
     ///
     /// # Errors
-    /// If the text is none of its forms: a row that cannot be read is never taken for an empty one.
+    /// If the text has none of its forms: an unreadable row never counts as an empty one.
     pub(crate) fn set_retrieval_text(&mut self, text: Option<&str>) -> Result<(), serde_json::Error> {
         self.retrieval = text.map(serde_json::from_str).transpose()?.map(Box::new);
         Ok(())
     }
 }
 
-/// Returns `true` if a link says something that stays true after the transfer of its resource.
+/// Returns `true` if the meaning of a link remains true after the transfer of its resource.
 fn outlasts_transfer(rel: &Relation) -> bool {
     !matches!(rel, Relation::Patch | Relation::Duplicate | Relation::Contents | Relation::Memento)
 }

@@ -1,4 +1,4 @@
-//! Guards: a plan that would delete too much, go back in time or follow a stale Source is refused as a whole.
+//! Guards: a plan that would delete too much, go back in time or follow a stale Source is refused completely.
 
 use std::time::Duration;
 
@@ -24,20 +24,20 @@ impl Deletions {
         Self { planned, held, inventory: None }
     }
 
-    /// Inferred from an inventory of so many resources.
+    /// Inferred from an inventory of this many resources.
     pub(crate) fn inferred(planned: u64, held: u64, inventory: u64) -> Self {
         Self { planned, held, inventory: Some(inventory) }
     }
 }
 
-/// Checks that one run may delete as much from the copy (D35).
+/// Checks that one run may delete this number of resources from the copy (D35).
 ///
 /// # Errors
-/// [`Error::Refused`] where an empty inventory would empty the copy, or more than `most` would go.
+/// [`Error::Refused`] if an empty inventory would empty the copy, or if more than `most` would be deleted.
 pub(crate) fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool) -> Result<(), Error> {
     let Deletions { planned, held, inventory } = deletions;
-    // Before the limit: an empty list is more often a broken publication than the end of a collection, whatever the
-    // limit allows.
+    // Before the limit: an empty list is more often a broken publication than the end of a collection, with any
+    // limit.
     if inventory == Some(0) && held > 0 && !allow_empty {
         let what = format!("the Source lists nothing, and the copy holds {held} resources");
         return Err(Error::Refused { guard: Guard::Empty, what });
@@ -53,7 +53,7 @@ pub(crate) fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty
 /// Checks that an inventory is not older than the one that was applied (D36).
 ///
 /// # Errors
-/// [`Error::Refused`] where it is.
+/// [`Error::Refused`] if it is.
 pub(crate) fn check_inventory_time(
     url: &str,
     applied: Option<&DateTime>,
@@ -72,7 +72,7 @@ pub(crate) fn check_inventory_time(
 /// Checks that the Source stated a time within `max_age` before `now` (D37).
 ///
 /// # Errors
-/// [`Error::Refused`] where its newest time is older.
+/// [`Error::Refused`] if its newest time is older.
 pub(crate) fn check_age(
     newest: Option<&DateTime>,
     now: DateTime,

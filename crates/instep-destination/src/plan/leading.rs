@@ -1,12 +1,11 @@
-//! The leading entries of a Change List, as one digest: two lists that begin alike are told from those that only look
-//! alike.
+//! The leading entries of a Change List, as one digest: it shows if two lists have the same beginning.
 
 use std::fmt::Write as _;
 
 use resourcesync::{Change, Entry};
 use ring::digest::{Context, SHA256};
 
-/// A running SHA-256 over the entries that were read of a list: what each is about, and what it says of its bytes.
+/// A running SHA-256 over the entries of a list that were read: the resource of each, and the metadata of its bytes.
 #[derive(Clone)]
 pub(super) struct LeadingEntries {
     digest: Context,
@@ -23,8 +22,8 @@ impl LeadingEntries {
         let metadata = &entry.metadata;
         let change = metadata.change.as_ref().unwrap_or(&Change::Updated);
         self.line.clear();
-        // A line break stands in no URI, time, change or digest: two lists give the same text only if their entries are
-        // equal.
+        // No URI, time, change or digest contains a line break: two lists give the same text only if their entries
+        // are equal.
         let _ = writeln!(self.line, "{}\n{}", entry.loc, change.as_str());
         if let Some(time) = metadata.datetime.or(entry.lastmod) {
             let _ = write!(self.line, "{time}");

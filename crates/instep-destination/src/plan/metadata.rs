@@ -10,9 +10,9 @@ pub struct ResourceMetadata {
     pub length: Option<u64>,
     /// Digests: offered ones of a wanted version, computed ones of a held version.
     pub digests: Digests,
-    /// Last modification, as the Source says.
+    /// Last modification, as the Source states it.
     pub lastmod: Option<DateTime>,
-    /// The time at which this version came to be, as the Source says: the `datetime` of its change.
+    /// The time at which this version was created, as the Source states it: the `datetime` of its change.
     pub datetime: Option<DateTime>,
     /// The server's validator.
     pub etag: Option<Box<str>>,
@@ -23,7 +23,7 @@ pub struct ResourceMetadata {
 }
 
 impl ResourceMetadata {
-    /// The links that take as much room as everything else of a resource.
+    /// The number of links that take as much memory as the rest of a resource.
     const LINKS_OF_USUAL_SIZE: usize = 8;
 
     /// Nothing known.
@@ -31,8 +31,8 @@ impl ResourceMetadata {
         Self::default()
     }
 
-    /// Returns the room that it takes in memory, in resources of usual size: what is held for a number of resources is
-    /// bounded by this, because one may have a hundred links (B9).
+    /// Returns the memory that it takes, in resources of usual size. Memory is bounded by this number, because one
+    /// resource may have a hundred links (B9).
     pub(crate) fn weight(&self) -> usize {
         1 + self.links.len() / Self::LINKS_OF_USUAL_SIZE
     }

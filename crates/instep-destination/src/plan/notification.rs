@@ -5,7 +5,7 @@ use resourcesync::{Capability, DateTime, Entry, Form, Header, Uri};
 /// The position of a Change Notification relative to the copy's checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// All its changes were applied already: it came twice, or late.
+    /// All its changes were already applied: it was repeated, or late.
     Known,
     /// It has every change between the checkpoint and this time.
     Continues {
@@ -16,9 +16,9 @@ pub(crate) enum Standing {
     Unclear,
 }
 
-/// Returns how a notification about a set stands to the set's checkpoint. One that ends after `latest` comes from a
-/// clock that is ahead, and moves nothing. It counts as complete only if its root says from and until when, and its
-/// entries agree with that; those of the draft 0.8 say neither (N8-5).
+/// Returns the relation of a notification about a set to the set's checkpoint. One that ends after `latest` comes
+/// from a clock that is ahead, and has no effect. It counts as complete only if its root states its interval, and its
+/// entries agree with that; those of the draft 0.8 state none (N8-5).
 pub(crate) fn standing(
     header: &Header,
     entries: &[Entry],
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         /// W5: lost, repeated and in any order, notifications never move the checkpoint past a change that was not
-        /// told.
+        /// received.
         #[test]
         fn w5_no_change_is_passed_over(order in prop::collection::vec(0usize..20, 0..60)) {
             let mut checkpoint = 0;

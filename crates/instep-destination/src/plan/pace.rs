@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The pause between two readings of the Source while following: shorter while the Source changes, longer while it does
-/// not, and never shorter than the Source asks for.
+/// The pause between two readings of the Source while following: shorter while the Source changes, longer while it
+/// does not, and never shorter than the Source requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     shortest: Duration,
@@ -19,7 +19,7 @@ impl Pace {
 
     /// The pause after a look that found something new, or did not.
     pub(crate) fn after(&mut self, something_new: bool) -> Duration {
-        // Faster down than up: a Source that begins to change mostly goes on for a while.
+        // It shrinks faster than it grows: a Source that begins to change usually continues for a while.
         let next = if something_new { self.pause / 2 } else { self.pause.saturating_mul(3) / 2 };
         self.pause = next.clamp(self.shortest, self.longest);
         self.pause

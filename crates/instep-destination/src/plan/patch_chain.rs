@@ -20,7 +20,7 @@ pub(crate) fn following(mut desired: Desired, earlier: &Desired) -> Desired {
         let (hash, patches) = (earlier.metadata.digests.to_string(), before.patches.clone());
         retrieval.steps.push(PatchStep { hash, patches });
     }
-    // A copy that holds a version of before these steps fetches the resource whole.
+    // A copy that holds an earlier version than these steps fetches the complete resource.
     let surplus = retrieval.steps.len().saturating_sub(MOST);
     retrieval.steps.drain(..surplus);
     if let Some(first) = retrieval.steps.first_mut().filter(|_| surplus > 0) {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::plan::Retrieval;
 
-    /// Returns the version of a number, with a patch of that number or none.
+    /// Returns the version with a number, with a patch of that number, if any.
     fn version(number: u8, has_patch: bool) -> Desired {
         let mut desired = Desired::new(Uri::parse("http://h/a").unwrap());
         desired.metadata.digests = Digests::parse(&format!("md5:{number:032x}"), |_| {});

@@ -1,4 +1,4 @@
-//! The place of an entry among all that were read, which tells the deciding one from others of its resource.
+//! The place of an entry among all that were read, which shows the deciding entry for its resource.
 
 use resourcesync::DateTime;
 

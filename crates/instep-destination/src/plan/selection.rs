@@ -28,11 +28,11 @@ pub(crate) struct Selection {
     only_links: Vec<Relation>,
     collections: Vec<String>,
     profiles: Vec<String>,
-    /// Entries that were asked for, and those that were selected.
+    /// The number of entries that were tested, and of those that were selected.
     asked: Arc<[AtomicU64; 2]>,
 }
 
-/// Patterns and prefixes of whole URIs.
+/// Patterns and prefixes of complete URIs.
 #[derive(Clone, Debug)]
 struct Uris {
     globs: GlobSet,
@@ -67,8 +67,8 @@ impl Uris {
 }
 
 impl Selection {
-    /// Reads the operator's patterns. They match the path below `url` if that ends with a slash, else the path below
-    /// its host; a pattern with `://` matches whole URIs.
+    /// Reads the operator's patterns. They match the path below `url` if that ends with a slash, otherwise the path
+    /// below its host; a pattern with `://` matches complete URIs.
     ///
     /// # Errors
     /// [`Error::Usage`] if one is not a pattern.
@@ -98,13 +98,13 @@ impl Selection {
         })
     }
 
-    /// Returns `true` if a URI is selected, as far as the URI tells.
+    /// Returns `true` if a URI is selected, as far as the URI alone shows.
     pub(crate) fn wants_uri(&self, uri: &str) -> bool {
         let by_uri = (self.include.is_empty() || self.include.matches(uri)) && !self.exclude.matches(uri);
         by_uri && (self.paths.selects_everything() || self.paths.selects(&self.path_of(uri)))
     }
 
-    /// Returns the number of entries that were asked for, and of those that were selected (D8).
+    /// Returns the number of entries that were tested, and of those that were selected (D8).
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.asked[0].load(Relaxed), self.asked[1].load(Relaxed))
     }
@@ -119,8 +119,8 @@ impl Selection {
         percent_decode_str(path).collect()
     }
 
-    /// Returns `true` if a resource is selected. What an entry does not state counts against it only if it was asked
-    /// for.
+    /// Returns `true` if a resource is selected. A value that an entry does not state excludes it only if that value
+    /// was required.
     pub(crate) fn wants(&self, entry: &Entry) -> bool {
         let wanted = self.selects(entry);
         self.asked[0].fetch_add(1, Relaxed);
@@ -151,7 +151,7 @@ impl Selection {
         if self.types.is_empty() {
             return true;
         }
-        // Types are asked for to leave everything else out, so a resource without a type is left out too.
+        // Types are given to exclude everything else, so a resource without a type is excluded too.
         let Some(essence) = media_type.map(|media_type| media_type.essence().to_ascii_lowercase()) else {
             return false;
         };
@@ -162,7 +162,7 @@ impl Selection {
     }
 }
 
-/// Returns the URL below which paths are matched: that of the folder or site that the operator named, else of its host.
+/// Returns the URL below which paths are matched: that of the operator's folder or site, otherwise of its host.
 fn base(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |scheme| scheme + 3);
     let root = url[authority..].find('/').map_or(url.len(), |slash| authority + slash + 1);

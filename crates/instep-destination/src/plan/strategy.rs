@@ -1,4 +1,4 @@
-//! The choice between Resource List, Change List and dumps, by what they cost. It reads nothing itself.
+//! The choice between Resource List, Change List and dumps, by their costs. It reads nothing itself.
 
 use std::{fmt, time::Duration};
 
@@ -7,13 +7,13 @@ use resourcesync::DateTime;
 use super::Reach;
 use crate::{Error, Via};
 
-/// The way that brings the copy in step.
+/// The way that updates the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Strategy {
     /// Nothing is new: no list is read.
     Nothing,
-    /// Resource List, each resource by itself (§10).
+    /// Resource List, one request per resource (§10).
     List,
     /// Resource Dump (§11).
     Dump,
@@ -43,12 +43,12 @@ impl Strategy {
     const ALL: [Self; 6] =
         [Self::Nothing, Self::List, Self::Dump, Self::Batch, Self::Changes, Self::ChangeDump];
 
-    /// Returns the way that [`Self::as_str`] names; `None` if it names none.
+    /// Returns the way named by [`Self::as_str`]; `None` for other texts.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|strategy| strategy.as_str() == name)
     }
 
-    /// Returns what it reads, as a part of a sentence; `None` if nothing is read.
+    /// Returns the documents that it reads, as a part of a sentence; `None` if nothing is read.
     pub(crate) fn documents(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
@@ -93,7 +93,7 @@ pub(crate) struct Situation {
     pub batch: bool,
     /// The number of resources to fetch, if it is known.
     pub resources: Option<u64>,
-    /// Their bytes, where they are known.
+    /// Their bytes, if known.
     pub bytes: Option<u64>,
     /// The duration of recent requests.
     pub latency: Duration,
@@ -117,10 +117,10 @@ impl Choice {
     }
 }
 
-/// Chooses the way: changes where they reach back to the checkpoint, else the cheapest baseline.
+/// Chooses the way: changes if they reach back to the checkpoint, otherwise the cheapest baseline.
 ///
 /// # Errors
-/// [`Error::Usage`] where the operator wants a way that the Source does not offer, or a gap forbids.
+/// [`Error::Usage`] if the operator wants a way that the Source does not offer, or that a gap forbids.
 pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
     let usage = |what: &str| Err(Error::Usage { what: what.to_owned() });
     match situation.via {
@@ -128,23 +128,23 @@ pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
             Some(choice) => Ok(choice),
             None => usage(&format!("Changes alone cannot bring the copy in step: {reason}")),
         }),
-        Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was asked for")),
+        Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was requested")),
         Via::List => usage("The Source offers no Resource List"),
-        Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was asked for")),
+        Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was requested")),
         Via::Dump => usage("The Source offers no Resource Dump"),
-        Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were asked for")),
+        Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were requested")),
         Via::Batch => usage("The Source offers no batches"),
         Via::Cheapest => incremental(situation).or_else(|reason| baseline(situation, &reason)),
     }
 }
 
-/// The changes that bring the copy in step, or why none do.
+/// The changes that update the copy, or the reason why there are none.
 fn incremental(situation: &Situation) -> Result<Choice, String> {
     if !situation.holds {
-        return Err("nothing is held".to_owned());
+        return Err("the first copy".to_owned());
     }
     if situation.anew {
-        return Err("the copy is looked at as a whole".to_owned());
+        return Err("the complete copy is compared".to_owned());
     }
     let Some(checkpoint) = &situation.checkpoint else {
         return Err("no time is known up to which the copy is in step".to_owned());
@@ -155,8 +155,8 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
         Err(format!("a gap: the copy is of {checkpoint}, the {what} begin at {earliest}"))
     };
     match (situation.changes, situation.change_dumps) {
-        // Change Lists first: they are read entry by entry, while a dump brings the bytes of changes that a later one
-        // overtook.
+        // Change Lists first: they are read entry by entry, while a dump includes the bytes of changes that later
+        // ones replace.
         (Some(Reach::Covered), _) => reaching(Strategy::Changes, "Change Lists"),
         (_, Some(Reach::Covered)) => reaching(Strategy::ChangeDump, "Change Dumps"),
         (Some(Reach::Gap { earliest }), _) => gap("Change Lists", earliest),
@@ -176,10 +176,10 @@ fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
     })
 }
 
-/// The cheapest way to bring every resource of a baseline.
+/// The cheapest way to fetch every resource of a baseline.
 ///
 /// # Errors
-/// [`Error::Usage`] where there is none.
+/// [`Error::Usage`] if there is none.
 pub(crate) fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
     let Situation { list, dump, batch, holds, .. } = *situation;
     // The dump's manifests are the only inventory then, so its bytes are not compared with other ways.
@@ -197,7 +197,7 @@ pub(crate) fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Er
     }
     // At equal cost requests win: they need no room for a package beside the copy.
     let mut best = (Cost::one_by_one(situation), Choice::new(Strategy::List, reason));
-    // A dump brings everything: beside what is held most of it would be for nothing.
+    // A dump has all resources: if some are held, most of it would be useless.
     for (offered, cost, strategy, why) in [
         (dump && !holds, Cost::packed(situation), Strategy::Dump, "the Resource Dump saves requests"),
         (batch, Cost::batched(situation), Strategy::Batch, "batches save requests"),
@@ -238,7 +238,7 @@ impl Cost {
     /// The cost of a package before its first byte, in seconds.
     const PACKAGE_SECONDS: f64 = 0.05;
     const BATCH_RESOURCES: f64 = 10_000.0;
-    /// Bytes a second, where nothing else is known: what nobody wants of a package costs too.
+    /// Bytes per second, unless something else is known: unwanted parts of a package cost time too.
     const BYTES_PER_SECOND: f64 = 50e6;
 
     fn one_by_one(situation: &Situation) -> Self {

@@ -19,8 +19,8 @@ pub(crate) struct Mark {
     pub leading: Option<[u8; 32]>,
 }
 
-/// Looks at a Change List once before it is applied: where its times stand, in which order it is, and whether it
-/// continues what was read before (CL-11, DIA-4, DIA-5).
+/// Reads a Change List once before it is applied: where its times are stated, its order, and if it continues the list
+/// that was read before (CL-11, DIA-4, DIA-5).
 #[derive(Debug)]
 pub(crate) struct Survey {
     judge: ChangeTimesJudge,
@@ -31,6 +31,11 @@ pub(crate) struct Survey {
     latest: Option<DateTime>,
     since: Option<DateTime>,
     last_before: u64,
+    /// The time before, and `true` if one is older than the one before it.
+    before: Option<DateTime>,
+    falls: bool,
+    /// `true` if what is looked at was listed beside no inventory.
+    is_alone: bool,
     entries: u64,
     leading: LeadingEntries,
 }
@@ -47,22 +52,26 @@ pub(crate) struct Shape {
     pub entries: u64,
     /// The number of leading entries that were read before, by the mark.
     pub known: u64,
+    /// The number of entries without a usable `loc`, which count nowhere else.
+    pub unusable: u64,
     /// `true` if this is an older copy of the list that was read before (D36).
     pub went_back: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
     /// Only changes at this time or later count.
     since: Option<DateTime>,
+    /// Times before this are those of a clock that went back.
+    begun: Option<DateTime>,
     /// The end of the interval that the list is complete for.
     until: Option<DateTime>,
-    /// The place of the last entry whose own time is before `since`; 0 if the times do not rise, and so say nothing of
-    /// others.
+    /// The position of the last entry whose own time is before `since`; 0 if the times do not rise, and so show
+    /// nothing about others.
     last_before: u64,
 }
 
 impl Survey {
-    /// Begins to look at a list with this header, of which so much was read before. Times later than `latest` are no
-    /// times: a clock that is far ahead would hide every change that comes after it (D38).
+    /// Begins to survey a list with this header, of which `mark` records the part that was read before. Times later
+    /// than `latest` are ignored: a clock that is far ahead would hide every later change (D38).
     pub(crate) fn new(header: &Header, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
         let root = header.metadata.as_ref();
         let from = root.and_then(|root| root.from);
@@ -77,24 +86,37 @@ impl Survey {
             latest,
             since: None,
             last_before: 0,
+            before: None,
+            falls: false,
+            is_alone: false,
             entries: 0,
             leading: LeadingEntries::new(),
         }
     }
 
-    /// Looks for changes at a time or later; `None` if all count.
+    /// Finds changes at a time or later; `None` if all count.
     #[must_use]
     pub(crate) fn since(self, since: Option<DateTime>) -> Self {
         Self { since, ..self }
+    }
+
+    /// Looks for what changed since an earlier run, without an inventory that says how it turned out.
+    #[must_use]
+    pub(crate) fn alone(self, is_alone: bool) -> Self {
+        Self { is_alone, ..self }
     }
 
     /// Takes the next entry.
     pub(crate) fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
         self.judge.observe(entry);
-        if is_over(plausible(entry.metadata.datetime, self.latest), self.since) {
+        let time = plausible(entry.metadata.datetime, self.latest);
+        let time = time.filter(|time| !is_over(Some(*time), self.begun()));
+        if is_over(time, self.since) {
             self.last_before = self.entries;
         }
+        self.falls |= time.zip(self.before).is_some_and(|(time, before)| time.instant() < before.instant());
+        self.before = time.or(self.before);
         self.leading.add(entry);
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
@@ -104,23 +126,34 @@ impl Survey {
         }
     }
 
+    /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
+    /// that went back: the list has been there since before, and is about what came later (O46). An inventory would know.
+    fn begun(&self) -> Option<DateTime> {
+        self.from
+            .filter(|_| self.is_alone)
+            .filter(|from| self.since.is_some_and(|since| from.instant() < since.end()))
+    }
+
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
+        let begun = self.begun();
         let (entries, times) = (self.entries, self.judge.finish());
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,
             latest: self.latest,
             entries,
-            // Newest first, new entries stand before the known ones.
+            // If the newest come first, new entries are before the known ones.
             known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
             // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
+            unusable: 0,
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
                 && entries < mark_entries,
             leading: self.leading.digest(),
             since: self.since,
+            begun,
             until: self.until,
-            last_before: if times.never_falls && !times.newest_first { self.last_before } else { 0 },
+            last_before: if !self.falls && !times.newest_first { self.last_before } else { 0 },
         }
     }
 }
@@ -139,16 +172,16 @@ impl Shape {
     /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
     pub(crate) fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
         if self.times.newest_first {
-            // The one before is the later one: its time says nothing.
+            // The entry before is the later one: its time shows nothing.
             return Place { time: self.own_time(entry), ordinal: self.entries.saturating_sub(ordinal) };
         }
         *inherited = self.own_time(entry).or(*inherited);
         Place { time: *inherited, ordinal }
     }
 
-    /// Returns `true` if an entry is known to be older than the changes that count. Without a time of its own it is
-    /// that only if an older one follows it, or all of the list is older: it happened at the time of the one before it
-    /// or at any time later (O3).
+    /// Returns `true` if an entry is known to be older than the changes that count. An entry without a time is known
+    /// to be so only if an older one follows it, or if the complete list is older: it happened at the time of the one
+    /// before it or at any later time (O3).
     pub(crate) fn is_before(&self, entry: &Entry, ordinal: u64) -> bool {
         match self.own_time(entry) {
             Some(time) => is_over(Some(time), self.since),
@@ -156,9 +189,9 @@ impl Shape {
         }
     }
 
-    /// Returns the time that an entry says of its change.
+    /// Returns the time that an entry states for its change.
     pub(crate) fn own_time(&self, entry: &Entry) -> Option<DateTime> {
-        plausible(self.times.of(entry), self.latest)
+        plausible(self.times.of(entry), self.latest).filter(|time| !is_over(Some(*time), self.begun))
     }
 }
 

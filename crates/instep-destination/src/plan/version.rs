@@ -11,11 +11,11 @@ use crate::map::without_fragment;
 pub(crate) struct VersionKey(Uri);
 
 impl VersionKey {
-    /// Returns the name of a version: when it was last modified, else when it was changed, else a part of its digest.
-    /// `None` if nothing tells it from other versions.
+    /// Returns the name of a version: its last modification, otherwise the time of its change, otherwise a part of
+    /// its digest. `None` if nothing distinguishes it from other versions.
     pub(crate) fn of(resource: &Uri, metadata: &ResourceMetadata) -> Option<Self> {
         let moment = match metadata.lastmod.or(metadata.datetime) {
-            // By whole seconds: lists and TimeGates write the same moment with different precision.
+            // In whole seconds: lists and TimeGates write the same time with different precision.
             Some(time) => DateTime::from_unix_seconds(time.instant().0).to_string(),
             None => metadata
                 .digests
@@ -49,7 +49,7 @@ impl VersionKey {
         without_fragment(&self.0)
     }
 
-    /// Returns what tells the version from others of its resource.
+    /// Returns the part that distinguishes the version from others of its resource.
     pub(crate) fn moment(&self) -> &str {
         self.0.as_str().split_once('#').map_or("", |(_, moment)| moment)
     }

@@ -47,7 +47,7 @@ pub enum Reach {
         /// The time at which they start.
         earliest: DateTime,
     },
-    /// They do not say when they start.
+    /// They do not state their beginning.
     Unknown,
 }
 
@@ -60,12 +60,11 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
     }
 }
 
-/// The members that may list a change since the checkpoint, in document order (CLI-12), and whether they reach back
-/// to it without a hole between neighbours (TIME-13).
+/// The members that may list a change since the checkpoint, in document order (CLI-12), and `true` if they reach back
+/// to it without a gap between neighbours (TIME-13).
 ///
-/// A list is complete from its beginning on (TIME-5): one that does not say its end is not read if a later one begins
-/// before the
-/// checkpoint. Its entries without a time could not be told from new ones (O3).
+/// A list is complete from its beginning on (TIME-5): one without an end is not read if a later one begins before the
+/// checkpoint. Its entries without a time could not be distinguished from new ones (O3).
 pub(crate) fn members_to_read<'a>(
     checkpoint: &DateTime,
     members: &'a [IndexMember],

@@ -47,7 +47,7 @@ pub(super) fn joined(one: [u8; 32], other: [u8; 32]) -> [u8; 32] {
     both
 }
 
-/// Returns `true` if the list has the time of the one that was applied (DST-7); a date alone does not tell.
+/// Returns `true` if the list has the time of the applied one (DST-7); a date alone is not enough.
 pub(super) fn same_instant(applied: Option<DateTime>, at: Option<DateTime>) -> bool {
     matches!((applied, at), (Some(applied), Some(at))
         if at.precision() >= Precision::Second && applied.instant() == at.instant())

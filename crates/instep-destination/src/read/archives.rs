@@ -11,7 +11,8 @@ use crate::{
 };
 
 impl ChangeDocuments {
-    /// Closes a gap with closed lists of the archive, where it reaches back to the checkpoint without a hole (ARC-14).
+    /// Closes a gap with closed lists of the archive, if it reaches back to the checkpoint without a gap of its own
+    /// (ARC-14).
     pub(super) async fn bridge(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -66,7 +67,7 @@ pub(crate) async fn archived_lists(
             document.for_each(|entry| archives.push(entry.loc.clone()))?;
         }
     }
-    // Without the times of all of them, their own order tells.
+    // Unless all of them have times, their order decides.
     if members.iter().all(|member| member.from.or(member.at).is_some()) {
         members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
     }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl ChangeDocuments {
-    /// Folds what is new in Change Dumps over the plan, package by package in the order of publication (CD-6).
+    /// Folds new changes of Change Dumps over the plan, package by package in the order of publication (CD-6).
     pub(super) async fn read_packages(
         mut self,
         run: &mut SyncRun<'_>,
@@ -72,7 +72,7 @@ impl ChangeDocuments {
         Ok(read)
     }
 
-    /// The packages since a checkpoint, without a look at what they hold.
+    /// The packages since a checkpoint, without reading their content.
     pub(crate) async fn packages(
         self,
         run: &mut SyncRun<'_>,
@@ -123,7 +123,7 @@ impl ReadChanges {
         Ok(())
     }
 
-    /// Folds what its manifest lists over the plan; returns what is in the way of it.
+    /// Folds the entries of its manifest over the plan; returns a fault that prevents this.
     async fn read_package(
         &mut self,
         set: &mut SetRun,
@@ -133,13 +133,15 @@ impl ReadChanges {
     ) -> Result<Option<String>, Error> {
         let begins = package.entry.metadata.from;
         let Some(manifest) = package.manifest.clone() else { return Ok(Some(String::new())) };
-        let mut read = set.read_changes(&manifest, None, since, begins).await.map(|shape| (shape, manifest));
+        let mut read =
+            set.read_changes(&manifest, None, since, begins, 0).await.map(|shape| (shape, manifest));
         if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
             // The copy of the manifest is broken: the package has its own.
             if package.fetch(bring).await.is_ok()
                 && let Some(manifest) = package.manifest.clone()
             {
-                read = set.read_changes(&manifest, None, since, begins).await.map(|shape| (shape, manifest));
+                read =
+                    set.read_changes(&manifest, None, since, begins, 0).await.map(|shape| (shape, manifest));
             }
         }
         match read {

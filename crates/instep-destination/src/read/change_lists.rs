@@ -1,4 +1,4 @@
-//! Finds the Change Lists or Change Dumps of a set, and reads what is new in the lists (§12).
+//! Finds the Change Lists or Change Dumps of a set, and reads new entries of the lists (§12).
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ use crate::{
     state::{Checkpoint, DocumentRecord},
 };
 
+/// The begin of the note in the record of a list that has entries without a usable `loc`; their number follows (B27).
+const UNUSABLE: &str = "unusable ";
+
 /// The Change Lists since a checkpoint, or the Change Dumps.
 #[derive(Debug)]
 pub(crate) struct ChangeDocuments {
@@ -28,7 +31,7 @@ pub(crate) struct ChangeDocuments {
     pub(crate) lists: Vec<MemberDocument>,
     /// The document that speaks for them.
     pub(crate) speaker: Uri,
-    /// The document that leads to them, where it is new.
+    /// The document that leads to them, if it is new.
     pub(crate) top: Option<DocumentRecord>,
     /// Their kind.
     pub(super) kind: ChangeKind,
@@ -76,8 +79,7 @@ impl ChangeDocuments {
         anew: bool,
     ) -> Result<Option<Self>, Error> {
         let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
-        // Without a list that was read before, nobody knows which of them may have grown under an index that is as it was
-        // (O26).
+        // If no list was read before, any of them may have grown under an unchanged index (O26).
         let inventory = set.get(&Capability::ResourceList).map(|offer| &offer.uri);
         let read_before = checkpoint.document.as_ref().filter(|uri| Some(*uri) != inventory);
         let record = run.state().document(&offer.uri)?.filter(|_| !anew && read_before.is_some());
@@ -121,8 +123,8 @@ impl ChangeDocuments {
         self.lists.first()?.member.from
     }
 
-    /// The document is as it was: of an index, only the list that was read last can have grown. It reaches as far back
-    /// as it said.
+    /// The document is unchanged: of an index, only the last read list can have grown. It still reaches as far back
+    /// as before.
     fn unchanged(kind: ChangeKind, checkpoint: &Checkpoint, top: DocumentRecord) -> Self {
         let last = checkpoint.document.clone().filter(|last| *last != top.uri);
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
@@ -157,7 +159,7 @@ impl ChangeDocuments {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
             (reach, _) => reach,
         };
-        // If the next run finds the index as it is, it knows no more of its reach than this one.
+        // If the next run finds the index unchanged, it uses the same knowledge of its reach.
         top.at =
             members.first().and_then(|first| first.from).or(root.from).filter(|_| reach != Reach::Unknown);
         // Only the last member can have grown if the index is as it was, unless others have no end either.
@@ -179,7 +181,7 @@ impl ChangeDocuments {
         }
     }
 
-    /// Folds what is new over the plan. A list that is lost costs its own entries: the ones after it are read, and the
+    /// Folds new changes over the plan. A missing list costs only its own entries: the later lists are read, and the
     /// checkpoint stays before it, so that the next run reads it (B11).
     pub(crate) async fn read(
         mut self,
@@ -200,8 +202,8 @@ impl ChangeDocuments {
         Ok(read)
     }
 
-    /// Remembers the document that leads to the lists, once all of them were read. Otherwise the next run is to look at
-    /// its members again, although it may be as it was.
+    /// Records the document that leads to the lists, once all of them were read. Otherwise the next run must check
+    /// its members again, even if the document is unchanged.
     pub(super) fn remember_top(
         self,
         run: &SyncRun<'_>,
@@ -234,27 +236,40 @@ impl ChangeDocuments {
             }
         };
         let Some(document) = document else { return Ok(()) };
+        let reported = reported_unusable(record.as_ref(), &document);
         let mark = known.then(|| Mark {
             from: record.and_then(|record| record.at),
             entries: read.checkpoint.position,
             leading: read.checkpoint.leading,
         });
         let latest = latest_time(document.date);
-        let shape = set.read_changes(&document, mark, since, member.from).await?;
+        let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
         refuse_older(&member.uri, &shape)?;
         run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries;
+        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
         if !read.lost.is_empty() {
             return Ok(());
         }
         let root = document.header.metadata.clone().unwrap_or_default();
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
+        if shape.unusable > 0 {
+            record.extra = Some(format!("{UNUSABLE}{}", shape.unusable).into());
+        }
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);
         Ok(())
     }
+}
+
+/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
+/// began elsewhere.
+fn reported_unusable(record: Option<&DocumentRecord>, document: &Document) -> u64 {
+    let from = document.header.metadata.as_ref().and_then(|root| root.from);
+    let record = record.filter(|record| record.at == from);
+    let count = record.and_then(|record| record.extra.as_ref()?.strip_prefix(UNUSABLE)?.parse().ok());
+    count.unwrap_or_default()
 }
 
 /// A list that has lost entries since it was read is an older one (D36).
@@ -266,7 +281,7 @@ fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
     Err(Error::Refused { guard: Guard::TimeWentBack, what })
 }
 
-/// The members from the one that was read last: without times only their order tells.
+/// The members from the last read one on: without times only their order is known.
 fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()

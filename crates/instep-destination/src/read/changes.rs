@@ -14,21 +14,21 @@ use crate::{
     state::Checkpoint,
 };
 
-/// The Source's changes, as far as it tells of them.
+/// The listed changes of the Source.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     lists: Option<ChangeDocuments>,
-    /// Looked at only where the lists do not reach back.
+    /// Read only if the lists do not reach back.
     dumps: Option<ChangeDocuments>,
     /// The documents that should lead to lists or dumps and are lost.
     pub(crate) lost: Vec<LostDocument>,
 }
 
 impl Changes {
-    /// Looks at the Change Lists, and where they do not reach back to the checkpoint at the Change Dumps.
+    /// Reads the Change Lists, and if they do not reach back to the checkpoint also the Change Dumps.
     ///
     /// # Errors
-    /// If nothing can be read on; not if a document is lost.
+    /// If nothing further can be read; not if a document is missing.
     pub(crate) async fn look(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -81,7 +81,7 @@ impl Changes {
         self.lists.is_some() || self.dumps.is_some()
     }
 
-    /// Returns how far back what is listed reaches. `None` if the Source lists no changes.
+    /// Returns how far back the listed changes reach. `None` if the Source lists no changes.
     pub(crate) fn reach(&self) -> Option<Reach> {
         let (lists, dumps) = (self.lists_reach(), self.dumps_reach());
         let earlier =
@@ -101,8 +101,8 @@ impl Changes {
         [self.lists_reach(), self.dumps_reach()].contains(&Some(Reach::Covered))
     }
 
-    /// Folds what is new over the plan. Gives the checkpoint that holds once the plan is done, and the packages that
-    /// were read for it.
+    /// Folds new changes over the plan. Returns the checkpoint that is valid once the plan is done, and the packages
+    /// that were read for it.
     pub(crate) async fn read(
         self,
         run: &mut SyncRun<'_>,
@@ -165,8 +165,8 @@ impl ReadChanges {
         Ok(())
     }
 
-    /// Reads the Change Dumps since where the Change Lists began, of which one is lost: they may tell what was in it.
-    /// The checkpoint stays before it.
+    /// Reads the Change Dumps from the beginning of the Change Lists on, if one of these is missing: they may have
+    /// its content. The checkpoint stays before it.
     async fn supplement_by_dumps(
         &mut self,
         run: &mut SyncRun<'_>,

@@ -48,7 +48,7 @@ impl Dump {
         let mut members = Vec::new();
         top.for_each(|entry| members.push(entry.loc.clone()))?;
         for uri in members {
-            // One bad member costs what is in it, not the dump (B11).
+            // One bad member costs only its own content, not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
                 Ok(Some(member)) => dump.packages.add_all_of(&member, |_| true),
                 Ok(None) => Ok(()),
@@ -77,8 +77,8 @@ impl Dump {
         })
     }
 
-    /// Finds out what each package holds: from `contents` where it is offered, else from the package itself. Returns
-    /// whether all is known, and the number of manifests.
+    /// Reads the content of each package: from `contents` if offered, otherwise from the package itself. Returns
+    /// `true` if everything is known, and the number of manifests.
     pub(crate) async fn find_contents(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -106,7 +106,8 @@ impl Dump {
         Ok((complete, manifests))
     }
 
-    /// Plans what the manifests promise; whether all of them could be read: an inventory where there is no Resource List.
+    /// Plans the content of the manifests, as the inventory if there is no Resource List. Returns `true` if all of
+    /// them could be read.
     pub(crate) async fn read_inventory(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -146,7 +147,7 @@ impl Dump {
 }
 
 impl PackageList {
-    /// Adds the packages that a dump names; of these, those at certain places.
+    /// Adds the packages that a dump names, or only those at certain places.
     pub(super) fn add_all_of(
         &mut self,
         dump: &Document,
@@ -164,7 +165,7 @@ impl PackageList {
         added
     }
 
-    /// Takes each package and finds out what it holds, or what is in the way of that; a few are fetched ahead.
+    /// Reads each package and its content, or returns the fault that prevents it; a few are fetched ahead.
     pub(super) fn with_manifests(
         &mut self,
         packages: &Packages,

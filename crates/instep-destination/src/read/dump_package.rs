@@ -24,7 +24,7 @@ pub(crate) struct DumpPackage {
 }
 
 impl DumpPackage {
-    /// Plans what its manifest promises, if it is known. Returns the earliest time that it states.
+    /// Plans the content of its manifest, if known. Returns the earliest time that it states.
     pub(super) async fn read_as_inventory(
         &self,
         set: &mut SetRun,
@@ -38,7 +38,7 @@ impl DumpPackage {
         Ok([own, at].into_iter().flatten().min_by_key(DateTime::instant))
     }
 
-    /// With its manifest, or what is in the way of it.
+    /// With its manifest, or the fault that prevents reading it.
     pub(super) async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
         self.look_at_contents(packages).await;
         if self.manifest.is_some() {
@@ -48,17 +48,17 @@ impl DumpPackage {
         (self, trouble)
     }
 
-    /// With the copy of its manifest, where one is offered: the package is fetched only if it holds something wanted.
+    /// With the copy of its manifest, if offered: the package is fetched only if it has a wanted resource.
     pub(crate) async fn look_at_contents(&mut self, packages: &Packages) {
         if self.manifest.is_some() {
             return;
         }
         match packages.contents(&self.entry, self.speaker.as_ref()).await {
-            // A copy of an index leads to parts that lie in the package.
+            // A copy of an index leads to parts inside the package.
             Ok(manifest) => {
                 self.manifest = manifest.filter(|manifest| manifest.header.form == Form::List).map(Box::new);
             }
-            // The package has a manifest of its own.
+            // The package has its own manifest.
             Err(error) => tracing::debug!(%error, "no contents"),
         }
     }

@@ -4,20 +4,19 @@ mod as_of;
 mod changes_since;
 mod from_dump;
 mod generation;
+mod members;
 
-use futures_util::{StreamExt as _, stream};
-use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
-    applied::{digest_of, has_digest, is_applied, joined, same_instant},
+    applied::{digest_of, has_digest, is_applied, same_instant},
     dump::Dump,
 };
 use crate::{
     Error, ProblemKind, Via,
     clock::{latest_time, now},
     discover::CapabilitySet,
-    documents::{Document, DocumentError, Documents},
+    documents::Document,
     draft::Draft,
     plan::{check_age, check_inventory_time, deciding_time, plausible},
     run::{SetRun, SyncRun, record_of},
@@ -25,20 +24,17 @@ use crate::{
 };
 use generation::Generation;
 
-/// Members of an index fetched ahead.
-const AHEAD: usize = 4;
-
 /// The number of attempts to read an inventory that is republished while it is read (D39).
 const READINGS: usize = 3;
 
 /// An inventory that was read.
 #[derive(Debug)]
 pub(crate) struct Inventory {
-    /// The earliest `at` of what was read (DST-2).
+    /// The earliest `at` of the documents read (DST-2).
     pub(crate) at: Option<DateTime>,
     /// `true` if every part of it was read (RLI-8).
     pub(crate) complete: bool,
-    /// The list that stands for it.
+    /// The list that represents it.
     uri: Uri,
     /// The Resource Dump, if its manifests are the inventory.
     pub(crate) dump: Option<Dump>,
@@ -52,7 +48,7 @@ impl Inventory {
         deciding_time(self.at, self.was_applied)
     }
 
-    /// Plans the whole inventory: of the Resource List, or where there is none of the manifests of the Resource Dump.
+    /// Plans the complete inventory: the Resource List, or otherwise the manifests of the Resource Dump.
     pub(crate) async fn read_any(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -73,8 +69,8 @@ impl Inventory {
         }
     }
 
-    /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
-    /// applied, unless `anew`.
+    /// Plans the complete Resource List with the changes since its `at` folded over it. `None` if it is the last
+    /// applied one, unless `anew`.
     pub(crate) async fn read(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -116,8 +112,8 @@ impl Inventory {
         Ok(Some(inventory))
     }
 
-    /// Plans the Resource List once more if it is another one than the plan before was made of. It counts as read in
-    /// the next run only, which looks for what it no longer names.
+    /// Plans the Resource List once more if it differs from the one that the earlier plan was made of. It counts as
+    /// read only in the next run, which looks for resources that it no longer names.
     pub(crate) async fn read_newer(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -134,8 +130,8 @@ impl Inventory {
         let Some(document) = opened.filter(|document| !same_instant(read.at, at(document))) else {
             return Ok(());
         };
-        // Without a time, the same bytes are the same inventory: to plan it again would ask for everything again.
-        // The parts of an index without times may be others; the next run looks at them.
+        // Without a time, the same bytes are the same inventory: planning it again would request everything again.
+        // The parts of an index without times may have changed; the next run checks them.
         let is_known = document.header.form == Form::Index || has_digest(&document, Some(&read)).await?;
         match read.at.is_none() && is_known {
             true => Ok(()),
@@ -143,9 +139,8 @@ impl Inventory {
         }
     }
 
-    /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is
-    /// read again (D39): gives the document that was planned, and the digest of the inventory. `applied` is the record
-    /// of the one that was applied.
+    /// Plans a Resource List, or the members of an index. One that is republished while it is read is read again
+    /// (D39). Returns the document and the digest of the inventory. `applied` is the record of the last applied one.
     async fn plan(
         run: &mut SyncRun<'_>,
         uri: Uri,
@@ -166,11 +161,7 @@ impl Inventory {
                 Form::Index => inventory.read_members(run, &document, set, &mut digest).await?,
             };
             run.reporter.problems_of(set);
-            if stood
-                && is_applied(Some(digest), applied) != was_applied
-                && inventory.at.is_some()
-                && readings < READINGS
-            {
+            if stood && is_applied(Some(digest), applied) != was_applied && readings < READINGS {
                 // Of an index that tells no changes that is known only now; it decides about each entry.
                 known = Some(digest);
                 set.work(Draft::start_over).await?;
@@ -185,93 +176,19 @@ impl Inventory {
             };
             let Some(now) = now else {
                 inventory.complete = false;
-                let what = "it was published anew whenever its parts were read: what it no longer lists is kept for now";
+                let what =
+                    "it was republished each time its parts were read: unlisted resources are kept for now";
                 run.reporter.problem(ProblemKind::Document, document.uri.as_str(), &what);
                 return Ok((inventory, document, digest));
             };
-            run.reporter.note("the inventory was published anew while its parts were read: it is read again");
+            run.reporter.note("the inventory was republished while its parts were read: it is read again");
             set.work(Draft::start_over).await?;
             document = now;
         }
     }
-
-    /// Plans what the members of an index list; whether all of it was of one state. Where the index does not change
-    /// with its members, the digest becomes that of all of them.
-    async fn read_members(
-        &mut self,
-        run: &mut SyncRun<'_>,
-        index: &Document,
-        set: &mut SetRun,
-        digest: &mut [u8; 32],
-    ) -> Result<bool, Error> {
-        let (generation, members) = Generation::of(index)?;
-        let tells_changes = generation.tells_changes();
-        let (mut is_mixed, mut is_undated) = (false, false);
-        if members.contains(&index.uri) {
-            let what = "an index that contains itself (GEN-12)".to_owned();
-            return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
-        }
-        let documents = run.network.documents.clone();
-        let speaker = index.origin();
-        let opened = stream::iter(members).map(|uri| {
-            let (documents, speaker) = (documents.clone(), speaker.clone());
-            async move {
-                let opened = open(&documents, &uri, speaker.as_ref()).await;
-                (uri, opened)
-            }
-        });
-        let mut opened = std::pin::pin!(opened.buffered(AHEAD));
-        while let Some((uri, document)) = opened.next().await {
-            let document = match document {
-                Ok(document) => refuse_other_kind(&document).map(|()| document),
-                Err(error) => Err(error.into()),
-            };
-            let read = match document {
-                Ok(document) if document.header.form == Form::List => {
-                    let at = plausible_time(run, &uri, &document);
-                    is_mixed |= generation.is_before(&uri, at);
-                    let stated = generation.time_of(&uri);
-                    let at = at.or(stated);
-                    is_undated |= at.is_none();
-                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-                    let own = if tells_changes { Ok(None) } else { digest_of(&document).await.map(Some) };
-                    match own {
-                        Ok(own) => {
-                            *digest = own.map_or(*digest, |own| joined(*digest, own));
-                            set.read_list(&document, stated, self.was_applied).await
-                        }
-                        Err(error) => Err(error),
-                    }
-                }
-                Ok(_) => Err(Error::InvalidDocument {
-                    url: uri.as_str().to_owned(),
-                    what: "an index within an index (GEN-12)".to_owned(),
-                }),
-                Err(error) => Err(error),
-            };
-            match read {
-                Ok(()) => {}
-                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. })) => {
-                    self.complete = false;
-                    run.reporter.lost_document(&uri, &error);
-                }
-                Err(error) => return Err(error),
-            }
-            run.reporter.problems_of(set);
-            if run.ending().is_some() {
-                return Err(Error::Interrupted);
-            }
-        }
-        // The earliest time is unknown if that of a part is (DST-2).
-        self.at = self.at.filter(|_| !is_undated);
-        // Where each part says that it is the one the index means, only what is inferred from absence needs more.
-        let doubtful = self.complete && (run.options.delete || generation.is_silent());
-        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
-    }
 }
 
-/// Refuses a document that says that it is something else than a Resource List (R6): what it does not name would seem to
-/// be gone.
+/// Refuses a document of another kind than a Resource List (R6): unlisted resources would seem to be deleted.
 fn refuse_other_kind(document: &Document) -> Result<(), Error> {
     match document.header.capability() {
         None | Some(Capability::ResourceList | Capability::Other(_)) => Ok(()),
@@ -280,10 +197,6 @@ fn refuse_other_kind(document: &Document) -> Result<(), Error> {
             what: format!("it should be a Resource List, and says that it is a {other}"),
         }),
     }
-}
-
-async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
-    documents.get(uri, speaker).await?.document()
 }
 
 /// Returns the time of an inventory. `None` if it says none, or one that cannot be: a clock that is far ahead (D38).

@@ -1,4 +1,4 @@
-//! The times of the members of an index: what the index does not say, its members do.
+//! The times of the members of an index, taken from the members if the index does not state them.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::{
     run::SyncRun,
 };
 
-/// Members of an index that are opened to find out their times; those after them are read when their turn comes.
+/// Members of an index that are opened to find their times; later ones are read in their turn.
 const MOST_OPENED: usize = 256;
 
-/// Finds out the times of members of which the index names neither beginning nor end: from the member itself, else from
-/// the index's own beginning for the first one, else from the entries (§12.2 only recommends the attributes). Returns
-/// the documents that were opened for it.
+/// Finds the times of members for which the index states neither beginning nor end: from the member itself, otherwise
+/// from the index's own beginning for the first one, otherwise from the entries (§12.2 only recommends the
+/// attributes). Returns the documents that were opened for this.
 pub(super) async fn find_times(
     run: &SyncRun<'_>,
     index: &Document,
@@ -29,7 +29,7 @@ pub(super) async fn find_times(
         if member.from.is_some() || member.until.is_some() || opened.len() >= MOST_OPENED {
             continue;
         }
-        // One that cannot be had is met again when it is read, and reported there.
+        // One that cannot be fetched is tried again when it is read, and reported there.
         let Ok(Some(document)) = run.network.open(&member.uri, Some(&index.uri), None).await else {
             continue;
         };

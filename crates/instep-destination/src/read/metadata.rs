@@ -1,4 +1,4 @@
-//! Resources chosen by what their metadata records say (`--where-metadata`): the records come first (§14.5).
+//! Resources selected by their metadata records (`--where-metadata`): the records are read first (§14.5).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::{
 const RECORD_BYTES: usize = 4 << 20;
 /// Rows of the plan read at a time.
 const PAGE: usize = 500;
-/// Records asked for at a time; the client bounds how many go to one host.
+/// Records requested at a time; the client limits how many go to one host.
 const AT_A_TIME: usize = 16;
 /// Records whose verdict is remembered: one often describes many.
 const REMEMBERED: usize = 10_000;
@@ -28,7 +28,8 @@ const REMEMBERED: usize = 10_000;
 struct Verdicts(BTreeMap<String, bool>);
 
 impl SyncRun<'_> {
-    /// Leaves in a plan only what has a record that meets the condition. What could not be asked is owed.
+    /// Keeps in a plan only resources whose record meets the condition. If a record could not be fetched, the
+    /// resource is owed.
     pub(crate) async fn choose_by_metadata(&mut self, set: &SetRun) -> Result<(), Error> {
         let Some(condition) = self.policy.condition.clone() else { return Ok(()) };
         let (mut after, mut verdicts) = (0, Verdicts::default());
@@ -76,9 +77,9 @@ impl SyncRun<'_> {
                 }
                 (Err(error), record) => {
                     let shown = record.as_ref().map_or(&*uri, Uri::as_str);
-                    let what = format!("the metadata record is not there: {}", error.beside(shown));
+                    let what = format!("the metadata record is missing: {}", error.beside(shown));
                     self.reporter.problem(ProblemKind::Unreachable, shown, &what);
-                    let what = format!("its metadata record is not there: {}", error_chain(&error));
+                    let what = format!("its metadata record is missing: {}", error_chain(&error));
                     set.with(|draft| draft.owe(&uri, Owed::new(desired, what)))?;
                 }
             }

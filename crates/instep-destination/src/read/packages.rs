@@ -33,7 +33,7 @@ pub(crate) struct PackageList {
     /// The place from which the next one is taken.
     at: u64,
     newest_first: bool,
-    /// `true` if what they hold of a listed resource is the listed state, or a later one.
+    /// `true` if their bytes of a listed resource are the listed state, or a later one.
     holds_listed: bool,
     count: u64,
     bytes: u64,
@@ -61,7 +61,7 @@ impl PackageList {
         }
     }
 
-    /// Returns an empty list for packages of this one, whose manifests stay where they are.
+    /// Returns an empty list for packages of the same kind, with the same place for manifests.
     pub(super) fn successor(&self) -> Self {
         Self { manifests: self.manifests.clone(), ..Self::new(&self.folder) }
     }
@@ -71,7 +71,7 @@ impl PackageList {
         self.count
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -86,13 +86,13 @@ impl PackageList {
         Self { newest_first: true, at: self.end, ..self }
     }
 
-    /// Says of the packages of a Resource Dump whether what they hold of a listed resource is the listed state, or a
-    /// later one.
+    /// Sets for the packages of a Resource Dump if their bytes of a listed resource are the listed state, or a later
+    /// one.
     pub(crate) fn with_listed(self, holds_listed: bool) -> Self {
         Self { holds_listed, ..self }
     }
 
-    /// Returns `true` if what they hold of a listed resource is the listed state, or a later one.
+    /// Returns `true` if their bytes of a listed resource are the listed state, or a later one.
     pub(crate) fn holds_listed(&self) -> bool {
         self.holds_listed
     }

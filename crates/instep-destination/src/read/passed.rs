@@ -10,7 +10,7 @@ use crate::{
     state::Checkpoint,
 };
 
-/// A document that cannot be had or read, and why.
+/// A document that cannot be fetched or read, and the reason.
 pub(crate) type LostDocument = (Uri, Error);
 
 /// The result of reading changes.
@@ -27,7 +27,7 @@ pub(crate) struct ReadChanges {
 }
 
 impl ReadChanges {
-    /// Returns what came of changes that brought no packages.
+    /// Returns the result of changes that have no packages.
     pub(crate) fn without_packages(run: &SyncRun<'_>, checkpoint: Checkpoint) -> Self {
         let packages = PackageList::new(run.network.documents.folder());
         Self { checkpoint, packages, complete: true, lost: Vec::new() }
@@ -45,7 +45,7 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// Moves a checkpoint to the end of what was read.
+    /// Moves a checkpoint to the end of the part that was read.
     pub(super) fn advance(self, checkpoint: &mut Checkpoint) {
         let Self { uri, from, until, shape, latest } = self;
         for time in

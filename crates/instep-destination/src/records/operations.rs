@@ -14,8 +14,8 @@ use crate::{
 /// One step of a group: recorded before it is taken, so that a start after a crash can find out if it was.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that
-    /// ignores case; `None` if that is the path itself.
+    /// A staged file gets its final name, replacing an existing file. The key is the form of the mapped path in a
+    /// store that ignores case; `None` if that is the path itself.
     Place {
         uri: Uri,
         path: CopyPath,
@@ -27,7 +27,7 @@ pub(crate) enum Operation {
         /// The place of its bytes. Not written: an intent is of names that are given, and objects have no other.
         place: HeldAt,
     },
-    /// A file goes: from its final name into staging.
+    /// A file is moved from its final name into staging.
     Remove { uri: Uri, path: CopyPath, staged: u64 },
     /// A file gets another final name.
     Move { uri: Uri, from: CopyPath, to: CopyPath, staged: u64 },
@@ -44,7 +44,7 @@ impl Operation {
 /// The version of the bytes that this program writes.
 pub(crate) const VERSION: u32 = 1;
 
-/// Bytes that an operation mostly takes.
+/// Usual size of an operation, in bytes.
 const USUAL_BYTES: usize = 224;
 
 /// Returns operations as bytes of [`VERSION`].
@@ -67,7 +67,7 @@ pub(crate) fn from_bytes(version: u32, bytes: &[u8]) -> io::Result<Vec<Operation
     written.into_iter().map(Operation::try_from).collect()
 }
 
-/// One operation. New kinds go at the end: their places are what the bytes have.
+/// One operation. New kinds are added at the end, because the stored bytes have their positions.
 #[derive(Serialize, Deserialize)]
 enum WrittenOperation<'a> {
     Place {

@@ -1,4 +1,7 @@
-//! A package of a dump as bytes, for the list of those that a run has found: like its plan, it goes with the run.
+//! A package of a dump as bytes, for the list of packages that a run has found. Like the plan, it is removed with the
+//! run.
+
+use std::borrow::Cow;
 
 use instep_net::Origin;
 use resourcesync::{DateTime, Entry, Link, Relation, Uri, value::UriError};
@@ -17,7 +20,7 @@ pub(crate) struct WrittenPackage<'a> {
     from: Option<Time>,
     until: Option<Time>,
     length: Option<u64>,
-    digests: WrittenDigests,
+    digests: WrittenDigests<'a>,
     encoding: Option<&'a str>,
     contents: Option<&'a str>,
     manifest: Option<WrittenManifest<'a>>,
@@ -54,7 +57,7 @@ impl<'a> WrittenPackage<'a> {
             from: metadata.from.map(Time),
             until: metadata.until.map(Time),
             length: metadata.length,
-            digests: WrittenDigests(metadata.hash.clone()),
+            digests: WrittenDigests(Cow::Borrowed(&metadata.hash)),
             encoding: metadata.encoding.as_deref(),
             contents: entry.link_for(&Relation::Contents).map(|link| link.href.as_str()),
             manifest,
@@ -81,10 +84,10 @@ impl<'a> WrittenPackage<'a> {
         Ok(Some((Uri::parse(uri)?, date.as_ref().map(|date| date.0), place)))
     }
 
-    /// Returns the entry of the dump, with what is used of it.
+    /// Returns the entry of the dump, with the parts that are used.
     ///
     /// # Errors
-    /// If these are not the bytes that were written.
+    /// If these bytes were not written by this program.
     pub(crate) fn entry(self) -> Result<Entry, UriError> {
         let mut entry = Entry::new(Uri::parse(self.uri)?);
         let metadata = &mut entry.metadata;
@@ -92,7 +95,7 @@ impl<'a> WrittenPackage<'a> {
         metadata.from = self.from.map(|time| time.0);
         metadata.until = self.until.map(|time| time.0);
         metadata.length = self.length;
-        metadata.hash = self.digests.0;
+        metadata.hash = self.digests.0.into_owned();
         metadata.encoding = self.encoding.map(Into::into);
         let contents = self.contents.map(Uri::parse).transpose()?;
         entry.links.extend(contents.map(|href| Link::new(Relation::Contents, href)));

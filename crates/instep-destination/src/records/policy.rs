@@ -1,4 +1,4 @@
-//! The rules that the last plan of a set was made for: with other ones the copy is looked at as a whole.
+//! The rules that the last plan of a set was made for: if they change, the complete copy is compared.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 pub(crate) struct PlanRules {
     /// `true` if deletions were carried out.
     deletes: bool,
-    /// The selection, in a form that depends on nothing but what it selects. Empty if a version before 0.2 made the
+    /// The selection, in a form that depends only on the selected resources. Empty if a version before 0.2 made the
     /// plan.
     selection: String,
 }

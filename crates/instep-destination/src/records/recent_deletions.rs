@@ -1,4 +1,4 @@
-//! Deletions of the last day: the guard looks at a window of time, so that many small runs remove no more than a large
+//! Deletions of the last day: the guard counts over this time, so that many small runs delete no more than a large
 //! one (B18).
 
 use resourcesync::DateTime;
@@ -27,7 +27,7 @@ struct RunDeletions {
     /// The time at which the run ended, by this machine's clock.
     at: i64,
     count: u64,
-    /// The limit that they stayed within: what an operator allowed by another limit does not count against this one.
+    /// The limit at that time: deletions that an operator allowed by another limit do not count against this one.
     limit: String,
 }
 
@@ -48,7 +48,7 @@ impl RecentDeletions {
         self.runs.iter().filter(|one| is_recent(one, now) && one.limit == limit).map(|one| one.count).sum()
     }
 
-    /// Adds what a run removed, and forgets what is longer ago. Rounds of the same minute are one.
+    /// Adds the deletions of a run, and removes older ones. Rounds of the same minute are one.
     pub(crate) fn add(&mut self, now: DateTime, limit: MaxDelete, count: u64) {
         self.runs.retain(|one| is_recent(one, now));
         let (at, limit) = (now.instant().0, limit.to_string());

@@ -15,7 +15,7 @@ use crate::{
 #[cfg(feature = "postgres")]
 pub(crate) const VERSION: u32 = 1;
 
-/// Bytes that an action mostly takes.
+/// Usual size of an action, in bytes.
 const USUAL_BYTES: usize = 192;
 
 #[derive(Serialize, Deserialize)]

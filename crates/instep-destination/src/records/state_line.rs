@@ -22,16 +22,16 @@ pub(crate) const VERSION: u32 = 1;
 /// Returns a record as a line, without its end.
 ///
 /// # Errors
-/// If it holds what cannot be written.
+/// If it has a value that cannot be written.
 pub(crate) fn to_line(record: &StateRecord) -> Result<String, String> {
     let written = RecordLine::of(record)?;
     serde_json::to_string(&written).map_err(|error| error.to_string())
 }
 
-/// Returns the record of a line of a version.
+/// Reads a record from a line of a version.
 ///
 /// # Errors
-/// If it is none.
+/// If it is not one.
 pub(crate) fn from_line(version: u32, line: &str) -> Result<StateRecord, String> {
     if version != VERSION {
         return Err(format!("it is of version {version}; this program knows {VERSION}"));
@@ -40,8 +40,8 @@ pub(crate) fn from_line(version: u32, line: &str) -> Result<StateRecord, String>
     written.record()
 }
 
-/// A record as it is written. Times are those of the standard, digests as a `hash` attribute has them, and links the text
-/// that the engines keep.
+/// A record in its written form. Times are written as in the standard, digests as in a `hash` attribute, and links in
+/// the text form of the engines.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum RecordLine {

@@ -13,8 +13,8 @@ struct Versioned<'a, T> {
     record: &'a T,
 }
 
-/// Reads a record; `None` if none was written. One of another version, or with anything missing, is an error that names
-/// the file.
+/// Reads a record; `None` if none was written. A record of an unknown version, or an incomplete one, is an error that
+/// names the file.
 pub(super) fn read<T: DeserializeOwned>(
     state: &dyn ReadState,
     name: &str,
@@ -35,7 +35,7 @@ fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
     }
 }
 
-/// Writes a record in place of an earlier one; nothing if that one says the same.
+/// Writes a record, replacing an earlier one; does nothing if that is equal.
 pub(super) fn write<T: Serialize>(
     state: &mut dyn CopyState,
     name: &str,
@@ -50,7 +50,7 @@ pub(super) fn write<T: Serialize>(
     state.set_setting(name, &text)
 }
 
-/// Returns the error for a record that holds what no version wrote.
+/// Returns the error for a record with content that no version wrote.
 pub(super) fn damaged(state: &dyn ReadState, name: &str, what: String) -> StateError {
     StateError::Record { place: state.place(), name: name.to_owned(), what }
 }

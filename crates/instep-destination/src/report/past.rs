@@ -1,4 +1,4 @@
-//! The past of a copy as its state tells it.
+//! The past of a copy according to its state.
 
 use resourcesync::{DateTime, Uri};
 
@@ -28,13 +28,13 @@ pub struct RunProblem {
     pub kind: String,
     /// Their number.
     pub count: u64,
-    /// The first resource or document that had it.
+    /// The first resource or document with the problem.
     pub first: Option<Uri>,
     /// The message about that one.
     pub message: String,
 }
 
-/// A resource that could not be had, and is retried by the next run.
+/// A resource that could not be fetched, and is retried by the next run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PendingRetry {

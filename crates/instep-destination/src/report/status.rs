@@ -30,15 +30,15 @@ pub struct Status {
     pub last_exit_code: Option<u8>,
     /// The summary of the last run, or the error that ended it.
     pub last_summary: Option<String>,
-    /// The problems it had, by kind: how many, and what was said about the first.
+    /// Its problems, by kind: their number, and the text of the first.
     pub last_problems: BTreeMap<String, (u64, String)>,
-    /// Bytes that are free where the copy lies.
+    /// Free bytes on the disk of the copy.
     pub free: Option<u64>,
     /// The object storage that has the bytes; `None` if the folder has them.
     pub objects: Option<ObjectsStatus>,
     /// `true` if a run is using the copy now.
     pub running: bool,
-    /// Each Source that the copy has resources of, in the order in which they came.
+    /// Each Source of the copy's resources, in the order in which they were added.
     pub sources: Vec<SourceStatus>,
 }
 
@@ -95,7 +95,7 @@ pub struct RunStatus {
     pub exit_code: Option<u8>,
     /// Its summary, or the error that ended it.
     pub summary: Option<String>,
-    /// The problems it had, by kind: how many, and what was said about the first.
+    /// Its problems, by kind: their number, and the text of the first.
     pub problems: BTreeMap<String, (u64, String)>,
 }
 

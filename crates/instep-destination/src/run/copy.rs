@@ -1,4 +1,4 @@
-//! The copy of a run: its folder, its state, and who commits to it.
+//! The copy of a run: its folder, its state, and its committer.
 
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
@@ -20,7 +20,7 @@ use crate::{
     discover::{CapabilitySet, Discovered, Way},
     map::Mapper,
     plan::Coverage,
-    records::{self, PlanRules, RecentDeletions},
+    records::{self, PlanRules, RecentDeletions, UnusableEntries},
     state::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
         StatePlace,
@@ -37,16 +37,16 @@ pub(crate) struct LocalCopy {
     own: PathBuf,
     pub(crate) store: CopyStore,
     pub(crate) mapper: Arc<Mapper>,
-    /// Lent to the thread that commits while resources are transferred; `None` also for a copy that is only looked at.
+    /// Lent to the thread that commits while resources are transferred; also `None` for a copy that is only read.
     committer: Option<Committer>,
     reader: Box<dyn ReadState>,
     run: Option<RunId>,
     /// The Source that the operator's URL leads to; `None` before a run has found it.
     source: Option<SourceId>,
     plans: u32,
-    /// Sets that a copy which is only looked at does not follow yet.
+    /// Sets that a copy which is only read does not follow yet.
     unfollowed: Vec<String>,
-    /// Takes whatever is written while a copy is only looked at.
+    /// Receives everything that is written while a copy is only read.
     scratch: Option<TempDir>,
 }
 
@@ -125,7 +125,7 @@ impl LocalCopy {
         Ok(self.committer.as_mut().map_or(Ok(()), Committer::keep_base)?)
     }
 
-    /// The state, to write what belongs to no group.
+    /// The state, to write records that belong to no group.
     pub(crate) fn state_mut(&mut self) -> Result<&mut dyn CopyState, Error> {
         let committer = self.committer.as_mut();
         committer
@@ -133,7 +133,7 @@ impl LocalCopy {
             .ok_or_else(|| Error::Task { source: "the committer is lent".into() })
     }
 
-    /// Refuses a Source of which the copy follows no set although it follows sets: it is another one (B25).
+    /// Refuses a Source if the copy follows other sets but none of its own: it is a different Source (B25).
     pub(crate) fn expect_known(&self, sets: &[CapabilitySet], options: &SyncOptions) -> Result<(), Error> {
         let mut followed = Vec::new();
         for (set, name) in self.state().sets()? {
@@ -156,7 +156,7 @@ impl LocalCopy {
         Err(Error::Refused { guard: Guard::OtherSource, what })
     }
 
-    /// Returns the set that was found, by what was asked for to find it.
+    /// Returns the number of a found set, by the URL requested to find it.
     pub(crate) fn set(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
         let name = found.name();
         if self.scratch.is_some() {
@@ -194,7 +194,7 @@ impl LocalCopy {
         Ok(self.reader.free_set(place, name)?)
     }
 
-    /// Returns `true` if the last plan of a set was made for what is wanted now.
+    /// Returns `true` if the last plan of a set was made for the present options.
     pub(crate) fn policy_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
         let now = PlanRules::new(&options.selection, options.delete);
         Ok(PlanRules::read(self.state(), set)?.is_none_or(|held| held.stand_for(&now)))
@@ -223,8 +223,8 @@ impl LocalCopy {
         }
     }
 
-    /// Returns how many resources are owed: those of the Source, not those of others in the copy. Versions have a set
-    /// of their own.
+    /// Returns the number of owed resources of the Source, without those of other Sources in the copy. Versions have
+    /// their own set.
     pub(crate) fn owed(&self) -> Result<u64, Error> {
         Ok(match self.source {
             Some(source) => self.reader.owed_of(source)?,
@@ -248,9 +248,13 @@ impl LocalCopy {
                 sets.extend(self.state().known_set(name)?.filter(|set| !sets.contains(set)));
             }
         }
+        // As it was written down when the run began.
+        let before = self.source;
         let state = self.state_mut()?;
         let found = state.found_source(url, &sets)?;
-        state.run_is_of(run, found)?;
+        if before != Some(found) {
+            state.run_is_of(run, found)?;
+        }
         self.source = Some(found);
         if self.way()? != Some(source.way) {
             records::way::write(self.state_mut()?, found, source.way)?;
@@ -258,7 +262,7 @@ impl LocalCopy {
         Ok(())
     }
 
-    /// Returns how much of a set is known. A state of an earlier version does not say: then its checkpoint counted as
+    /// Returns the coverage of a set. A state of an earlier version does not record it: its checkpoint then counts as
     /// complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
         match records::coverage::read(self.state(), set)? {
@@ -283,12 +287,25 @@ impl LocalCopy {
         Ok(())
     }
 
+    /// Returns the entries of a set that could not be used.
+    pub(crate) fn unusable(&self, set: SetId) -> Result<UnusableEntries, Error> {
+        Ok(UnusableEntries::read(self.state(), set)?)
+    }
+
+    /// Remembers the entries of a set that could not be used.
+    pub(crate) fn keep_unusable(&mut self, set: SetId, unusable: &UnusableEntries) -> Result<(), Error> {
+        if self.unusable(set)? != *unusable {
+            unusable.write(self.state_mut()?, set)?;
+        }
+        Ok(())
+    }
+
     /// Remembers how much of a set is known.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
         Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
     }
 
-    /// Records what the plan that is done now was made for.
+    /// Records the options that the finished plan was made for.
     pub(crate) fn keep_policy(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
         let now = PlanRules::new(&options.selection, options.delete);
         if PlanRules::read(self.state(), set)?.as_ref() != Some(&now) {

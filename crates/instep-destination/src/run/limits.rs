@@ -1,4 +1,4 @@
-//! The end of a run before its work is done: its caller asks for it, or its time or its bytes are used up (B12).
+//! The end of a run before its work is done: its caller requests it, or its time or its bytes are used up (B12).
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl RunLimits {
         Self { until, bytes: options.max_transfer }
     }
 
-    /// Takes away what a round has transferred.
+    /// Subtracts the transfers of a round.
     pub(crate) fn spend(&mut self, round: &SyncReport) {
         self.bytes = self.bytes.map(|bytes| bytes.saturating_sub(round.bytes));
     }
@@ -41,7 +41,7 @@ impl RunLimits {
     }
 }
 
-/// Ends whatever a run waits for: cancelled once the caller asks for it, or once the time of the run is over.
+/// Ends every wait of a run: cancelled once the caller requests it, or once the time of the run is over.
 #[derive(Debug)]
 pub(crate) struct RunStop {
     token: CancellationToken,
@@ -63,12 +63,12 @@ impl RunStop {
         Self { token, timer }
     }
 
-    /// Returns the token, for what runs beside.
+    /// Returns the token, for concurrent tasks.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// Waits for something unless the run is to end.
+    /// Waits for something unless the run should end.
     pub(crate) async fn unless<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(Box::pin(work)).await
     }

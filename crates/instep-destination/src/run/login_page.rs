@@ -10,25 +10,25 @@ use crate::transfer::fetch::Mismatch;
 /// Bytes of two bodies that are compared.
 const COMPARED_BYTES: usize = 256 << 10;
 
-/// Recognises a page that stands in front of everything: one wrong body comes for most of what is asked for.
+/// Recognizes a login page: one wrong body is returned for most of the requests.
 #[derive(Debug, Default)]
 pub(crate) struct LoginPage {
     answers: u64,
     wrong: BTreeMap<String, WrongBody>,
 }
 
-/// A body that came where another one should.
+/// A body that was returned instead of the expected one.
 #[derive(Debug, Default)]
 struct WrongBody {
     count: u64,
-    /// Two resources that it came for.
+    /// Two resources for which it was returned.
     samples: Vec<Uri>,
     /// `true` if all were one body, by its digest or by comparing two of them; `None` before that is known.
     is_one: Option<bool>,
 }
 
 impl LoginPage {
-    /// Fewer answers say nothing.
+    /// Fewer answers are not conclusive.
     const ENOUGH: u64 = 20;
     /// Different wrong bodies that are counted.
     const BODIES: usize = 64;
@@ -38,7 +38,7 @@ impl LoginPage {
         self.answers += 1;
     }
 
-    /// Counts a wrong answer. A wrong length alone does not tell one body from others (A13).
+    /// Counts a wrong answer. A wrong length alone does not distinguish one body from others (A13).
     pub(crate) fn wrong(&mut self, uri: &Uri, mismatch: &Mismatch) {
         match mismatch {
             Mismatch::Length { found, .. } => self.count(uri, format!("{found} bytes"), None),
@@ -46,7 +46,7 @@ impl LoginPage {
         }
     }
 
-    /// Counts a page that came instead of a resource whose entry says neither length nor digest.
+    /// Counts a page that was returned instead of a resource whose entry has neither length nor digest.
     pub(crate) fn page(&mut self, uri: &Uri, length: u64) {
         self.count(uri, format!("{length} bytes of HTML"), None);
     }
@@ -66,6 +66,12 @@ impl LoginPage {
     fn most_wrong(&self) -> Option<(&String, &WrongBody)> {
         let is_most = |count: u64| self.answers >= Self::ENOUGH && count * 2 > self.answers;
         self.wrong.iter().find(|(_, wrong)| is_most(wrong.count) && wrong.is_one != Some(false))
+    }
+
+    /// Returns `true` if [`LoginPage::compare`] has something to compare: mostly it has not, and then its request and all
+    /// that it waits for need not be made ready.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.most_wrong().is_some_and(|(_, wrong)| wrong.is_one.is_none())
     }
 
     /// Compares two bodies of the length that most wrong answers have: equal ones are one page.
@@ -91,7 +97,7 @@ impl LoginPage {
         self.recognised().is_some()
     }
 
-    /// Returns what tells the page's body from others, if there is such a page.
+    /// Returns the value that identifies the body of the page, if there is such a page.
     pub(crate) fn recognised(&self) -> Option<&str> {
         self.most_wrong().filter(|(_, wrong)| wrong.is_one == Some(true)).map(|(body, _)| body.as_str())
     }
@@ -135,6 +141,6 @@ mod tests {
         for number in 0..2 * LoginPage::ENOUGH {
             page.wrong(&uri(), &Mismatch::Length { found: 120, expected: number });
         }
-        assert!(!page.is_recognised() && page.most_wrong().is_some());
+        assert!(!page.is_recognised() && page.is_in_doubt());
     }
 }

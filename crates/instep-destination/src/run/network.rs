@@ -24,12 +24,12 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Returns what fetches packages.
+    /// Returns the fetcher of packages.
     pub(crate) fn packages(&self) -> Packages {
         Packages::new(self.fetcher.clone(), self.documents.clone())
     }
 
-    /// Fetches a document. `None` if it is the one that the record stands for.
+    /// Fetches a document. `None` if it is unchanged since the record.
     pub(crate) async fn open(
         &self,
         uri: &Uri,
@@ -46,7 +46,7 @@ impl Network {
     }
 }
 
-/// Returns what is remembered of a document once its plan is done.
+/// Returns the record of a document once its plan is done.
 pub(crate) fn record_of(uri: &Uri, document: &Document) -> DocumentRecord {
     let mut record = DocumentRecord::new(uri.clone());
     record.etag.clone_from(&document.validators.etag);

@@ -30,7 +30,7 @@ pub(crate) struct Reporter<'a> {
     client: Client,
     /// The problems of this run, by kind.
     problems: BTreeMap<ProblemKind, LoggedProblem>,
-    /// Documents that could not be used: each is reported once, however often it is looked at.
+    /// Documents that could not be used: each is reported once, even if it is read several times.
     lost: BTreeSet<String>,
     /// Bytes of resources that were reported as progress.
     fetched: u64,
@@ -80,7 +80,7 @@ impl<'a> Reporter<'a> {
         self.log_problem(kind, uri, what);
     }
 
-    /// Reports a resource that could not be had.
+    /// Reports a resource that could not be fetched.
     pub(crate) fn failed(&mut self, kind: ProblemKind, uri: &str, what: &str) {
         self.report.failed += 1;
         self.log_problem(kind, uri, &what);
@@ -131,7 +131,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Reports what other workers have done of the plan.
+    /// Reports the results of other workers for the plan.
     pub(crate) fn done_by_others(&mut self, more: &ShareCounts) {
         self.report.created += more.created;
         self.report.updated += more.updated;
@@ -173,7 +173,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Reports what no event has shown yet, and takes the time.
+    /// Reports everything that no event has shown yet, and sets the time.
     pub(crate) fn conclude(&mut self) {
         self.traffic();
         self.report.requests = self.client.requests();

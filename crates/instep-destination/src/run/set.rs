@@ -9,10 +9,11 @@ use crate::{
     documents::Document,
     draft::Draft,
     plan::{Coverage, Mark, Shape},
+    records::UnusableEntries,
     state::{Action, DocumentRecord, SetId},
 };
 
-/// A set, its plan, and what is to be remembered when the plan is done.
+/// A set, its plan, and the records to write when the plan is done.
 #[derive(Debug)]
 pub(crate) struct SetRun {
     pub(crate) id: SetId,
@@ -26,9 +27,11 @@ pub(crate) struct SetRun {
     pub(crate) inventory: Option<DateTime>,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,
+    /// Entries that could not be used; `None` if those of earlier runs still count.
+    pub(crate) unusable: Option<UnusableEntries>,
     /// `true` once its deletions are done.
     pub(crate) has_deleted: bool,
-    /// The reason why its deletions are not done, and the checkpoint stays where it is (D35).
+    /// The reason why its deletions are not carried out and the checkpoint stays (D35).
     pub(crate) refused: Option<Error>,
 }
 
@@ -43,17 +46,18 @@ impl SetRun {
             coverage: None,
             inventory: None,
             kept: 0,
+            unusable: None,
             has_deleted: false,
             refused: None,
         }
     }
 
-    /// Looks at the plan or changes it, briefly.
+    /// Reads or changes the plan, briefly.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Draft) -> T) -> T {
         work(&mut self.draft.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Goes through the plan in its order, a page at a time.
+    /// Reads the plan in its order, a page at a time.
     pub(crate) fn each_action(&self, each: &mut dyn FnMut(&Action)) -> Result<(), Error> {
         let mut after = 0;
         loop {
@@ -62,6 +66,14 @@ impl SetRun {
             after = last.sequence;
             page.iter().for_each(&mut *each);
         }
+    }
+
+    /// Returns the entries that were read for the plan and could not be used within a scope.
+    pub(crate) fn unusable_entries(&self, scope: String) -> UnusableEntries {
+        let (count, first) =
+            self.with(|draft| (draft.account.unusable, draft.problems.take_first_unusable()));
+        let (uri, what) = first.unwrap_or_default();
+        UnusableEntries { count, uri, what, scope }
     }
 
     /// Works on the plan on a thread that may block.
@@ -74,8 +86,8 @@ impl SetRun {
         tokio::task::spawn_blocking(work).await?
     }
 
-    /// Plans a Resource List, on a thread that may block. `stated` is the time that the document above it states for
-    /// it, `was_applied` tells that it is the inventory that was applied last.
+    /// Plans a Resource List, on a thread that may block. `stated` is its time according to the document above it;
+    /// `was_applied` is `true` if it is the last applied inventory.
     pub(crate) async fn read_list(
         &mut self,
         document: &Document,
@@ -88,15 +100,16 @@ impl SetRun {
     }
 
     /// Folds a Change List over the plan, on a thread that may block. `begins` is the beginning that the document
-    /// above it states.
+    /// above it states, `reported` the number of its entries without a usable `loc` that were reported before.
     pub(crate) async fn read_changes(
         &mut self,
         document: &Document,
         mark: Option<Mark>,
         since: Option<DateTime>,
         begins: Option<DateTime>,
+        reported: u64,
     ) -> Result<Shape, Error> {
         let document = document.clone();
-        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since, begins)).await
+        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since, begins, reported)).await
     }
 }

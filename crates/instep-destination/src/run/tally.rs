@@ -1,8 +1,8 @@
-//! The tally of a transfer: every action of a plan comes to one outcome.
+//! The tally of a transfer: every action of a plan has exactly one outcome.
 
 use crate::{Error, commit::Commit, plan::VersionKey};
 
-/// Counts the actions of the plans of one set, and what came of them.
+/// Counts the actions of the plans of one set, and their results.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TransferTally {
     pub(crate) planned: u64,
@@ -10,8 +10,7 @@ pub(crate) struct TransferTally {
 }
 
 impl TransferTally {
-    /// Fails in debug builds if an action came to nothing, or something was done that none asked for: a checkpoint
-    /// would pass it.
+    /// Fails in debug builds if an action has no result, or a result has no action: a checkpoint would pass it.
     pub(crate) fn check(self) -> Result<(), Error> {
         if self.planned == self.done || !cfg!(debug_assertions) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The slices that a worker has claimed, and what of them is done.
+//! The slices that a worker has claimed, and their progress.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct SliceBook {
 }
 
 impl SliceBook {
-    /// Returns the book of a worker that has so many transfers at a time.
+    /// Returns the book of a worker with this number of parallel transfers.
     pub(crate) fn new(transfers: usize) -> Self {
         Self { slices: BTreeMap::new(), in_hand: 0, ahead: LEAST_AHEAD.max(4 * transfers) }
     }
@@ -36,13 +36,13 @@ impl SliceBook {
         if self.in_hand > self.ahead / 2 { 0 } else { self.ahead - self.in_hand }
     }
 
-    /// Returns `true` if actions are in hand that came to no outcome yet.
+    /// Returns `true` if there are actions without an outcome.
     pub(crate) fn has_any(&self) -> bool {
         self.in_hand > 0
     }
 
-    /// Takes a slice that was claimed. Returns the places of the actions that are to be done: a worker that had it before
-    /// may have done the others.
+    /// Takes a claimed slice. Returns the places of the actions that are not done: an earlier worker may have done
+    /// the others.
     pub(crate) fn take(&mut self, progress: SliceProgress) -> Vec<SlicePlace> {
         let slice = progress.slice;
         self.slices.insert(slice, progress);
@@ -52,8 +52,8 @@ impl SliceBook {
         open
     }
 
-    /// Notes that an action came to an outcome. Returns how far its slice is done once all outcomes so far are committed;
-    /// `None` if it was noted before.
+    /// Records the outcome of an action. Returns the progress of its slice once all outcomes so far are committed;
+    /// `None` if it was already recorded.
     pub(crate) fn settle(&mut self, at: SlicePlace) -> Option<SliceProgress> {
         let progress = self.slices.get_mut(&at.slice).filter(|slice| !slice.done.has(at.place))?;
         progress.done.insert(at.place);

@@ -7,23 +7,23 @@ use std::{
 
 use crate::state::SharerId;
 
-/// The time without a beat after which a worker counts as dead.
+/// The time without a heartbeat after which a worker counts as dead.
 const DEAD_AFTER: Duration = Duration::from_secs(20);
 
-/// The most that one pause between two answers counts as time in which the database answered: whoever was stopped, or found
-/// no database, has not seen that others did not beat.
+/// The most that one pause between two answers counts as time in which the database answered: a worker that was
+/// stopped, or had no database, cannot conclude that others sent no heartbeat.
 const MOST_BETWEEN: Duration = Duration::from_secs(4);
 
-/// The beats of other workers, as one of them has seen them. Times are those of its own clock, from any beginning.
+/// The heartbeats of other workers, as seen by one of them. Times are those of its own clock, from any start.
 #[derive(Debug, Default)]
 pub(crate) struct BeatWatch {
     looked: Option<Duration>,
-    /// The beat of each, and the time for which it has been the same.
+    /// The heartbeat of each, and the time for which it has been unchanged.
     seen: BTreeMap<SharerId, (i64, Duration)>,
 }
 
 impl BeatWatch {
-    /// Takes the beats that there are, and returns those of workers that are dead.
+    /// Updates the heartbeats, and returns the workers that are dead.
     pub(crate) fn look(&mut self, now: Duration, beats: &[(SharerId, i64)]) -> Vec<(SharerId, i64)> {
         let passed = self.looked.map_or(Duration::ZERO, |looked| now.saturating_sub(looked));
         let passed = passed.min(MOST_BETWEEN);

@@ -6,19 +6,19 @@ use crate::plan::Desired;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub(crate) enum ActionKind {
-    /// Fetch what is not held.
+    /// Fetch a resource that is not held.
     Create,
-    /// Fetch another version of what is held.
+    /// Fetch another version of a held resource.
     Update,
-    /// Ask whether what is held is current.
+    /// Request a held resource conditionally.
     Check,
-    /// Remove what is held.
+    /// Remove a held resource.
     Delete,
-    /// Write down what else is said of what is held: its bytes are current, its links are others.
+    /// Record new metadata of a held resource: its bytes are current, its links have changed.
     Note,
-    /// Write down that what is held was deleted at the Source: the operator keeps it.
+    /// Record that a held resource was deleted at the Source: the operator keeps it.
     Keep,
-    /// Have the set give up a resource that another set holds too, or of which nothing is held: no file goes.
+    /// Have the set release a resource that another set holds too, or that is not held: no file is removed.
     Leave,
     /// Record as pending: nothing can be done about it in this run.
     Owe,

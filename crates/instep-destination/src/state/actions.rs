@@ -16,7 +16,7 @@ type Totals = [(u64, u64); ActionKind::ALL.len()];
 /// The beginning of the names of plans.
 const PREFIX: &str = "plan-";
 
-/// The actions of one run, in a file of their own that goes with them: a plan of any length takes no memory.
+/// The actions of one run, in a separate file that is removed with them: a plan of any length takes no memory.
 #[derive(Debug)]
 pub(crate) struct Actions {
     pub(super) connection: Connection,
@@ -31,8 +31,8 @@ impl Actions {
         format!("{PREFIX}{number}.sqlite")
     }
 
-    /// Removes the plans that killed runs left in a folder; whoever calls has its lock. A plan is not taken up again:
-    /// what it was made of may have changed, and making it anew costs one reading of the lists.
+    /// Removes the plans that killed runs left in a folder, whose lock the caller must have. A plan is not reused:
+    /// its documents may have changed, and making a new one costs only reading the lists.
     ///
     /// # Errors
     /// If they cannot be removed.
@@ -103,7 +103,7 @@ impl Actions {
         Ok(Pushing { statement, actions: self, metadata: Vec::new() })
     }
 
-    /// The next actions in their order: none before the first, else after the sequence of the last one seen.
+    /// The next actions in their order: after the sequence of the last one seen, or from the first if `None`.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -162,7 +162,7 @@ impl Actions {
         remove().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// The sequence of the last action; zero where there is none.
+    /// The sequence of the last action; zero if there is none.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -179,7 +179,7 @@ impl Actions {
     pub(crate) fn forget_after(&mut self, sequence: i64) -> Result<(), StateError> {
         let forget = || {
             self.connection.execute("DELETE FROM action WHERE sequence > ?1", [sequence])?;
-            // Counted anew: the rows that went are not read, so they cannot be subtracted.
+            // Counted again: the removed rows are not read, so they cannot be subtracted.
             self.totals.take();
             let sql = "SELECT kind, COUNT(*), COALESCE(SUM(length), 0) FROM action GROUP BY kind";
             let mut statement = self.connection.prepare(sql)?;
@@ -207,8 +207,8 @@ impl Actions {
     }
 
     pub(super) fn index_uris(&self) -> Result<(), StateError> {
-        // Made when a URI is looked up for the first time: an index that grows with each row makes the whole draft
-        // slower, and many plans never need it.
+        // Created when a URI is looked up for the first time: an index that grows with each row makes the complete
+        // draft slower, and many plans never need it.
         if !self.found_by_uri.get() {
             self.connection
                 .execute_batch("CREATE INDEX action_by_uri ON action (uri)")

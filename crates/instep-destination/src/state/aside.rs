@@ -81,7 +81,7 @@ impl Actions {
         forgotten.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// Adds a resource that is to be recorded as pending, with the fault that keeps it so.
+    /// Adds a resource to be recorded as pending, with the fault.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -92,7 +92,7 @@ impl Actions {
         noted.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// Returns the fault that keeps a resource pending; empty if there is none.
+    /// Returns the fault of a pending resource; empty without one.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -20,8 +20,7 @@ pub(crate) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
     blob
 }
 
-/// Returns the digests of a column; `None` if it holds anything else. Digests that are lost would make each resource
-/// one that cannot be verified.
+/// Reads the digests of a column; `None` if it is invalid. Without its digests a resource could not be verified.
 pub(crate) fn digests_from_blob(mut blob: &[u8]) -> Option<Digests> {
     let mut digests = Digests::new();
     while let [place, length, rest @ ..] = blob {

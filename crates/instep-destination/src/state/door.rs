@@ -1,11 +1,14 @@
-//! The door of the state: what each engine that keeps one does. The contract suite (`state/contract.rs`) runs against all
+//! The interface of the state that each engine implements. The contract suite (`state/contract.rs`) runs against all
 //! of them.
 //!
-//! An engine blocks, and its methods can be called wherever a thread may. Rows come in pages or parts, never one at a
-//! time, so that neither a call through the door nor a round trip to a server is paid for each resource. URIs and paths
-//! are in the order of their bytes. Each method fails only if the state cannot be read or written, unless it says more.
+//! An engine blocks, and its methods can be called from any thread. Rows are read and written in pages or parts,
+//! never one at a time, so that neither a call nor a round trip to a server is paid per resource. URIs and paths are
+//! ordered by their bytes. Each method fails only if the state cannot be read or written, unless stated otherwise.
 
-use std::{collections::VecDeque, fmt};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fmt,
+};
 
 use instep_store::NameKind;
 use resourcesync::{DateTime, Uri};
@@ -22,10 +25,10 @@ use crate::{
     report::{PastRun, PendingRetry},
 };
 
-/// Receives each desired state of a part with what is held of it; `true` if something named that before.
+/// Receives each desired state of a part with its held resource; `true` if it was named before.
 pub(crate) type Meet<'a> = dyn FnMut(&Desired, Option<&HeldResource>, bool) + 'a;
 
-/// Reads what is held: one row for each resource.
+/// Reads the held resources: one row each.
 pub(crate) trait ReadHeld {
     /// Returns the resource that is held of a URI.
     fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError>;
@@ -36,7 +39,8 @@ pub(crate) trait ReadHeld {
     /// Returns the files of the next resources in order of their URIs.
     fn files_after(&self, after: &str, limit: usize) -> Result<VecDeque<HeldFile>, StateError>;
 
-    /// Returns the resources whose paths a file system may take for the same as this one (D7), in order of their URIs.
+    /// Returns the resources whose paths a file system may not distinguish from this one (D7), in order of their
+    /// URIs.
     fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError>;
 
     /// Returns the resource at a path, if it is the one that its URI maps to.
@@ -44,8 +48,8 @@ pub(crate) trait ReadHeld {
         Ok(self.held_like(path)?.into_iter().find(|held| held.path == *path))
     }
 
-    /// Returns the resource at a path, wherever its URI maps to. Looks at every row: for one that gave way to another
-    /// resource.
+    /// Returns the resource at a path, with any URI. Reads every row: for a resource that was moved because of
+    /// another one.
     fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError>;
 
     /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside
@@ -64,11 +68,11 @@ pub(crate) trait ReadHeld {
     /// Returns marks for a run over a complete inventory: nothing is named yet.
     fn marks(&self) -> Result<Marks, StateError>;
 
-    /// One part of a list meets what is held: each desired state once, in order of URIs, with what is held of it and
-    /// whether something named it before.
+    /// Compares one part of a list with the held resources: passes each desired state once, in order of URIs, with
+    /// its held resource and `true` if it was named before.
     ///
-    /// The part is sorted here; what is held is read alongside it, by range. Give at most some 50,000 at a time.
-    /// Returns the resources that are held but not yet counted to the set: [`WriteGroups::join`] counts them.
+    /// The part is sorted here, and the held rows are read in parallel, by range. Pass at most about 50,000 at a
+    /// time. Returns the resources that are held but do not belong to the set yet: [`WriteGroups::join`] adds them.
     fn meet(
         &self,
         set: SetId,
@@ -87,19 +91,19 @@ pub(crate) trait ReadHeld {
     ) -> Result<Vec<HeldResource>, StateError>;
 }
 
-/// Reads what is pending: resources that a set wants and whose retry is left to the next run, and deletions that changes
+/// Reads pending retries: resources that a set wants and that the next run must retry, and deletions that changes
 /// named.
 pub(crate) trait ReadPending {
     /// Returns the next entries owed by a set, in order of URIs.
     fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError>;
 
-    /// Returns what a set owes of a resource.
+    /// Returns a set's owed entry for a resource.
     fn owed(&self, set: SetId, uri: &str) -> Result<Option<Owed>, StateError>;
 
     /// Returns `true` if any set owes a resource.
     fn is_owed(&self, uri: &str) -> Result<bool, StateError>;
 
-    /// Returns the number of entries that the sets of a Source owe, and those that belong to no Source.
+    /// Returns the number of owed entries of a Source's sets, including entries that belong to no Source.
     fn owed_of(&self, source: SourceId) -> Result<u64, StateError>;
 
     /// Returns the number of owed entries of all sets.
@@ -124,7 +128,7 @@ pub(crate) trait ReadFollowed {
     /// Returns the set of that name; `None` if the copy does not follow it.
     fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError>;
 
-    /// Returns the number that a further set would get, after so many others that are not written either.
+    /// Returns the number that a further set would get, after `others` that are not written either.
     ///
     /// Errors: also if the copy follows as many sets as it can.
     fn free_set(&self, others: usize, uri: &str) -> Result<SetId, StateError> {
@@ -158,7 +162,7 @@ pub(crate) trait ReadFollowed {
     /// Returns a setting of the copy itself: the operator's URL, the base, a record.
     fn setting(&self, name: &str) -> Result<Option<String>, StateError>;
 
-    /// Returns the Sources of the copy with their URLs, in the order in which they came.
+    /// Returns the Sources of the copy with their URLs, in the order in which they were added.
     fn sources(&self) -> Result<Vec<(SourceId, String)>, StateError>;
 
     /// Returns the Source with a URL; `None` if no run has found one there.
@@ -168,12 +172,12 @@ pub(crate) trait ReadFollowed {
     fn sets_of(&self, source: SourceId) -> Result<Vec<SetId>, StateError>;
 }
 
-/// Reads the log: runs and their problems, and how far they came.
+/// Reads the log: runs and their problems, and the progress after them.
 pub(crate) trait ReadLog {
     /// Returns the newest runs, the newest first.
     fn past_runs(&self, most: usize) -> Result<Vec<PastRun>, StateError>;
 
-    /// Returns the last run that came to an end, over one Source or over any, and its problems.
+    /// Returns the last finished run, over one Source or over any, and its problems.
     fn last_ended_run(
         &self,
         of: Option<SourceId>,
@@ -183,15 +187,15 @@ pub(crate) trait ReadLog {
     fn reached_since(&self, since: DateTime) -> Result<Vec<ReachedPoint>, StateError>;
 }
 
-/// Reads what is known of the objects in object storage that have the bytes of resources.
+/// Reads the objects in object storage that have the bytes of resources.
 pub(crate) trait ReadPacks {
     /// Returns the keys of objects that are begun, and that no group has taken over.
     fn begun_packs(&self) -> Result<Vec<Box<str>>, StateError>;
 
-    /// Returns the keys of objects of which no resource has a part any more.
+    /// Returns the keys of objects that no resource uses any more.
     fn dead_packs(&self) -> Result<Vec<Box<str>>, StateError>;
 
-    /// Returns the keys of objects more than half of which is dead, but not all.
+    /// Returns the keys of objects of which more than half is unused, but not all.
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError>;
 
     /// Returns those of some keys that no row has, not even as begun.
@@ -200,8 +204,18 @@ pub(crate) trait ReadPacks {
     /// Returns the number of objects, and their bytes.
     fn pack_totals(&self) -> Result<PackTotals, StateError>;
 
-    /// Returns the kind of what has a name among the paths of held resources, as a folder with their files would have it.
+    /// Returns the kind of a name among the paths of held resources, as in a folder with their files.
     fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError>;
+
+    /// Returns `true` if names are to be asked for together: each question takes a round trip.
+    fn foresees_names(&self) -> bool {
+        false
+    }
+
+    /// Returns those of some names that nothing has, by the rules of [`Self::kind_at`]; maybe not all of them.
+    fn free_names(&self, _: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
+        Ok(BTreeSet::new())
+    }
 }
 
 /// Writes down which objects there may be.
@@ -232,16 +246,16 @@ pub(crate) trait ReadState:
     /// Returns the groups that were under way when the last run ended.
     fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError>;
 
-    /// Returns the first changes that nobody has taken yet, in their order.
+    /// Returns the first changes that are not delivered yet, in their order.
     fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError>;
 }
 
-/// Writes what groups do. Invariant 5 lives here: a group and what is recorded with it is one transaction.
+/// Writes groups. Invariant 5 is implemented here: a group and its records are one transaction.
 pub(crate) trait WriteGroups {
-    /// Writes down what a group is going to do; durable when this returns, unless durability is off.
+    /// Records the operations that a group is about to do; durable when this returns, unless durability is off.
     fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError>;
 
-    /// Takes over what a group has done, which comes in slices that follow each other, and forgets its intent.
+    /// Records the finished operations of a group, which arrive in consecutive slices, and removes its intent.
     fn commit_group(
         &mut self,
         intent: Option<IntentId>,
@@ -265,13 +279,13 @@ pub(crate) trait WriteGroups {
     /// From now on each change of the copy is kept until it is taken.
     fn record_changes(&mut self);
 
-    /// Forgets what was taken: every change up to this sequence.
+    /// Removes delivered changes: all up to this sequence.
     fn forget_changes(&mut self, last: i64) -> Result<(), StateError>;
 }
 
-/// Writes what belongs to no group: sets, Sources, settings and the log.
+/// Writes records that belong to no group: sets, Sources, settings and the log.
 pub(crate) trait WriteRecords {
-    /// Returns the set that a Capability List's URI (or whatever stands for it) names; made if it is new.
+    /// Returns the set with the URI of a Capability List (or of its substitute); created if it is new.
     ///
     /// Errors: also if the copy follows as many sets as it can.
     fn set(&mut self, uri: &str) -> Result<SetId, StateError>;
@@ -303,18 +317,18 @@ pub(crate) trait WriteRecords {
     /// Notes how a run ended, with its problems by kind.
     fn finish_run(&mut self, run: &LoggedRun, problems: &[LoggedProblem]) -> Result<(), StateError>;
 
-    /// Notes how far the copy is at a time. Of the points of one minute the last is kept, so that a copy that follows
-    /// changes every second has no more of them than others.
+    /// Records the progress of the copy at a time. Of the points of one minute the last is kept, so that a copy with
+    /// changes every second has no more points than others.
     fn note_reached(&mut self, point: ReachedPoint) -> Result<(), StateError>;
 }
 
-/// The state of a copy, to write: what only the [`Committer`](crate::commit::Committer) has.
+/// The state of a copy for writing: only the [`Committer`](crate::commit::Committer) has it.
 pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords + ImportState {
-    /// Returns what shares a plan with other workers; `None` if the engine has no others.
+    /// Returns the interface for sharing a plan with other workers; `None` if the engine has no others.
     fn sharing(&mut self) -> Option<&mut dyn SharePlan> {
         None
     }
 }
 
-/// The setting that keeps the URL below which paths are those of the URIs.
+/// The setting with the URL whose path is the top of the copy.
 pub(crate) const BASE: &str = "base";

@@ -1,4 +1,4 @@
-//! A state that cannot be used, and which failures are those of space or a disk.
+//! A state that cannot be used, with a distinction of failures of space or a disk.
 
 use std::{
     io,
@@ -38,7 +38,7 @@ pub enum StateError {
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] PostgresError),
-    /// A record does not hold what any version of instep writes.
+    /// A record has content that no version of instep writes.
     #[error(
         "The record {name:?} in {place} cannot be read ({what}): restore the state from a backup, or rebuild it from the copy"
     )]
@@ -73,7 +73,7 @@ pub enum StateError {
     /// The copy follows as many sets as it can.
     #[error("The copy follows {most} sets already: use another folder for {uri}")]
     TooManySets {
-        /// The set that came on top.
+        /// The set beyond the limit.
         uri: String,
         /// The number that a copy takes.
         most: u8,

@@ -18,7 +18,7 @@ pub(crate) struct Ledger {
     pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
     pub(crate) refreshed: Vec<(Uri, ResourceMetadata)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
-    /// The held resources whose last modification is to be believed from now on, or not (O22).
+    /// The held resources whose last modification is reliable from now on, or not (O22).
     pub(crate) racy: BTreeMap<String, bool>,
     pub(crate) left: Vec<(Uri, SetId)>,
     pub(crate) gone: Vec<(Uri, SetId, DateTime)>,
@@ -33,7 +33,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Notes what is pending for a set.
+    /// Records a pending retry for a set.
     pub(crate) fn owe(&mut self, set: SetId, owed: Owed) {
         self.debts.insert((set, owed.desired.uri.as_str().to_owned()), Some(owed));
     }
@@ -44,7 +44,8 @@ impl Ledger {
         self.debts.insert((set, uri.to_owned()), None);
     }
 
-    /// Forgets what was pending for a set within this group: a later version of the resource is committed with it.
+    /// Removes a pending retry of a set within this group, because a later version of the resource is committed with
+    /// it.
     pub(crate) fn settle_if_owed(&mut self, set: SetId, uri: &str) {
         if !self.debts.is_empty()
             && let Some(debt) = self.debts.get_mut(&(set, uri.to_owned()))
@@ -53,8 +54,8 @@ impl Ledger {
         }
     }
 
-    /// Notes whether the last modification of bytes that get a name may be that of later ones too. A row that is placed is
-    /// not, unless it is said here.
+    /// Records for bytes that get a name if later bytes may have the same last modification. For a placed row the
+    /// default is `false`.
     pub(crate) fn note_racy(&mut self, uri: &str, is_racy: bool) {
         if is_racy {
             self.racy.insert(uri.to_owned(), true);

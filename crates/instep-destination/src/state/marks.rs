@@ -1,4 +1,4 @@
-//! Marks of the held resources that a list names: what has none at its end is gone from the list.
+//! Marks of the held resources that a list names: those without a mark at its end are no longer listed.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// None named yet. What is committed from now on counts as named.
+    /// No marks yet. Rows committed from now on count as named.
     pub(super) fn before(first_new: i64) -> Self {
         Self { blocks: BTreeMap::new(), first_new }
     }
 
-    /// Marks of rows that are there: what is committed from now on has none.
+    /// Marks of existing rows: rows committed from now on have none.
     pub(crate) fn none() -> Self {
         Self { blocks: BTreeMap::new(), first_new: i64::MAX }
     }

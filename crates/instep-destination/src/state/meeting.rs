@@ -1,11 +1,11 @@
-//! The meeting of a part of a list with what is held: the same for every engine.
+//! Compares a part of a list with the held resources: the same code for every engine.
 
 use resourcesync::Uri;
 
 use super::{HeldResource, Marks, Meet, SetId};
 use crate::plan::Desired;
 
-/// A part of a list while it meets what is held.
+/// A part of a list while it is compared with the held resources.
 pub(super) struct Meeting<'a> {
     set: SetId,
     marks: &'a mut Marks,
@@ -19,7 +19,7 @@ impl<'a> Meeting<'a> {
         Self { set, marks, each, joining: Vec::new() }
     }
 
-    /// Hands on a desired state of which something is held, and marks that.
+    /// Passes on a desired state with a held resource, and marks the latter.
     pub(super) fn met(&mut self, desired: &Desired, held: &HeldResource) {
         let was_named = self.marks.has(held.id);
         self.marks.set(held.id);
@@ -29,7 +29,7 @@ impl<'a> Meeting<'a> {
         (self.each)(desired, Some(held), was_named);
     }
 
-    /// Hands on a desired state of which nothing is held.
+    /// Passes on a desired state without a held resource.
     pub(super) fn missed(&mut self, desired: &Desired) {
         (self.each)(desired, None, false);
     }

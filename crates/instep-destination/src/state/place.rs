@@ -20,22 +20,22 @@ const FILE: &str = "state.sqlite";
 pub(crate) enum StatePlace {
     /// An SQLite file.
     File(PathBuf),
-    /// A copy in a database of PostgreSQL, and what the copy's own folder is to remember of it.
+    /// A copy in a PostgreSQL database, and the data that its own folder records.
     #[cfg(feature = "postgres")]
     Postgres(Box<DatabaseCopy>, Box<RemoteState>),
 }
 
 impl StatePlace {
-    /// Returns `true` if a copy's own folder has a state, or remembers where it is.
+    /// Returns `true` if a copy's own folder has a state, or records its place.
     pub(crate) fn is_in(own: &Path) -> bool {
         own.join(FILE).is_file() || RemoteState::is_in(own)
     }
 
-    /// Returns the place of the state of the copy with this folder of its own: the one at a URL, the one that the folder
-    /// remembers, or the file in the folder.
+    /// Returns the place of the state of the copy with this folder: the one at a URL, the one that the folder
+    /// records, or the file in the folder.
     ///
     /// # Errors
-    /// If the URL is none of a state, or the copy has its state elsewhere.
+    /// If the URL is not that of a state, or the copy has its state elsewhere.
     pub(crate) fn of(own: &Path, url: Option<&str>) -> Result<Self, StateError> {
         let file = own.join(FILE);
         match (RemoteState::read(own)?, url) {
@@ -62,7 +62,7 @@ impl StatePlace {
         }
     }
 
-    /// Returns the place for a run that knows that whoever wrote the state before is over.
+    /// Returns the place for a run that knows that the former writer of the state has ended.
     pub(crate) fn succeeding(self) -> Self {
         match self {
             Self::File(_) => self,
@@ -76,7 +76,7 @@ impl StatePlace {
         Err(StateError::NoEngine { place: remembered.map(|before| before.state) })
     }
 
-    /// Checks that a state can be made here, before anything of the copy is.
+    /// Checks that a state can be created here, before anything of the copy is.
     ///
     /// # Errors
     /// If a server refuses or cannot be reached, or has tables that this program does not know.
@@ -88,8 +88,8 @@ impl StatePlace {
         }
     }
 
-    /// Opens or makes the state to write it, bringing an older one up to date. The copy's own folder remembers it if it
-    /// lies elsewhere.
+    /// Opens or creates the state for writing, migrating an older one. The copy's own folder records its place if it
+    /// is elsewhere.
     ///
     /// # Errors
     /// If it was written by a newer version, is damaged, or storage or the server fails; in a database also if another
@@ -101,7 +101,7 @@ impl StatePlace {
             #[cfg(feature = "postgres")]
             Self::Postgres(copy, remote) => {
                 let state = PostgresState::open(copy)?;
-                // Before anything is committed: what is there must be found again.
+                // Before anything is committed: the state must be found again.
                 if RemoteState::read(own)?.as_ref() != Some(remote) {
                     remote.write(own)?;
                 }
@@ -144,7 +144,7 @@ impl StatePlace {
         Self::File(path.to_owned()).open(Path::new(""))
     }
 
-    /// Opens the state only to read it, also beside a run and without the lock of the copy. It stays as it is.
+    /// Opens the state only for reading, also beside a run and without the lock of the copy. It is not changed.
     ///
     /// # Errors
     /// If there is none, it was written by a newer version, is damaged, or storage or the server fails.
@@ -156,7 +156,7 @@ impl StatePlace {
         }
     }
 
-    /// Opens the state of a copy that no run has, only to read it: neither it nor the folder of the copy changes.
+    /// Opens the state of a copy without a run, only for reading: neither it nor the folder of the copy changes.
     ///
     /// # Errors
     /// If there is none, it was written by a newer version, is damaged, or storage or the server fails.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::changes::CopyChange;
 
-/// One record of a state. A record comes after those that it names.
+/// One record of a state. A record follows those that it refers to.
 #[derive(Clone, Debug)]
 pub(crate) enum StateRecord {
     /// A Source, and the record of the way to it.
@@ -26,18 +26,18 @@ pub(crate) enum StateRecord {
     Run { run: LoggedRun, source: Option<String> },
     /// Problems of the run with a number.
     Problem { run: i64, problem: LoggedProblem },
-    /// The point that the copy had reached after a run.
+    /// The progress of the copy after a run.
     Reached(ReachedPoint),
     /// An object in object storage; one without bytes is begun.
     Object { key: Box<str>, bytes: Option<u64>, dead: u64 },
-    /// A resource that is held. Its number counts for nothing; the name is what the mapped path is to a file system that
-    /// ignores case, `None` if that is the path itself.
+    /// A held resource. Its number is not used; the name is the form of the mapped path in a file system that ignores
+    /// case, `None` if that is the path itself.
     Held { held: HeldResource, name: Option<String> },
     /// A resource that is pending.
     Owed { set: SetId, owed: Owed },
     /// A deletion that a change named.
     Gone { set: SetId, uri: Uri, at: DateTime },
-    /// A change that nobody has taken yet.
+    /// A change that is not delivered yet.
     Change(CopyChange),
     /// A group that was under way when a run was killed.
     Group(Vec<Operation>),
@@ -53,7 +53,7 @@ impl StateRecord {
 /// Receives records until it breaks.
 pub(crate) type EachRecord<'a> = dyn FnMut(StateRecord) -> ControlFlow<()> + 'a;
 
-/// Reads a state as a whole.
+/// Reads a complete state.
 pub(crate) trait ExportState {
     /// Returns the highest number that a change of the copy may have had.
     fn last_change(&self) -> Result<i64, StateError>;
@@ -65,10 +65,10 @@ pub(crate) trait ExportState {
 
 /// The records that an engine takes over.
 pub(crate) trait ImportFeed {
-    /// The highest number that a change of the copy may have had: numbers go on rising from there.
+    /// The highest number that a change of the copy may have had: numbers continue from there.
     fn last_change(&self) -> i64;
 
-    /// Returns the next records, all of one kind; none at the end. Breaks if there are no more to be had.
+    /// Returns the next records, all of one kind; none at the end. Breaks if no more are available.
     fn next(&mut self) -> ControlFlow<(), Vec<StateRecord>>;
 
     /// Receives a record as the engine has it now.

@@ -1,8 +1,8 @@
-//! The state in a database of PostgreSQL, beside those of other copies.
+//! The state in a PostgreSQL database, beside those of other copies.
 //!
-//! Readers share a connection, since each reads with single statements; who writes has one of its own. A server that
-//! restarts or fails over makes a run wait: it goes on with a new connection, and a transaction whose answer was lost is
-//! recognised by its number (`NumberedWriter`).
+//! Readers share a connection, since each reads with single statements; the writer has its own. If a server restarts
+//! or fails over, the run waits and continues with a new connection, and a transaction whose answer was lost is
+//! recognized by its number (`writer.rs`).
 
 mod changes;
 mod followed;
@@ -18,6 +18,7 @@ mod portable;
 mod records;
 mod row;
 mod schema;
+mod settings;
 mod shares;
 mod slice_board;
 mod slices;
@@ -31,6 +32,7 @@ use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePl
 use crate::{changes::CopyChange, records::operations};
 use lease::CopyRight;
 use schema::TABLES;
+use settings::KnownSettings;
 use shares::ShareKey;
 pub(crate) use slice_board::WaitingPlans;
 
@@ -58,13 +60,13 @@ impl DatabaseCopy {
         Ok(Self { address, name, claimant: Claimant::over(folder) })
     }
 
-    /// Returns the copy for a run that knows that whoever wrote it before is over: it waits for nobody.
+    /// Returns the copy for a run that knows that its former writer has ended, so that it need not wait.
     pub(crate) fn succeeding(mut self) -> Self {
         self.claimant.succeeds = true;
         self
     }
 
-    /// Returns the URL without a password, and the name of the copy: what leads to the state again.
+    /// Returns the URL without a password, and the name of the copy, with which the state can be found again.
     pub(crate) fn remembered(&self) -> (&str, &str) {
         (&self.address.shown, &self.name)
     }
@@ -80,19 +82,25 @@ pub(crate) struct PostgresState {
     records_changes: bool,
     /// The share of this worker in the plan of the copy; `None` if it is not shared.
     share: Option<ShareKey>,
+    /// `None` for a state that others write.
+    settings: Option<KnownSettings>,
 }
 
 impl PostgresState {
-    /// Opens or makes the state to write it, bringing older tables up to date.
+    /// Opens or creates the state for writing, migrating older tables.
     ///
     /// # Errors
-    /// If the tables are newer or something else's, another run writes the state, or the server refuses or fails.
+    /// If the tables are newer or foreign, another run writes the state, or the server refuses or fails.
     pub(crate) fn open(copy: &DatabaseCopy) -> Result<Self, StateError> {
         let link = Arc::new(ServerLink::new(copy.address.clone()));
         let session = link.session()?;
         TABLES.migrate(&session, &copy.address)?;
         let id = || {
-            // An update of nothing, so that the row comes back whether it was there or not.
+            let known = session.optional("SELECT id FROM copy WHERE name = $1", &[&copy.name])?;
+            if let Some(known) = known {
+                return Ok(known.try_get(0)?);
+            }
+            // An update of nothing, so that the row comes back also where somebody else was faster.
             let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
             Ok(session.one(sql, &[&copy.name])?.try_get::<_, i64>(0)?)
         };
@@ -100,7 +108,8 @@ impl PostgresState {
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
         let right = lease::take(&writing, id, &copy.claimant)?;
         let writer = Some(NumberedWriter::new(writing, right));
-        Ok(Self { link, copy: id, writer, records_changes: false, share: None })
+        let settings = Some(KnownSettings::default());
+        Ok(Self { link, copy: id, writer, records_changes: false, share: None, settings })
     }
 
     /// Checks that the server answers, and that its tables can be used; nothing is made.
@@ -108,10 +117,12 @@ impl PostgresState {
     /// # Errors
     /// If not.
     pub(crate) fn probe(copy: &DatabaseCopy) -> Result<(), PostgresError> {
-        TABLES.probe(&Session::open(&copy.address)?, &copy.address)
+        let link = ServerLink::new(copy.address.clone());
+        let session = link.session()?;
+        TABLES.probe(&session, &copy.address)
     }
 
-    /// Opens the state only to read it, also beside a run.
+    /// Opens the state only for reading, also beside a run.
     ///
     /// # Errors
     /// If there is none, the tables are of another version, or the server refuses or fails.
@@ -123,10 +134,10 @@ impl PostgresState {
         let found = found.and_then(|row| Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?));
         let missing = || PostgresError::Missing { place: copy.address.shown.clone() };
         let id = found.map_err(|fault| link.error(fault))?.ok_or_else(missing)?;
-        Ok(Self { link, copy: id, writer: None, records_changes: false, share: None })
+        Ok(Self::reading(link, id, None))
     }
 
-    /// Forgets a copy of which there is nothing, as far as that can be.
+    /// Removes a copy without content, if possible.
     pub(crate) fn remove_empty(copy: &DatabaseCopy) {
         let Ok(state) = Self::open_beside(copy) else { return };
         let is_empty = state.export(&mut |_| ControlFlow::Break(())).is_ok_and(|all| all.is_continue());
@@ -136,6 +147,10 @@ impl PostgresState {
                 let _ = session.execute("DELETE FROM beat WHERE copy = $1", &[&state.copy]);
             }
         }
+    }
+
+    fn reading(link: Arc<ServerLink>, copy: i64, settings: Option<KnownSettings>) -> Self {
+        Self { link, copy, writer: None, records_changes: false, share: None, settings }
     }
 
     fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
@@ -185,8 +200,7 @@ impl ReadState for PostgresState {
     }
 
     fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
-        let link = Arc::clone(&self.link);
-        Ok(Box::new(Self { link, copy: self.copy, writer: None, records_changes: false, share: None }))
+        Ok(Box::new(Self::reading(Arc::clone(&self.link), self.copy, self.settings.clone())))
     }
 
     fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {

@@ -1,4 +1,4 @@
-//! The points of the Source's time that the copy had reached after its runs. Its lag at any time follows from them.
+//! The points of the Source's time that the copy had reached after its runs. They determine its lag at any time.
 
 use resourcesync::DateTime;
 

@@ -37,13 +37,13 @@ impl SourceId {
         Self(number)
     }
 
-    /// Returns the number that the state knows it by.
+    /// Returns its number in the state.
     pub(crate) fn number(self) -> i64 {
         self.0
     }
 }
 
-/// The file of a resource that the copy holds: what an audit needs to know.
+/// The file of a held resource: the data that an audit needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeldFile {
     /// The number of its row.
@@ -60,7 +60,7 @@ pub(crate) struct HeldFile {
 /// The place of the bytes of a held resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HeldAt {
-    /// They lie under the path of the resource.
+    /// They are stored under the path of the resource.
     #[default]
     Path,
     /// They are a part of an object in object storage.
@@ -93,7 +93,7 @@ pub struct HeldResource {
 }
 
 impl HeldResource {
-    /// The sets of a resource of which nobody knows which set it came from: it is in each, and no other keeps it.
+    /// The sets of a resource whose sets are unknown: it is in each, and no other set keeps it.
     pub(crate) const SETS_UNKNOWN: i64 = i64::MAX;
 
     /// Returns `true` if a set holds it.
@@ -124,7 +124,7 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// Returns what is owed after one more failed attempt.
+    /// Returns the owed entry after one more failed attempt.
     pub(crate) fn new(mut desired: Desired, why: String) -> Self {
         desired.attempts += 1;
         Self { desired, why }
@@ -186,7 +186,7 @@ pub(crate) struct DocumentRecord {
 }
 
 impl DocumentRecord {
-    /// A document of which nothing is known yet.
+    /// A document without further data.
     pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, etag: None, last_modified: None, digest: None, at: None, extra: None }
     }

@@ -1,4 +1,4 @@
-//! The note in the folder of a copy of a state that lies elsewhere: every later command finds it there.
+//! The note in the folder of a copy whose state is elsewhere: every later command finds the state by it.
 
 #[cfg(feature = "postgres")]
 use std::io::Write as _;
@@ -13,7 +13,7 @@ const VERSION: u32 = 1;
 /// The name of the file in the copy's own folder.
 const NAME: &str = "state.json";
 
-/// A state that lies elsewhere.
+/// A state that is elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RemoteState {
     version: u32,
@@ -21,12 +21,12 @@ pub(crate) struct RemoteState {
     pub(super) state: String,
     /// The name of the copy there.
     pub(super) copy: String,
-    /// A name that no other folder has: whoever has its lock knows that earlier runs over it are dead.
+    /// A unique name of the folder: a run that has its lock knows that earlier runs over it are dead.
     pub(super) folder: String,
 }
 
 impl RemoteState {
-    /// Creates what is remembered of a state.
+    /// Creates the note for a state.
     #[cfg(feature = "postgres")]
     pub(super) fn new(state: String, copy: String, folder: String) -> Self {
         Self { version: VERSION, state, copy, folder }
@@ -37,14 +37,14 @@ impl RemoteState {
         own.join(NAME).is_file()
     }
 
-    /// Reads what a copy's own folder remembers; `None` if the state lies in the folder.
+    /// Reads the note of a copy's own folder; `None` if the state is in the folder.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub(super) fn read(own: &Path) -> Result<Option<Self>, StateError> {
         let path = own.join(NAME);
         let text = match fs::read(&path) {
-            // A file in the place of the folder is named by whoever opens the folder.
+            // A file instead of the folder is reported when the folder is opened.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
@@ -61,13 +61,13 @@ impl RemoteState {
         }
     }
 
-    /// Removes what a copy's own folder remembers, as far as that can be.
+    /// Removes the note of a copy's own folder, if possible.
     #[cfg(feature = "postgres")]
     pub(super) fn forget(own: &Path) {
         let _ = fs::remove_file(own.join(NAME));
     }
 
-    /// Writes it into a copy's own folder, in place of what is there.
+    /// Writes the note into a copy's own folder, replacing an existing one.
     ///
     /// # Errors
     /// If the folder cannot be written.

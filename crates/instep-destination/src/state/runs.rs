@@ -15,7 +15,7 @@ impl RunId {
         Self(number)
     }
 
-    /// Returns the number that the state knows it by.
+    /// Returns its number in the state.
     pub(crate) fn number(self) -> i64 {
         self.0
     }
@@ -47,7 +47,7 @@ pub(crate) struct LoggedProblem {
     pub kind: String,
     /// Their number.
     pub count: u64,
-    /// The first resource that had it.
+    /// The first resource with the problem.
     pub uri: Option<Uri>,
     /// The message about that one.
     pub message: String,
@@ -61,7 +61,7 @@ impl LoggedProblem {
 }
 
 impl LoggedRun {
-    /// A run that goes on.
+    /// A run in progress.
     pub(crate) fn new(id: RunId, started: DateTime, what: &str) -> Self {
         Self { id, started, finished: None, what: what.to_owned(), exit_code: None, summary: None }
     }

@@ -1,9 +1,9 @@
-//! A large plan in slices, which several workers carry out: what an engine keeps of it.
+//! A large plan in slices, which several workers carry out: the interface of its storage.
 //!
-//! The run that has the copy writes the plan down in slices of at most [`SLICE`] actions, and seals it. From then on each
-//! worker with a share of it claims slices. A group says how far its slices are done in the transaction that commits what
-//! it brought, so a slice that is freed goes on where the last group ended. A checkpoint of the set is refused for as long
-//! as a slice is left.
+//! The run that has the copy writes the plan in slices of at most [`SLICE`] actions, and seals it. From then on each
+//! worker with a share of it claims slices. A group records the progress of its slices in the transaction that
+//! commits its resources, so a freed slice continues where the last group ended. A checkpoint of the set is refused
+//! as long as a slice is left.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -20,24 +20,24 @@ pub(crate) type SliceId = i64;
 /// The number of a worker within a plan: no two ever have the same.
 pub(crate) type SharerId = i64;
 
-/// The actions of a slice that came to an outcome, by their places.
+/// The finished actions of a slice, by their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DoneActions([u64; WORDS]);
 
 impl DoneActions {
-    /// Notes that an action came to an outcome.
+    /// Records that an action is finished.
     pub(crate) fn insert(&mut self, place: u16) {
         if let Some(word) = self.0.get_mut(usize::from(place) / 64) {
             *word |= 1 << (place % 64);
         }
     }
 
-    /// Returns `true` if an action came to an outcome.
+    /// Returns `true` if an action is finished.
     pub(crate) fn has(&self, place: u16) -> bool {
         self.0.get(usize::from(place) / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// Returns how many actions came to an outcome.
+    /// Returns the number of finished actions.
     pub(crate) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -48,7 +48,7 @@ impl DoneActions {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Returns what an engine has kept; `None` if that is something else.
+    /// Reads the stored value of an engine; `None` if it is invalid.
     #[cfg(feature = "postgres")]
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut words = [0; WORDS];
@@ -62,7 +62,7 @@ impl DoneActions {
     }
 }
 
-/// The progress of a slice, with everything that came before.
+/// The progress of a slice, including everything before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SliceProgress {
     pub(crate) slice: SliceId,
@@ -72,7 +72,7 @@ pub(crate) struct SliceProgress {
 }
 
 impl SliceProgress {
-    /// Returns `true` if each of its actions came to an outcome.
+    /// Returns `true` if all of its actions are finished.
     pub(crate) fn is_finished(&self) -> bool {
         self.done.count() == u32::from(self.total)
     }
@@ -98,10 +98,10 @@ pub(crate) struct ClaimedSlice {
     pub(crate) actions: Vec<u8>,
 }
 
-/// Counts of what a worker's groups have done of a plan.
+/// Counts of the results of a worker's groups for a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShareCounts {
-    /// Actions that came to an outcome.
+    /// Finished actions.
     pub(crate) done: u64,
     pub(crate) created: u64,
     pub(crate) updated: u64,
@@ -124,7 +124,7 @@ impl ShareCounts {
         self.each().into_iter().zip(others.each()).for_each(|(sum, more)| *sum += *more);
     }
 
-    /// Returns what came since others.
+    /// Returns the difference to earlier counts.
     pub(crate) fn since(mut self, mut before: Self) -> Self {
         self.each().into_iter().zip(before.each()).for_each(|(sum, less)| *sum = sum.saturating_sub(*less));
         self
@@ -136,12 +136,12 @@ impl ShareCounts {
 pub(crate) struct PlanShare {
     pub(crate) sharer: SharerId,
     pub(crate) beat: i64,
-    /// `true` if it has given back what it had, or others did that.
+    /// `true` if it has returned its slices, or others freed them.
     pub(crate) has_ended: bool,
     pub(crate) counts: ShareCounts,
 }
 
-/// A resource that a worker could not have, for the run that has the copy to look at again.
+/// A resource that a worker could not fetch, for the run that has the copy to try again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SliceFailure {
     pub(crate) uri: String,
@@ -160,9 +160,9 @@ pub(crate) struct SliceLedger {
     pub(crate) failures: Vec<SliceFailure>,
 }
 
-/// Writes a plan down in slices; what the run that has the copy does.
+/// Writes a plan in slices; used by the run that has the copy.
 pub(crate) trait SharePlan {
-    /// Begins the plan of a set, in place of any former one. Nobody sees its slices yet.
+    /// Begins the plan of a set, replacing any former one. Its slices are not visible yet.
     fn begin_plan(&mut self, set: SetId) -> Result<(), StateError>;
 
     /// Adds slices to the plan.
@@ -177,11 +177,14 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Returns the number of this worker.
     fn me(&self) -> SharerId;
 
-    /// Claims free slices with about as many actions, one at least; none if none is free. A call whose answer was lost
-    /// claims nothing twice.
+    /// Claims free slices with about this many actions, at least one slice; empty if none is free. A repeated call
+    /// whose answer was lost claims nothing twice.
     ///
     /// Errors: also if this share has ended, or another run has the copy.
     fn claim(&mut self, actions: usize) -> Result<Vec<ClaimedSlice>, StateError>;
+
+    /// Returns `true` if another run is about to have the copy, and waits for what has come: nothing more is to begin.
+    fn is_ending(&self) -> Result<bool, StateError>;
 
     /// Returns all shares of the plan.
     fn shares(&self) -> Result<Vec<PlanShare>, StateError>;
@@ -189,10 +192,10 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Ends a worker's share and frees its slices, unless it has beaten since. Returns `true` if it was there.
     fn end_share(&self, sharer: SharerId, beat: i64) -> Result<bool, StateError>;
 
-    /// Returns `true` if no slice is left but those of this worker.
+    /// Returns `true` if only slices of this worker are left.
     fn have_others_done(&self) -> Result<bool, StateError>;
 
-    /// Returns what other workers could not have, behind a URI.
+    /// Returns the failures of other workers, after a URI.
     fn failures_after(&self, after: &str, most: usize) -> Result<Vec<SliceFailure>, StateError>;
 }
 

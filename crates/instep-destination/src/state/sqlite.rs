@@ -46,7 +46,7 @@ pub(crate) struct SqliteState {
 }
 
 impl SqliteState {
-    /// Opens or makes the file, bringing an older one up to date.
+    /// Opens or creates the file, migrating an older one.
     ///
     /// # Errors
     /// If it was written by a newer version, is damaged, or storage fails.
@@ -54,8 +54,8 @@ impl SqliteState {
         Ok(Self::over(schema::SCHEMA.open(path)?, path))
     }
 
-    /// Opens the file only to read it, also beside a run and without the lock of the copy. An older file stays as it
-    /// is: what is read is a migrated copy.
+    /// Opens the file only for reading, also beside a run and without the lock of the copy. An older file is not
+    /// changed: a migrated copy is read.
     ///
     /// # Errors
     /// If there is none, it was written by a newer version, is damaged, or storage fails.
@@ -63,7 +63,7 @@ impl SqliteState {
         Self::read(Arc::new(schema::SCHEMA.open_beside(path)?))
     }
 
-    /// Opens the file of a copy that no run has, only to read it: neither the file nor its folder changes.
+    /// Opens the file of a copy without a run, only for reading: neither the file nor its folder changes.
     ///
     /// # Errors
     /// If there is none, it was written by a newer version, is damaged, or storage fails.

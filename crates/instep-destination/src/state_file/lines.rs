@@ -1,4 +1,4 @@
-//! Lines of JSON: one that says what they are, one for each record, and one with their number and digest.
+//! Lines of JSON: a header, one line for each record, and one with their number and digest.
 
 use std::io::{self, BufRead, Read as _, Write};
 
@@ -12,7 +12,7 @@ use crate::{
     state::StateRecord,
 };
 
-/// The bytes that a line may have: more than any group of a run, and no more than fits in memory anywhere.
+/// The most bytes of a line: more than any group of a run, and few enough for the memory of any machine.
 const LONGEST: u64 = 64 << 20;
 
 /// Lines that cannot be written or read.
@@ -20,13 +20,13 @@ const LONGEST: u64 = 64 << 20;
 pub(super) enum LineFault {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("these are no lines of instep state export")]
+    #[error("this is not the output of instep state export")]
     Foreign,
     #[error("the lines have version {found}; this program knows versions up to {known}")]
     Newer { found: u32, known: u32 },
     #[error("line {line}: {what}")]
     Line { line: u64, what: String },
-    #[error("the lines are cut off after {after}: export the state again")]
+    #[error("the file is cut off after {after}: export the state again")]
     Cut { after: u64 },
     #[error("{what}")]
     Invalid { what: String },
@@ -190,7 +190,7 @@ impl LineFault {
     }
 }
 
-/// Returns the next line without its end; `None` if there is none, or it has no end.
+/// Returns the next line without its end; `None` if there is none, or if it has no end.
 fn next_line(from: &mut dyn BufRead) -> Result<Option<String>, LineFault> {
     let mut line = String::new();
     from.take(LONGEST).read_line(&mut line)?;

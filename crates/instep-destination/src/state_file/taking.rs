@@ -20,7 +20,7 @@ pub(super) struct Taking<'r> {
     /// The longest URI that the engine keeps.
     longest: Option<usize>,
     place: String,
-    /// A record of another kind than those before it.
+    /// A record of a different kind than those before it.
     next: Option<StateRecord>,
     given: Option<LineHasher>,
     read_back: LineHasher,
@@ -33,7 +33,7 @@ impl<'r> Taking<'r> {
         Self { lines, longest, place, next: None, given, read_back, fault: None }
     }
 
-    /// Returns the figures of what was taken over.
+    /// Returns the figures of the imported records.
     pub(super) fn finish(self) -> Result<StateFigures, LineFault> {
         self.fault.map_or(Ok(self.lines.figures), Err)
     }
@@ -65,7 +65,7 @@ impl<'r> Taking<'r> {
     fn is_kept(&self, record: &StateRecord) -> Result<bool, LineFault> {
         let Some(longest) = self.longest else { return Ok(true) };
         let uri = match record {
-            // A document whose record is missing is read once more.
+            // A document without a record is read again.
             StateRecord::Document(document) => return Ok(document.uri.as_str().len() <= longest),
             StateRecord::Held { held, .. } => &held.uri,
             StateRecord::Owed { owed, .. } => &owed.desired.uri,
@@ -114,7 +114,7 @@ impl ImportFeed for Taking<'_> {
         if given == Some(read_back) {
             return ControlFlow::Continue(());
         }
-        let what = format!("{} does not keep what is in the file", self.place);
+        let what = format!("{} does not match the file", self.place);
         self.or_stop(Err(LineFault::Invalid { what }))
     }
 }

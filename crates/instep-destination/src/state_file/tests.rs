@@ -251,7 +251,7 @@ fn leaves_nothing_behind(server: Option<&str>) {
             ("\"path\":\"a.txt\"", "\"path\":\"../a.txt\"", "no path of a copy"),
             ("\"path\":\"a.txt\"", "\"path\":\"c.txt\"", "not those that were exported"),
             ("\"racy\":", "\"rare\":", "unknown field"),
-            ("{\"instep state\":1", "{\"other\":1", "no lines of instep state export"),
+            ("{\"instep state\":1", "{\"other\":1", "not the output of instep state export"),
         ] {
             let text = String::from_utf8(lines.clone()).unwrap().replacen(found, other, 1);
             let refused = target.import(text.as_bytes(), to.as_deref()).unwrap_err().to_string();

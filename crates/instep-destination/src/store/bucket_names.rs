@@ -1,7 +1,7 @@
 //! A copy in a bucket with an object for each resource, under its path.
 //!
-//! Names that are given one after the other are put together, as are removals; whatever depends on them waits until they
-//! are done. Replacing is one PUT, which services do as a whole.
+//! Consecutive names are put together, and so are removals; steps that depend on them wait until they are done. A
+//! replacement is one PUT, which services do atomically.
 
 use std::{
     io::{self, Read},
@@ -27,7 +27,7 @@ pub(crate) struct BucketNames {
     waiting: Mutex<UnsettledNames>,
 }
 
-/// Steps that are asked for, and not yet done. There are never both.
+/// Steps that are requested but not done yet. There are never both kinds.
 #[derive(Debug, Default)]
 struct UnsettledNames {
     puts: Vec<NamedPut>,
@@ -52,7 +52,7 @@ impl BucketNames {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what waits.
+    /// Does the waiting steps.
     fn settle(&self, waiting: &mut UnsettledNames) -> Result<(), StoreError> {
         let failed = |doing, error| StoreError::of_bucket(doing, "", &self.bucket, error);
         let removals = std::mem::take(&mut waiting.removals);

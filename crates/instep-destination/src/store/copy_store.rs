@@ -1,18 +1,18 @@
-//! The bytes of a copy, wherever they lie: under names, or as parts of objects.
+//! The bytes of a copy in either layout: under names, or as parts of objects.
 
 use std::{io::Read, sync::Arc};
 
 use super::{CopyNames, PackSpans, PackStore, StagingArea, Store, StoreError};
 use crate::{map::CopyPath, state::HeldAt};
 
-/// The bytes of a copy, and the staging of those that are on their way.
+/// The bytes of a copy, and the staging of incoming ones.
 #[derive(Clone, Debug)]
 pub(crate) enum CopyStore {
     /// Each resource has a name: in a folder, in memory, or in a bucket with an object for each.
     Names {
-        /// Receives what is on its way.
+        /// Receives incoming bytes.
         staging: Arc<dyn StagingArea>,
-        /// Has what came.
+        /// Has the committed bytes.
         names: Arc<dyn CopyNames>,
     },
     /// Resources are parts of objects, and only rows of the state lead to them.
@@ -36,7 +36,7 @@ impl CopyStore {
         self.read_within(&mut PackSpans::default(), path, at)
     }
 
-    /// Reads the bytes of a held resource, together with those beside it that are going to be read.
+    /// Reads the bytes of a held resource, together with adjacent ones that will be read.
     ///
     /// # Errors
     /// As for [`CopyStore::read`].
@@ -87,7 +87,7 @@ impl CopyStore {
         }
     }
 
-    /// Returns the names, if resources have any of their own.
+    /// Returns the names, if resources have names.
     pub(crate) fn names(&self) -> Option<&Arc<dyn CopyNames>> {
         match self {
             Self::Names { names, .. } => Some(names),
@@ -95,7 +95,7 @@ impl CopyStore {
         }
     }
 
-    /// Returns the objects of which resources are parts.
+    /// Returns the objects, if resources are parts of objects.
     pub(crate) fn packs(&self) -> Option<&Arc<PackStore>> {
         match self {
             Self::Names { .. } => None,

@@ -1,4 +1,4 @@
-//! Steps of a store that failed: those that concern one resource, and those that end a run.
+//! Failed steps of a store: those that concern one resource, and those that end a run.
 
 use std::{io, path::PathBuf};
 
@@ -17,13 +17,13 @@ pub enum StoreError {
         /// The run that holds it.
         owner: String,
     },
-    /// Nothing is left of a copy that the state knows: an unmounted disk (D35, exit code 6).
+    /// No file is left of a copy that the state records: an unmounted disk (D35, exit code 6).
     #[error("{} holds no file of the copy any more; its disk may not be mounted", path.display())]
     NotTheCopy {
         /// The place where it should be.
         path: PathBuf,
     },
-    /// Nothing is left in a bucket of a copy that the state knows (D35, exit code 6).
+    /// No object is left in a bucket of a copy that the state records (D35, exit code 6).
     #[error("{place} holds no object of the copy any more; check the bucket, its prefix and the service")]
     NoObjects {
         /// The place where they should be.
@@ -34,20 +34,20 @@ pub enum StoreError {
     Bucket {
         /// The attempt that failed.
         doing: &'static str,
-        /// On what.
+        /// The path.
         place: String,
         /// The reason, and what to do.
         source: BucketError,
     },
     /// Backups would be resources of the copy, or overwrite them.
-    #[error("{} cannot take backups: it is not apart from the copy in {}; name a folder beside it", backups.display(), copy.display())]
+    #[error("{} cannot be used for backups: it overlaps with the copy in {}; choose a separate folder", backups.display(), copy.display())]
     BackupsInCopy {
         /// The folder of the backups.
         backups: PathBuf,
         /// The copy.
         copy: PathBuf,
     },
-    /// Something that is not ours stands in the way of one resource: a link, a foreign file or folder.
+    /// Something that instep did not create blocks one resource: a link, a foreign file or folder.
     #[error("{path} is blocked by {by}: move it away")]
     Blocked {
         /// The path in the copy.
@@ -70,7 +70,7 @@ pub enum StoreError {
     Io {
         /// The attempt that failed.
         doing: &'static str,
-        /// On what.
+        /// The path.
         path: String,
         /// The reason that the system gives.
         source: io::Error,
@@ -105,13 +105,13 @@ impl StoreError {
         Self::Bucket { doing, place, source }
     }
 
-    /// Returns `true` if the bytes are there, and are not what was written: as good as other bytes.
+    /// Returns `true` if the bytes exist but differ from those written: the same as other bytes.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData)
     }
 
-    /// Returns `true` if only the one resource is concerned; all others can go on. A folder in the copy
-    /// that may not be entered or written costs the resources in it, and not the run (B24).
+    /// Returns `true` if only the one resource is affected, and all others can continue. A folder in the copy that
+    /// cannot be entered or written costs only the resources in it, not the run (B24).
     pub fn concerns_one_resource(&self) -> bool {
         match self {
             Self::Blocked { .. } => true,

@@ -29,11 +29,11 @@ use crate::map::CopyPath;
 
 pub(crate) use options::FolderOptions;
 
-/// Up to so many files or folders each is synced by itself; more are synced with their file system: a group waits for
-/// the disk six times at most, however many files it has and wherever they lie.
+/// At most this many files or folders are synced separately; more are synced with their file system, so that a group
+/// waits for the disk at most six times, with any number of files and folders.
 const MOST_SYNCED_ONE_BY_ONE: usize = 2;
 
-/// Free space is looked at once in so many staged files.
+/// Free space is checked once per this number of staged files.
 const STAGED_BETWEEN_LOOKS: u64 = 32;
 
 /// A copy in a folder of the file system, locked while this value lives.
@@ -66,7 +66,7 @@ impl FolderStore {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The folder a path lies in, noted as touched. Paths come sorted, so the last folder is mostly the next one.
+    /// The folder of a path, recorded as touched. Paths are sorted, so the last folder is usually the next one.
     fn folder_of(&self, path: &CopyPath) -> Result<Arc<OwnedFd>, StoreError> {
         let folder = path.folder();
         let mut names = self.names();
@@ -88,7 +88,7 @@ impl FolderStore {
         for folder in path.folders().collect::<Vec<_>>().into_iter().rev() {
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
             let failed = |error| StoreError::of("remove the folder", folder, error);
-            // The system decides if it is empty: what a look says may be over before the next call.
+            // The system decides if it is empty: the result of a check may be outdated at the next call.
             match rustix::fs::unlinkat(self.root.folder(above).map_err(failed)?, name, AtFlags::REMOVEDIR) {
                 Ok(()) => self.names().touched.insert(above.to_owned()),
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::BUSY) => return Ok(()),
@@ -103,7 +103,7 @@ impl FolderStore {
             return Ok(());
         }
         let (free, reserve) = self.space()?;
-        // The reserve leaves room for what is staged between two looks.
+        // The reserve leaves space for files staged between two checks.
         if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }
     }
 
@@ -113,7 +113,7 @@ impl FolderStore {
             rustix::fs::fstatvfs(&self.root).map_err(|error| self.failed("read the free space of", error))?;
         let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
         Ok((
-            // Not `f_bfree`: blocks that are kept for the superuser are of no use here.
+            // Not `f_bfree`: blocks reserved for the superuser cannot be used here.
             space.f_bavail.saturating_mul(space.f_frsize),
             self.options.reserve.unwrap_or_else(|| share.min(MOST_RESERVED)),
         ))
@@ -125,7 +125,7 @@ impl FolderStore {
         Some(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
-    /// An error that concerns the copy as a whole.
+    /// An error that concerns the entire copy.
     fn failed(&self, doing: &'static str, error: impl Into<io::Error>) -> StoreError {
         StoreError::of(doing, &self.path.display().to_string(), error)
     }
@@ -139,7 +139,7 @@ impl FolderStore {
             Ok(fd) => Ok(rustix::fs::fsync(fd)?),
             // Removed since: then the folder above is touched too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // Swapped for something else since: wherever it is now, its names are on this file system.
+            // It may have been replaced since: wherever it is now, its names are on this file system.
             Err(error) if Obstacle::of(&error).is_some() => sync_file_system(&self.root),
             Err(error) => Err(error),
         }
@@ -158,7 +158,7 @@ impl StagingArea for FolderStore {
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
         let staged = self.staging.create();
         let (name, file) = staged.map_err(|error| StoreError::of("write below", STAGING, error))?;
-        // Made first: looking at the free space once in a while goes by its number.
+        // Created first, because its number determines when free space is checked.
         self.check_reserve(name.get()).inspect_err(|_| self.discard(&[name]))?;
         Ok(StagingFile::new(Box::new(self.sink(file, name)), name, algorithms))
     }
@@ -228,7 +228,7 @@ impl CopyNames for FolderStore {
     }
 
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
-        // Paths come sorted, so the folder is mostly open already.
+        // Paths are sorted, so the folder is usually open already.
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let last =
             self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));
@@ -259,7 +259,12 @@ impl CopyNames for FolderStore {
 
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
         let folder = self.folder_of(path)?;
-        // A rename would take away a pipe or a socket of somebody's (B13); a link is no more than a name.
+        let failed = |error| StoreError::of("place", path.as_str(), error);
+        // Most names are new. One call finds that out and gives the name, so that nothing can come in between.
+        if self.staging.place_new(name, &folder, path.name()).map_err(failed)? {
+            return Ok(());
+        }
+        // A rename would move a foreign pipe or socket (B13); a link is only a name.
         let found = rustix::fs::statat(&*folder, path.name(), AtFlags::SYMLINK_NOFOLLOW);
         let kind = found.map_or(FileType::RegularFile, |found| FileType::from_raw_mode(found.st_mode));
         if !matches!(kind, FileType::RegularFile | FileType::Symlink | FileType::Directory) {
@@ -268,9 +273,7 @@ impl CopyNames for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        self.staging
-            .place(name, folder, path.name())
-            .map_err(|error| StoreError::of("place", path.as_str(), error))
+        self.staging.place(name, folder, path.name()).map_err(failed)
     }
 
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError> {
@@ -280,8 +283,8 @@ impl CopyNames for FolderStore {
             }
             folder => folder?,
         };
-        // A rename would take away whatever has the name: a folder of somebody's with all that is in it, for good once
-        // staging is emptied. Only files are ours.
+        // A rename would move anything with this name: a foreign folder with all its content, which is lost once
+        // staging is emptied. Only files belong to the copy.
         let kind = kind_at(&*folder, path.name())
             .map_err(|error| StoreError::of("look at", path.as_str(), error))?;
         let blocked = |by| Err(StoreError::Blocked { path: path.as_str().to_owned(), by });

@@ -32,7 +32,7 @@ impl FolderStagingSink {
         Self { file, name, staging, part: None, finished: false }
     }
 
-    /// Continues a part, which stays what it is until it is whole.
+    /// Continues a part, which keeps its name until it is complete.
     pub(super) fn continuing(mut self, part: String) -> Self {
         self.part = Some(part);
         self

@@ -1,12 +1,13 @@
-//! Names that a file system takes for one (D7).
+//! Names that a file system does not distinguish (D7).
 
 use std::io;
 
 use instep_store::Staging;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-/// Returns `true` if the file system takes `probe-é` for `PROBE-é`, or a composed é for its parts. A file is made to
-/// find out: what a file system does depends on how its folder was made, so its name says nothing.
+/// Returns `true` if the file system treats `probe-é` and `PROBE-é`, or a composed é and its parts, as the same name.
+/// A file is created to find out, because this depends on how the folder was made, not only on the kind of file
+/// system.
 pub(super) fn folds_names(staging: &Staging) -> io::Result<bool> {
     const NAME: &str = "probe-\u{e9}";
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;

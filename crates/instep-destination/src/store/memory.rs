@@ -14,7 +14,7 @@ use super::{
 };
 use crate::map::CopyPath;
 
-/// A copy in memory, for tests: it can take names as a file system without case does, and lose what was not synced.
+/// A copy in memory, for tests: it can ignore case like some file systems, and lose unsynced data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryStore {
     inner: Arc<Mutex<Inner>>,
@@ -48,7 +48,7 @@ impl MemoryStore {
         Self { folds_names: true, ..Self::default() }
     }
 
-    /// The copy as it is after the machine lost power: without what was not synced.
+    /// The copy after a power loss: without unsynced data.
     #[must_use]
     pub(crate) fn after_power_loss(&self) -> Self {
         let mut inner = self.inner().clone();
@@ -225,7 +225,7 @@ impl CopyNames for MemoryStore {
         let inner = &mut *self.inner();
         let staged = std::mem::take(&mut inner.durable.staged);
         inner.durable = inner.now.clone();
-        // Names are durable now; bytes only where they were synced.
+        // Names are durable now; bytes only if they were synced.
         inner.durable.staged =
             staged.into_iter().filter(|(name, _)| inner.now.staged.contains_key(name)).collect();
         Ok(())

@@ -1,8 +1,8 @@
-//! Resources as parts of objects: small ones packed as records of a web archive, large ones an object each.
+//! Resources as parts of objects: small ones packed as records of a web archive, large ones as separate objects.
 //!
-//! A key is never used twice: it has the identity of the copy, a random number of the run, and a number in the run. So
-//! neither renaming nor conditional requests nor listings are needed, and every service will do. What is to be found is
-//! in rows of the state; nothing here looks for objects.
+//! A key is never used twice: it has the identity of the copy, a random number of the run, and a number in the run.
+//! For this reason no renames, conditional requests or listings are needed, and every service can be used. Objects
+//! are found by rows of the state; nothing here searches for them.
 
 use std::{
     fmt::Write as _,
@@ -66,21 +66,21 @@ impl PackStore {
         &self.copy
     }
 
-    /// Returns a key that no object ever had, for a pack.
+    /// Returns a new unique key for a pack.
     pub(crate) fn key_of_pack(&self) -> Box<str> {
         format!("packs/{}/{}-{:06}{PACK}", self.copy, self.run, self.next.fetch_add(1, Ordering::Relaxed))
             .into()
     }
 
-    /// Returns a key that no object ever had, for a large resource.
+    /// Returns a new unique key for a large resource.
     pub(crate) fn key_of_resource(&self) -> Box<str> {
         format!("objects/{}/{}-{:06}", self.copy, self.run, self.next.fetch_add(1, Ordering::Relaxed)).into()
     }
 
-    /// Puts staged files, several at once, each whole or not at all.
+    /// Puts staged files, several at once, each completely or not at all.
     ///
     /// # Errors
-    /// If storage fails; some of them may be there then.
+    /// If storage fails; some of them may then exist.
     pub(crate) fn put(&self, planned: &[PlannedObject]) -> Result<(), StoreError> {
         let object = |planned: &PlannedObject| {
             let mut object = NewObject::new(&*planned.key);
@@ -110,18 +110,18 @@ impl PackStore {
             .map_err(|error| StoreError::of_bucket("remove from", "", &self.bucket, error))
     }
 
-    /// Reads a whole object into memory: a pack.
+    /// Reads a complete object into memory: a pack.
     ///
     /// # Errors
-    /// If it is not there, or storage fails.
+    /// If it does not exist, or storage fails.
     pub(crate) fn read_pack(&self, key: &str) -> Result<Bytes, StoreError> {
         self.bucket.read(key, None).map_err(|error| StoreError::of_bucket("read", key, &self.bucket, error))
     }
 
-    /// Reads a part of an object together with those beside it.
+    /// Reads a part of an object together with adjacent ones.
     ///
     /// # Errors
-    /// If it is not there, its record is damaged, or storage fails.
+    /// If it does not exist, its record is damaged, or storage fails.
     pub(crate) fn read_within(
         &self,
         spans: &mut PackSpans,
@@ -189,10 +189,10 @@ impl ObjectsAtRest {
         Ok(Self(Arc::new(Bucket::open(place).map_err(failed)?)))
     }
 
-    /// Reads the bytes of a held resource, together with those beside it.
+    /// Reads the bytes of a held resource, together with adjacent ones.
     ///
     /// # Errors
-    /// If they are not there or damaged, or storage fails.
+    /// If they are missing or damaged, or storage fails.
     pub(crate) fn read(
         &self,
         spans: &mut PackSpans,

@@ -1,4 +1,4 @@
-//! Parts of large files that outlive a run, with what is needed to ask for the rest.
+//! Parts of large files that outlive a run, with the data needed to request the rest.
 
 use std::{
     fmt::Write as _,
@@ -20,7 +20,7 @@ const PREFIX: &str = "part-";
 const VALIDATOR: &str = ".validator";
 const LONGEST_VALIDATOR: u64 = 4_096;
 
-/// A part that no run has come back for in this time is removed.
+/// A part that no run has continued for this time is removed.
 const OLDEST: Duration = Duration::from_secs(14 * 24 * 3_600);
 
 /// Returns the name that the part of a URI has in staging.
@@ -39,7 +39,7 @@ pub(super) fn keep(
     part: &str,
     validator: &str,
 ) -> Result<(), StoreError> {
-    // The validator before the part: a part without one is never continued, and one without a part harms nobody.
+    // The validator before the part: a part without one is never continued, and one without a part does no harm.
     let sidecar = format!("{part}{VALIDATOR}");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let note = |error: io::Error| StoreError::of("note the validator of", part, error);
@@ -50,9 +50,9 @@ pub(super) fn keep(
     staging.place(name, staging, part).map_err(|error| StoreError::of("keep", part, error))
 }
 
-/// Opens the part of a URI, with its validator; `None` if there is no usable one. It keeps its name until it is whole:
-/// a run that is killed while it continues a part leaves it to the next one. Nothing was synced of it: unless a digest
-/// will verify the whole, one from before the machine was started is of no use (R1).
+/// Opens the part of a URI, with its validator; `None` if there is no usable one. It keeps its name until it is
+/// complete: if a run is killed while it continues a part, the next one can use it. It was never synced: unless a
+/// digest will verify the complete resource, a part from before the last start of the machine is not used (R1).
 pub(super) fn reopen(
     staging: &Staging,
     part: &str,
@@ -70,7 +70,7 @@ pub(super) fn reopen(
     Ok(is_whole.then(|| (file, validator.to_owned())))
 }
 
-/// Returns what tells this start of the machine from others; empty if the system does not say.
+/// Returns an identifier of this start of the machine; empty if the system has none.
 fn started() -> &'static str {
     static STARTED: OnceLock<String> = OnceLock::new();
     STARTED.get_or_init(|| {
@@ -79,8 +79,8 @@ fn started() -> &'static str {
     })
 }
 
-/// Opens a plain file in staging; `None` if there is none. Anything else that has the name, a pipe that nobody writes
-/// into for one, is as good as nothing: the resource is fetched from its start.
+/// Opens a plain file in staging; `None` if there is none. Anything else with the name, such as a pipe without a
+/// writer, counts as none: the resource is fetched from its start.
 fn open(staging: &Staging, name: &str) -> Result<Option<File>, StoreError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     match rustix::fs::openat(staging, name, flags, Mode::empty()) {

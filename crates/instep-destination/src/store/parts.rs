@@ -18,7 +18,7 @@ pub(super) const PACK: &str = ".warc.gz";
 /// Bytes between two parts that are read along: a request costs more.
 const GAP: u64 = 256 << 10;
 
-/// Bytes that one request asks for, unless one part has more.
+/// Bytes of one request, unless one part has more.
 const SPAN: u64 = 8 << 20;
 
 /// Reads a part of an object: the payload of a record, or a large resource.
@@ -72,8 +72,8 @@ pub(crate) struct PackSpans {
     current: Option<(usize, Bytes)>,
 }
 
-/// A part of an object with its key, its first byte and its end, and its place among those that are wanted; those under
-/// their paths come first.
+/// A part of an object with its key, its first byte and its end, and its position among the wanted ones; resources
+/// under their paths come first.
 type WantedPart<'a> = (Option<(&'a str, u64, u64)>, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,14 +143,14 @@ impl PackSpans {
         )
     }
 
-    /// Returns a part of the span that it is in; `None` if it is in none that can be read.
+    /// Returns a part of its span; `None` if it is in no readable span.
     fn within_span(&mut self, bucket: &Arc<Bucket>, key: &str, offset: u64, length: u64) -> Option<Bytes> {
         let end = offset + length;
         let is_in = |span: &PackSpan| *span.key == *key && span.start <= offset && end <= span.end;
         let index = self.spans.iter().position(is_in)?;
         let PackSpan { start, end: last, .. } = self.spans[index];
         if self.current.as_ref().is_none_or(|(read, _)| *read != index) {
-            // One that ends too early may have this part: then it is read by itself, and each of its span.
+            // If it ends too early, this part may still be readable: then each part of its span is read separately.
             self.current = Some((index, bucket.read(key, Some(start..last)).ok()?));
         }
         let (_, bytes) = self.current.as_ref()?;

@@ -6,7 +6,7 @@ use resourcesync::{Algorithm, DateTime, Digests, Hasher};
 
 use super::{StagedName, StoreError};
 
-/// A file that is whole but not yet committed.
+/// A file that is complete but not yet committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Staged {
@@ -14,7 +14,7 @@ pub(crate) struct Staged {
     pub name: StagedName,
     /// Bytes.
     pub length: u64,
-    /// The digests that were asked for.
+    /// The requested digests.
     pub digests: Digests,
 }
 
@@ -55,7 +55,7 @@ impl StagingFile {
         Ok(())
     }
 
-    /// Its name in staging: what has been written can be read there.
+    /// Its name in staging: the bytes written so far can be read there.
     pub(crate) fn name(&self) -> StagedName {
         self.name
     }
@@ -74,7 +74,7 @@ impl StagingFile {
         self.sink.keep_for(uri, validator)
     }
 
-    /// The file is whole; its modification time becomes that of the resource.
+    /// Completes the file; its modification time becomes that of the resource.
     ///
     /// # Errors
     /// If storage fails.

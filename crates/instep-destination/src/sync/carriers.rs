@@ -1,4 +1,4 @@
-//! The carrier of a plan: what brings its bytes at the least cost, now that their number is known.
+//! The carrier of a plan: the cheapest way to fetch its bytes, now that their number is known.
 
 use instep_net::Origin;
 use resourcesync::{Capability, Relation};
@@ -14,14 +14,14 @@ use crate::{
     transfer::{BatchEndpoint, Carrier},
 };
 
-/// The way that was chosen, and what brings the bytes.
+/// The chosen way, and the carrier of the bytes.
 #[derive(Debug)]
 pub(crate) struct ChosenWay {
     pub(crate) choice: Choice,
     pub(crate) carrier: Carrier,
 }
 
-/// The packages that were found while the documents were read, and that may bring the bytes.
+/// The packages that were found while the documents were read, and that may have the bytes.
 pub(super) struct FoundPackages {
     /// The Resource Dump whose manifests served as the inventory.
     pub(super) dump: Option<Dump>,
@@ -29,8 +29,8 @@ pub(super) struct FoundPackages {
     pub(super) changes: PackageList,
 }
 
-/// Returns where instep's own Source packs resources that are asked for together, and the origin of the document that
-/// says so.
+/// Returns the URL at which instep's own Source packs requested resources, and the origin of the document that names
+/// it.
 fn batch_endpoint(found: &CapabilitySet) -> Option<BatchEndpoint> {
     let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
     let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
@@ -38,7 +38,7 @@ fn batch_endpoint(found: &CapabilitySet) -> Option<BatchEndpoint> {
 }
 
 impl SyncRun<'_> {
-    /// Chooses what brings the bytes of a baseline.
+    /// Chooses the carrier of a baseline.
     pub(super) async fn carrier(
         &mut self,
         found: &CapabilitySet,
@@ -61,7 +61,7 @@ impl SyncRun<'_> {
             let packed = match dump {
                 Some(dump) => Some(dump.packages.with_listed(true)),
                 None => self.dump_if_readable(found).await?.map(|dump| {
-                    // A dump of before the list may hold what the list names no more (O38).
+                    // A dump older than the list may have resources that the list no longer names (O38).
                     let times = dump.at.zip(set.inventory);
                     let is_as_new = times.is_some_and(|(at, list)| list.instant() <= at.instant());
                     dump.packages.with_listed(is_as_new)
@@ -78,7 +78,7 @@ impl SyncRun<'_> {
         Ok(ChosenWay { choice, carrier })
     }
 
-    /// Chooses what brings the bytes of changes: those that Change Lists name may come in a Change Dump.
+    /// Chooses the carrier of changes: bytes for entries of Change Lists may come from a Change Dump.
     pub(crate) async fn carrier_of_changes(
         &mut self,
         found: &CapabilitySet,
@@ -130,7 +130,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns the packages of the Change Dumps since a checkpoint; none if there are no Change Dumps.
+    /// Returns the packages of the Change Dumps since a checkpoint; empty if there are no Change Dumps.
     async fn change_packages(
         &mut self,
         found: &CapabilitySet,
@@ -159,7 +159,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Returns what is known when the way is chosen.
+    /// Returns the facts for the choice of the way.
     pub(super) fn situation(
         &self,
         found: &CapabilitySet,

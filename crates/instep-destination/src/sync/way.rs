@@ -1,4 +1,4 @@
-//! Chooses the way that brings a copy in step, and reads the documents that it needs.
+//! Chooses the way that updates a copy, and reads the documents that it needs.
 
 use resourcesync::{Capability, DateTime};
 
@@ -11,7 +11,7 @@ use crate::{
     plan::{Choice, Coverage, Reach, check_age, choose},
     read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
-    state::{Checkpoint, SetId},
+    state::Checkpoint,
     transfer::Carrier,
 };
 
@@ -32,8 +32,8 @@ impl Planned {
     }
 }
 
-/// Keeps a checkpoint from going back behind what was applied: an inventory may be older than the changes that came
-/// after it.
+/// Prevents a checkpoint from moving back behind applied changes: an inventory may be older than the changes that
+/// came after it.
 fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
     let Some(held) = held.and_then(|held| held.datetime) else { return };
     if checkpoint.datetime.is_some_and(|reached| reached.instant() < held.instant()) {
@@ -42,7 +42,7 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
 }
 
 impl SyncRun<'_> {
-    /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
+    /// Plans changes if they reach back to the checkpoint, otherwise the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         let held = self.checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
@@ -54,9 +54,8 @@ impl SyncRun<'_> {
             changes = changes.or_lost()?;
         }
         let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
-        if self.should_close_gap(found, set.id, &choice)? {
-            let reason = "the inventory that was applied left a gap".to_owned();
-            choice = Choice { strategy: Strategy::List, reason };
+        if let Some(reason) = self.reason_to_look_beyond_changes(found, set.id, &choice)? {
+            choice = Choice { strategy: Strategy::List, reason: reason.to_owned() };
         }
         let mut changes = Some(changes);
         // A newer inventory may make up for lists that are lost, so they are reported later (B11).
@@ -98,8 +97,8 @@ impl SyncRun<'_> {
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
     }
 
-    /// Returns why an inventory is looked for although changes were planned: some of them are lost, or what they say
-    /// depends on it.
+    /// Returns the reason to read an inventory although changes were planned: some of them are missing, or their
+    /// meaning depends on it.
     fn reason_for_inventory(
         &self,
         found: &CapabilitySet,
@@ -117,7 +116,7 @@ impl SyncRun<'_> {
             None if met_a_record && found.has_inventory() => {
                 Some("metadata records changed: what they describe is chosen again".to_owned())
             }
-            // Which of them came first can be told now, not in a later run (O15).
+            // Their order can be determined now, but not in a later run (O15).
             None if met_undated && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes do not say their times: a new inventory is read beside them".to_owned())
             }
@@ -125,26 +124,18 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if changes reach back to the checkpoint, and something before it is or may be unknown: then an
-    /// inventory
-    /// other than the one that was applied is read whatever the changes say (O2, O14).
-    fn should_close_gap(&self, found: &CapabilitySet, set: SetId, choice: &Choice) -> Result<bool, Error> {
-        let by_changes = matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump);
-        let may_choose = by_changes && found.has_inventory() && self.options.via == Via::Cheapest;
-        Ok(may_choose && !self.copy.coverage(set)?.is_complete())
-    }
-
     /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.
     fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
         error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
     }
 
-    /// Plans what a complete inventory implies by what it does not name: nothing more is owed of it, and it is gone.
+    /// Plans the conclusions from a complete inventory: resources that it does not name are no longer owed, and are
+    /// deleted.
     async fn infer(&self, set: &SetRun, inventory: &Inventory) -> Result<(), Error> {
         if !inventory.complete {
             return Ok(());
         }
-        // An entry that could not be used may stand for just the resource that seems to be missing.
+        // An unusable entry may be that of a resource that seems to be missing.
         let unusable = set.with(|draft| draft.inventory.unusable);
         if unusable > 0 {
             self.reporter.note(&format!(
@@ -164,8 +155,8 @@ impl SyncRun<'_> {
         .await
     }
 
-    /// Plans the changes that are listed, if the inventory is lost (B11). The checkpoint stays where it is: the next run looks for
-    /// the inventory again.
+    /// Plans the listed changes if the inventory is missing (B11). The checkpoint stays, so that the next run looks
+    /// for the inventory again.
     async fn plan_without_inventory(
         &mut self,
         found: &CapabilitySet,
@@ -189,8 +180,8 @@ impl SyncRun<'_> {
         Ok(Planned { choice: way.choice, checkpoint: None, inventory: None, carrier: way.carrier })
     }
 
-    /// Plans the changes that are listed after an inventory that was applied already, although they may not reach back
-    /// to the checkpoint, or another way was asked for.
+    /// Plans the changes listed after an inventory that was already applied, even if they do not reach back to the
+    /// checkpoint, or if another way was requested.
     async fn plan_listed(
         &mut self,
         found: &CapabilitySet,
@@ -228,8 +219,8 @@ impl SyncRun<'_> {
         })
     }
 
-    /// The changes since the checkpoint; all that the Source tells of where it has no inventory and they do not reach
-    /// back.
+    /// Plans the changes since the checkpoint, or all listed changes if the Source has no inventory and they do not
+    /// reach back.
     async fn plan_changes(
         &mut self,
         found: &CapabilitySet,
@@ -260,22 +251,23 @@ impl SyncRun<'_> {
         })
     }
 
-    /// Notes what the copy covers once changes are applied. If some of them are lost, that stays as it is, like the
-    /// checkpoint.
+    /// Records the coverage of the copy once changes are applied. If some of them are missing, it stays unchanged,
+    /// like the checkpoint.
     fn cover(&mut self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
         if read.lost.is_empty() {
             let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
             set.coverage = Some(coverage);
             if !coverage.is_complete() && !self.options.dry_run {
-                // At once: a gap without news moves no checkpoint, and the lists may not show it to the next run (O28).
+                // At once: a gap without new entries moves no checkpoint, and the next run may not see it in the
+                // lists (O28).
                 self.copy.keep_coverage(set.id, coverage)?;
             }
         }
         Ok(())
     }
 
-    /// Refuses a Source that is frozen, where the operator says when it is (D37). One that tells of no changes may be
-    /// quiet: then the time of its inventory counts.
+    /// Refuses a Source that has stopped changing, if the operator set a limit (D37). For a Source without new
+    /// changes the time of its inventory counts.
     async fn refuse_frozen(&mut self, found: &CapabilitySet, reached: &Checkpoint) -> Result<(), Error> {
         let max_age = self.options.max_age;
         let times = [reached.datetime, reached.newest].into_iter().flatten();
@@ -287,13 +279,5 @@ impl SyncRun<'_> {
             Some(at) => check_age(Some(&at), now(), max_age),
             None => Err(refused),
         }
-    }
-
-    /// Returns `true` if the applied changes cannot give the wanted copy: another selection, or deletions that were
-    /// held back.
-    pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
-        Ok(self.options.repair
-            || self.options.as_of.is_some()
-            || !self.copy.policy_stands(set, self.options)?)
     }
 }

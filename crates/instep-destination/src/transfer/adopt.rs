@@ -1,4 +1,4 @@
-//! Files that lie in the copy already, though no state knows them: an older copy, or one that another client made.
+//! Files that are already in the copy without a record in the state: an older copy, or one that another client made.
 
 use resourcesync::{Algorithm, Hasher};
 
@@ -13,11 +13,11 @@ use crate::{
     store::{NameKind, StoreError},
 };
 
-/// Files looked at before they are handed on.
+/// Files checked before they are passed on.
 const AT_A_TIME: usize = 256;
 
 impl Pipeline {
-    /// Keeps what lies where a desired resource belongs and has its digest; the rest stays in the plan.
+    /// Keeps files at the places of desired resources that have the right digest; the rest stays in the plan.
     pub(super) async fn adopt(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let mut after = 0;

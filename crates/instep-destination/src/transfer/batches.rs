@@ -17,7 +17,7 @@ use crate::{
     transfer::package::{Arriving, PackageFetchError, Packages},
 };
 
-/// The most resources of one batch, and their bytes as far as they are known: what instep's own Source packs at once.
+/// The most resources of one batch, and their bytes as far as known: the limits of instep's own Source.
 const BATCH_RESOURCES: usize = 10_000;
 const BATCH_BYTES: u64 = 256 << 20;
 /// Bytes of the URIs in one request: our own Source reads 4 MiB of it. URIs may be long.
@@ -32,8 +32,8 @@ pub(crate) struct BatchEndpoint {
 }
 
 impl Pipeline {
-    /// Asks for what the plan wants in batches; what they do not bring stays in the plan. The next batch is packed and on
-    /// its way while the one before is unpacked.
+    /// Requests the resources of the plan in batches; resources that they do not contain stay in the plan. The next
+    /// batch is packed and transferred while the previous one is unpacked.
     pub(super) async fn fetch_batches(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -106,7 +106,7 @@ impl Pipeline {
     }
 }
 
-/// A batch that was asked for.
+/// A requested batch.
 struct AskedBatch {
     uris: Vec<Uri>,
     /// The sequences in the plan before the batch and at its end.
@@ -116,7 +116,7 @@ struct AskedBatch {
 }
 
 impl AskedBatch {
-    /// Asks for the next resources of the plan; `None` if it wants no more.
+    /// Requests the next resources of the plan; `None` if there are no more.
     fn next(
         set: &SetRun,
         packages: &Packages,
@@ -148,7 +148,7 @@ impl AskedBatch {
 /// Resources to ask for together.
 struct UriBatch {
     uris: Vec<Uri>,
-    /// The sequence after which the plan goes on.
+    /// The sequence number after which the plan continues.
     last: i64,
 }
 

@@ -8,8 +8,8 @@ use crate::read::PackageList;
 pub(crate) enum Carrier {
     /// A request for each resource.
     Requests,
-    /// The packages of dumps, list by list, then requests for what they lack.
+    /// The packages of dumps, list by list, then requests for the remaining resources.
     Packages(Vec<PackageList>),
-    /// Packages asked for at this URI, then requests for what they lack.
+    /// Packages requested at this URI, then requests for the remaining resources.
     Batch(BatchEndpoint),
 }

@@ -1,5 +1,5 @@
-//! Members of a package that are staged while the package arrives. None of them counts before all of the package is
-//! there and its directory is found safe (D19, D20).
+//! Members of a package that are staged while the package arrives. None of them counts before the complete package
+//! has arrived and its directory is safe (D19, D20).
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ use crate::{
     transfer::package::{Arriving, OpenPackage, PackageFetchError, PackageReader, Packages},
 };
 
-/// Staged files that wait for a directory; what comes after them is unpacked when that is there.
+/// Staged files that wait for a central directory; later members are unpacked when it has arrived.
 const MOST: usize = 4_096;
 
 /// Staged files that are handed on at a time.
@@ -40,8 +40,8 @@ struct Early {
 }
 
 impl Pipeline {
-    /// Fetches the package of a dump and stages, while it arrives, what is to be taken early. `None` if it cannot be
-    /// had.
+    /// Fetches the package of a dump and stages, while it arrives, members that can be used early. `None` if it
+    /// cannot be fetched.
     pub(super) async fn bring_package(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -69,7 +69,7 @@ impl Pipeline {
                     return Ok(None);
                 }
                 Err(PackageFetchError::Interrupted) => return Ok(None),
-                // A package that broke off is fetched once more, with retries, before it is read.
+                // A truncated package is fetched again, with retries, before it is read.
                 Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
             }
         }
@@ -81,7 +81,7 @@ impl Pipeline {
         Ok(package.open.take().map(|open| *open))
     }
 
-    /// Stages what the plan wants of a package as it arrives, and commits that once the package is whole and safe.
+    /// Stages the wanted members of a package as it arrives, and commits them once the package is complete and safe.
     /// Returns the package, to be unpacked further.
     pub(super) async fn take_early(
         &mut self,

@@ -1,4 +1,4 @@
-//! The source of what a transfer fetches: the plan of the run, or slices of a plan that several workers carry out
+//! The tasks of a transfer: those of the plan of the run, or of slices of a plan that several workers carry out
 //! (`slice_feed.rs`).
 
 use std::time::{Duration, SystemTime};
@@ -21,17 +21,17 @@ use crate::{
     transfer::fetch::Task,
 };
 
-/// The state of a feed after it was asked for tasks.
+/// The state of a feed after a request for tasks.
 pub(super) enum FeedState {
-    /// There may be more once tasks came to an outcome.
+    /// There may be more once tasks have finished.
     More,
-    /// As [`Self::More`], and it is to be asked again after a pause, whatever happens until then.
+    /// As [`Self::More`], and the feed must be asked again after a pause, in any case.
     Again(Duration),
     /// There is nothing more.
     Done,
 }
 
-/// The source of what is fetched.
+/// A source of tasks.
 pub(super) trait TaskFeed: Send {
     /// Queues as many tasks as there is room for.
     fn fill(
@@ -40,7 +40,7 @@ pub(super) trait TaskFeed: Send {
         tasks: &mpsc::Sender<Task<Pending>>,
     ) -> Result<FeedState, Error>;
 
-    /// Returns the commit of what came of a task, once failures are reported.
+    /// Returns the commit for the result of a task, once failures are reported.
     fn settle(&mut self, run: &mut SyncRun<'_>, place: Option<SlicePlace>, settled: Settlement) -> Commit;
 }
 
@@ -149,8 +149,8 @@ fn http_date(moment: &DateTime) -> Option<Box<str>> {
     Some(httpdate::fmt_http_date(time).into())
 }
 
-/// Returns what the server is asked with. If it gave no ETag, its `Last-Modified` is kept instead: the two are told
-/// apart by the quotes.
+/// Returns the validators for a request. If the server gave no ETag, its `Last-Modified` is stored instead: quotes
+/// distinguish the two.
 fn validators(held: &ResourceMetadata) -> Validators {
     match held.etag.as_deref() {
         Some(etag) if etag.starts_with(['"', 'W']) && etag.ends_with('"') => {

@@ -1,6 +1,6 @@
 //! Resources to staged, verified files: a queue per host, bounded concurrency, retries, resumption.
 //!
-//! Nothing here knows why a resource is wanted or what is held; nothing is committed here.
+//! The reasons for a request and the held resources are not known here, and nothing is committed here.
 
 mod error;
 mod partial;
@@ -34,8 +34,8 @@ use shared::SharedTransfer;
 use transfer::Transfer;
 pub(crate) use verify::Seen;
 
-/// Workers at most for each transfer that the client allows. A worker whose host is slow or asked for a pause waits;
-/// there must be others for the remaining hosts.
+/// The most workers for each transfer that the client allows. A worker whose host is slow or paused waits, so there
+/// must be others for the remaining hosts.
 const WORKERS_PER_TRANSFER: usize = 4;
 
 /// Fetches resources into staged files whose length and digests are the expected ones.
@@ -91,9 +91,9 @@ impl Fetcher {
         self.0.bytes.load(Relaxed)
     }
 
-    /// Fetches the tasks that come through `tasks` until that ends. Each task comes back with its outcome, in no
-    /// particular order. A host that stalls delays only its own tasks (B17). No task is begun once `enough` is
-    /// cancelled or `outcomes` is closed.
+    /// Fetches the tasks sent through `tasks` until that ends. Each task is returned with its outcome, in no
+    /// particular order. A stalled host delays only its own tasks (B17). No task is begun once `enough` is cancelled
+    /// or `outcomes` is closed.
     pub(crate) async fn run<T: Send + Sync + 'static>(
         &self,
         tasks: mpsc::Receiver<Task<T>>,
@@ -104,7 +104,7 @@ impl Fetcher {
         let queue = Arc::new(TaskQueue::new(tasks, options.per_host.min(options.transfers), enough));
         let most = options.transfers.max(1) * WORKERS_PER_TRANSFER;
         let mut workers = JoinSet::new();
-        // One is always free to receive the next task, and no more are made: a run that fetches nothing needs one.
+        // One worker is always free for the next task, and no more are started: a run that fetches nothing needs one.
         while workers.len() < most && queue.has_in_hand(workers.len()).await {
             let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
             // On the heap from the beginning: a task is moved several times before it runs, and this one has 13 KiB.
@@ -127,15 +127,16 @@ impl Fetcher {
     ) {
         while let Some((task, place)) = queue.next(|task| (task.first_place(), task.weight)).await {
             let outcome = self.fetch(&task).await;
+            let is_wanted = outcomes.send((task, outcome)).await.is_ok();
             queue.done(&place, self.window(place.as_ref()));
-            if outcomes.send((task, outcome)).await.is_err() {
+            if !is_wanted {
                 return;
             }
         }
     }
 
-    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2). If validators are held,
-    /// its own URI comes first, because they mean nothing to a mirror.
+    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2). If there are validators,
+    /// its own URI comes first, because a mirror cannot use them.
     pub(crate) async fn fetch<T: Sync>(&self, task: &Task<T>) -> FetchOutcome {
         let own_first = task.held.as_ref().is_some_and(|held| !held.is_empty());
         if !own_first && let Some(staged) = self.fetch_from_any(&task.mirrors, task).await {
@@ -168,8 +169,8 @@ impl Fetcher {
         None
     }
 
-    /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have had an old
-    /// copy (D33).
+    /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have returned
+    /// an old copy (D33).
     async fn fetch_from<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> FetchOutcome {
         match self.transfer(from, task, retries).await {
             FetchOutcome::Failed(FetchError::Mismatch(_)) => self.transfer(from, task, retries).await,

@@ -10,16 +10,17 @@ use crate::{
 /// The way to compare the entries of a package's manifest with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ManifestFit {
-    /// The Source packs what it has when it is asked: whatever may be the wanted state is.
+    /// The Source packs its present state on request: every entry that may be the wanted state is.
     Served,
-    /// The inventory that the plan was made of, or a later one, has one state of each resource (§11): whatever may be
-    /// the listed state is. What a change wants may be later than the package (O38).
+    /// The inventory that the plan was made of, or a later one, with one state of each resource (§11): every entry
+    /// that may be the listed state is. The state that a change requires may be later than the package (O38).
     Inventory,
-    /// A snapshot that may be older than what the plan was made of: what it states must tell.
+    /// A snapshot that may be older than the documents of the plan: its metadata must match.
     Snapshot,
-    /// Changes have several states of a resource: a digest or a time tells which is wanted (§13).
+    /// Changes with several states of a resource: a digest or a time shows which one is wanted (§13).
     Changes,
-    /// Changes whose bitstreams may be differences: a digest may be that of the difference, so the time tells (A16).
+    /// Changes whose bitstreams may be differences: a digest may be that of the difference, so the time decides
+    /// (A16).
     Differences,
 }
 
@@ -35,7 +36,7 @@ impl ManifestFit {
         packed_difference(entry).filter(|_| self == Self::Differences)
     }
 
-    /// Returns `true` if an entry of a manifest is the state that an action asks for.
+    /// Returns `true` if an entry of a manifest is the state that an action requires.
     pub(super) fn accepts(self, entry: &Entry, action: &Action) -> bool {
         let (packed, desired) = (&entry.metadata, &action.desired.metadata);
         let fixity = currency(Fixity::of_entry(entry), Fixity::of_metadata(desired));
@@ -70,7 +71,8 @@ impl ManifestFit {
     }
 }
 
-/// Has an entry promise what the plan wants: what comes out of the package must be that, whatever the manifest says.
+/// Sets the expected metadata of an entry to that of the plan: the unpacked bytes must match it, regardless of the
+/// manifest.
 pub(super) fn promise(entry: &mut Entry, action: &Action) {
     let metadata = &action.desired.metadata;
     if metadata.digests != Digests::new() {

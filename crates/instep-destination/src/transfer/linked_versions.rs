@@ -23,7 +23,7 @@ const TIMEMAP_BYTES: usize = 16 << 20;
 const PAGE: usize = 500;
 
 impl SyncRun<'_> {
-    /// Makes a plan note what links to versions lead to, where versions are kept.
+    /// Makes a plan record the targets of links to versions, if versions are kept.
     pub(crate) fn note_versions(&mut self, plan: &SetRun) -> Result<(), Error> {
         if self.options.all_versions && !self.options.dry_run {
             self.versions = Some(self.copy.state_mut()?.set(SET)?);
@@ -33,7 +33,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Fetches the versions that what was read leads to, and those that are owed.
+    /// Fetches the linked versions of the documents read, and those that are owed.
     pub(crate) async fn fetch_versions(&mut self, set: &SetRun) -> Result<(), Error> {
         let Some(id) = self.versions else { return Ok(()) };
         self.reporter.enter(Phase::Fetching);
@@ -75,7 +75,7 @@ impl SyncRun<'_> {
                 false => self.mementos_of_gate(&found.uri, &uri).await,
             }
         };
-        // The checkpoint stays where it is then, and the next run finds the link again.
+        // The checkpoint then stays, and the next run finds the link again.
         let Some(listed) = self.stop.unless(asked).await else { return Vec::new() };
         match listed {
             Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
@@ -105,7 +105,7 @@ impl SyncRun<'_> {
     }
 }
 
-/// A request within the scope of the resource whose versions are looked for.
+/// A request within the scope of the resource whose versions are fetched.
 fn on_behalf(uri: &Uri, resource: &Uri) -> Request {
     let mut request = Request::get(uri.clone());
     request.speaker = Origin::parse(resource.as_str()).ok();

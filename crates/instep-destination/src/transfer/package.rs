@@ -25,7 +25,7 @@ use crate::{
     transfer::fetch::{Arrival, Expected, FetchError, FetchOutcome, Fetcher, Seen, Task},
 };
 
-/// Brings packages: of dumps, and of batches.
+/// Fetches packages: of dumps, and of batches.
 #[derive(Clone, Debug)]
 pub(crate) struct Packages {
     fetcher: Fetcher,
@@ -39,11 +39,11 @@ impl Packages {
         Self { fetcher, documents, limits: PackageLimits::new() }
     }
 
-    /// The manifest of a package, without the package, where its entry leads to a copy (LN-24): a package is fetched
-    /// only if it holds something that is wanted.
+    /// Fetches the manifest of a package without the package, if its entry leads to a copy (LN-24): a package is
+    /// fetched only if it has a wanted resource.
     ///
     /// # Errors
-    /// If the copy does not arrive or is no document.
+    /// If the copy does not arrive or is not a document.
     pub(crate) async fn contents(
         &self,
         entry: &Entry,
@@ -55,10 +55,10 @@ impl Packages {
         }
     }
 
-    /// Brings the package of an entry of a dump: whole, verified, its directory found safe, its manifest readable.
+    /// Fetches the package of an entry of a dump: complete, verified, with a safe directory and a readable manifest.
     ///
     /// # Errors
-    /// If any of that fails; then nothing of it may be used, and its resources can be fetched one by one.
+    /// If any of that fails; then no part of it may be used, and its resources can be fetched one by one.
     pub(crate) async fn fetch(
         &self,
         entry: &Entry,
@@ -82,7 +82,7 @@ impl Packages {
         }
     }
 
-    /// Waits for something unless the run is to end, which the documents know of (B12).
+    /// Waits for something unless the run should end, which the documents know (B12).
     async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, PackageFetchError>>,
@@ -92,7 +92,7 @@ impl Packages {
         done.unwrap_or(Err(PackageFetchError::Interrupted))
     }
 
-    /// Opens a staged package. Its name goes, its bytes stay as long as they are read.
+    /// Opens a staged package. Its name is removed; its bytes stay as long as they are read.
     async fn open(
         &self,
         uri: &Uri,
@@ -109,7 +109,7 @@ impl Packages {
 /// A package that is safe to read, and its manifest.
 #[derive(Debug)]
 pub(crate) struct OpenPackage {
-    /// Its manifest: its entries say what the package holds.
+    /// Its manifest, whose entries describe the members.
     pub manifest: Document,
     zip: Package<File>,
     store: Arc<dyn StagingArea>,
@@ -149,10 +149,10 @@ impl OpenPackage {
         self.zip.has(member).unwrap_or(false)
     }
 
-    /// Stages the bitstream of an entry of the manifest, if it is what the entry says: for a thread that may block.
+    /// Stages the bitstream of an entry of the manifest, if it matches the entry. Call it on a thread that may block.
     ///
     /// # Errors
-    /// If there is no such member, or it is not right. The other members are not concerned (D21).
+    /// If there is no such member, or it does not match. The other members are not affected (D21).
     pub(crate) fn stage(&mut self, entry: &Entry) -> Result<Arrival, FetchError> {
         let metadata = &entry.metadata;
         let missing = || PackageError::NoMember { name: entry.loc.as_str().to_owned() };
@@ -161,13 +161,13 @@ impl OpenPackage {
     }
 }
 
-/// Returns the time from which on the members of a package are what its manifest says; `None` if it states none.
+/// Returns the time from which on the members of a package match its manifest; `None` if it states none.
 fn packed_at(manifest: &Document) -> Option<DateTime> {
     let root = manifest.header.metadata.as_ref()?;
     root.at.or(root.until)
 }
 
-/// Stages what a member holds, if it is what the entry says.
+/// Stages the bytes of a member, if they match the entry.
 fn stage_from(
     mut member: impl Read,
     entry: &Entry,

@@ -14,7 +14,7 @@ use crate::{
     transfer::fetch::Arrival,
 };
 
-/// Actions looked at together.
+/// Actions processed together.
 const PAGE: usize = 500;
 /// Held versions and patches are in memory while one is applied to the other.
 pub(super) const MOST_BYTES: usize = 8 << 20;
@@ -33,7 +33,7 @@ struct Version {
 }
 
 impl Pipeline {
-    /// Patches what can be patched; what a patch does not make exactly stays in the plan.
+    /// Applies patches; resources that a patch does not produce exactly stay in the plan.
     pub(super) async fn patch(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let reader = run.state().reader()?;
@@ -75,7 +75,8 @@ fn offer(action: Action) -> Option<PatchOffer> {
 }
 
 impl PatchOffer {
-    /// Returns what the patches make of the held version, one after the other: exactly what is desired, by its digest.
+    /// Applies the patches to the held version, one after the other, and returns the result if its digest is the
+    /// desired one.
     async fn make(&self, client: &Client, held: HeldBytes) -> Option<Vec<u8>> {
         let HeldBytes { mut bytes, digests } = held;
         // A patch lies within the scope of its resource.
@@ -93,7 +94,7 @@ impl PatchOffer {
 }
 
 impl Version {
-    /// Returns what the first patch that fits makes of the version before.
+    /// Returns the result of the first matching patch for the earlier version.
     async fn made_of(&self, before: &[u8], client: &Client, speaker: &Origin) -> Option<Vec<u8>> {
         for (uri, format) in &self.patches {
             let request = Request::get(uri.clone()).on_behalf_of(speaker.clone());

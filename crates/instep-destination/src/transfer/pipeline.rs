@@ -18,8 +18,8 @@ use crate::{
 /// Rows of the plan read at a time.
 pub(super) const PAGE: usize = 500;
 
-/// Batches of commits that wait while a group is committed, and commits in all of them: as many as keep everybody else
-/// from waiting, and no more, however slow the disk is.
+/// Batches of commits that wait while a group is committed, and the commits in all of them: enough that senders
+/// rarely wait, and bounded even with a slow disk.
 const BATCHES: usize = 128;
 const ROOM: usize = 4_096;
 
@@ -29,18 +29,18 @@ pub(super) struct Pipeline {
     room: Arc<Semaphore>,
     pub(super) flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
-    /// Actions that came to an outcome.
+    /// Finished actions.
     done: u64,
 }
 
 impl Pipeline {
-    /// Lends the committer of the copy to a thread of its own.
+    /// Lends the committer of the copy to a separate thread.
     pub(super) fn open(run: &mut SyncRun<'_>) -> Result<Self, Error> {
         let mut committer = run.copy.lend()?;
         let (commits, mut received) = mpsc::channel(BATCHES);
         let (reports, flushed) = mpsc::unbounded_channel();
         let committing = tokio::task::spawn_blocking(move || {
-            // Nobody receives any more only if the run has ended already.
+            // Reports have no receiver only if the run has already ended.
             let result = committer.run(&mut received, &mut |group| drop(reports.send(group)));
             (committer, result)
         });
@@ -65,7 +65,7 @@ impl Pipeline {
         self.commits.send(CommitBatch { commits, _room: room }).await.map_err(|_| ended())
     }
 
-    /// Records what is pending although nothing was tried.
+    /// Records pending resources that were not tried.
     pub(super) async fn owe(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
@@ -80,14 +80,14 @@ impl Pipeline {
         }
     }
 
-    /// Reports what was committed meanwhile.
+    /// Reports the changes committed since the last call.
     pub(super) fn report_committed(&mut self, run: &mut SyncRun<'_>) {
         while let Ok(group) = self.flushed.try_recv() {
             run.reporter.committed(group);
         }
     }
 
-    /// Commits what is left and ends the thread.
+    /// Commits the rest and ends the thread.
     pub(super) async fn close(mut self, run: &mut SyncRun<'_>) -> Result<(), Error> {
         drop(self.commits);
         run.tally.done += self.done;
@@ -99,7 +99,7 @@ impl Pipeline {
         Ok(result?)
     }
 
-    /// Remembers what was read, and how far that leads (invariant 5).
+    /// Records the documents that were read, and the new checkpoint (invariant 5).
     pub(super) async fn remember(
         &mut self,
         set: SetId,
@@ -112,7 +112,7 @@ impl Pipeline {
         self.send(Commit::Checkpoint(set, checkpoint)).await
     }
 
-    /// Writes down of which resources nothing is pending any more.
+    /// Records the resources that are no longer pending.
     pub(super) async fn settle(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
@@ -147,7 +147,8 @@ impl Pipeline {
         }
     }
 
-    /// Removes what the plan says is gone, in its order, unless the guard refuses it; what is kept is written down.
+    /// Carries out the deletions of the plan, in its order, unless the guard refuses them; kept resources are
+    /// recorded.
     pub(super) async fn delete(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         if set.refused.is_some() {
             return Ok(());

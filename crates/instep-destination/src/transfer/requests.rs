@@ -1,4 +1,4 @@
-//! Resources that come by a request each: what a feed asks for is fetched, and what comes back is handed on.
+//! Resources with one request each: fetches the tasks of a feed, and passes on the results.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{Error, ProblemKind, run::SyncRun, state::SetId};
 
-/// The time that transfers in flight may take once the run is to end. Small ones are done in it; what has arrived of a
-/// large one is kept for the next run.
+/// The time that transfers in flight may take once the run should end. Small ones are finished in it; the received
+/// part of a large one is kept for the next run.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
@@ -27,7 +27,7 @@ const QUEUE: usize = 512;
 const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 
 impl Pipeline {
-    /// Fetches what a feed asks for, and hands on what comes of it.
+    /// Fetches the tasks of a feed, and passes on the results.
     pub(super) async fn fetch(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -59,7 +59,7 @@ impl Pipeline {
                     FeedState::Done => sender = None,
                 }
             }
-            // The last of them are few: nothing is gained by collecting those.
+            // The last ones are few, so they are not collected.
             let is_collecting = sender.is_some();
             let look = async {
                 if is_collecting {
@@ -83,7 +83,9 @@ impl Pipeline {
                         commits.push(feed.settle(run, place, settled));
                     }
                     self.send_all(commits).await?;
-                    run.stop.unless(run.login_page.compare(&run.network.client)).await;
+                    if run.login_page.is_in_doubt() {
+                        run.stop.unless(run.login_page.compare(&run.network.client)).await;
+                    }
                 }
                 Some(group) = self.flushed.recv() => run.reporter.committed(group),
                 Some(()) = OptionFuture::from(again.map(sleep)), if again.is_some() => {}
@@ -94,7 +96,7 @@ impl Pipeline {
         working.abort();
         if let Some(body) = run.login_page.recognised().map(str::to_owned) {
             let what = format!(
-                "most of what came is the same wrong body ({body}), as of a login page: nothing more is asked for"
+                "most answers have the same wrong body ({body}), like a login page: no further requests are sent"
             );
             run.reporter.problem(ProblemKind::Mismatch, &run.options.url, &what);
         }

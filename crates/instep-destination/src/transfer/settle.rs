@@ -30,7 +30,7 @@ pub(super) struct Pending {
     pub(super) place: Option<SlicePlace>,
 }
 
-/// The reason why a resource was not had.
+/// The reason why a resource was not fetched.
 pub(super) struct TransferFailure {
     pub(super) kind: ProblemKind,
     pub(super) what: String,
@@ -39,7 +39,8 @@ pub(super) struct TransferFailure {
 }
 
 impl TransferFailure {
-    /// Reports the failure of a resource; one that a later change may explain is reported only after those were read.
+    /// Reports the failure of a resource; a failure that a later change may explain is reported only after the
+    /// changes were read.
     pub(super) fn report(self, run: &mut SyncRun<'_>, uri: &str, unexplained: &mut Unexplained) {
         if self.explicable && unexplained.len() < MOST_UNEXPLAINED {
             unexplained.insert(uri.to_owned(), (self.kind, self.what));
@@ -52,9 +53,9 @@ impl TransferFailure {
 /// The consequence of the result for one resource.
 pub(super) struct Settlement {
     pub(super) commit: Commit,
-    /// The reason if the resource was not had; it is pending then.
+    /// The reason if the resource was not fetched; it is then pending.
     pub(super) failure: Option<TransferFailure>,
-    /// `true` if nothing proves that the bytes that came are whole.
+    /// `true` if nothing proves that the received bytes are complete.
     pub(super) is_unverified: bool,
 }
 
@@ -69,7 +70,7 @@ impl Settlement {
     }
 }
 
-/// Returns what follows from the result for a resource. A failure becomes owed.
+/// Returns the consequences of the result for a resource. A failure becomes owed.
 pub(super) fn settle(
     run: &mut SyncRun<'_>,
     set: SetId,
@@ -128,7 +129,7 @@ pub(super) fn settle(
 /// Failures that are kept until changes explain them; further ones are reported at once.
 const MOST_UNEXPLAINED: usize = 10_000;
 
-/// Gives what arrived its place: on any thread.
+/// Gives received resources their paths, on any thread.
 #[derive(Clone, Debug)]
 pub(super) struct Placer {
     pub(super) mapper: Arc<Mapper>,
@@ -155,7 +156,7 @@ impl Placer {
         }
     }
 
-    /// Returns the commit for a member of a package, and archives it: no exchange of its own brought it.
+    /// Returns the commit for a member of a package, and archives it, because it had no exchange of its own.
     pub(super) fn place_member(
         &self,
         desired: &Desired,

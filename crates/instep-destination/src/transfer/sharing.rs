@@ -24,8 +24,8 @@ impl SyncRun<'_> {
     /// Returns `true` if other workers could help with the fetches of a plan, and these are many.
     pub(super) fn may_share(&self, set: &SetRun) -> bool {
         let options = self.options;
-        // Others know neither moments nor versions, write no archive, and hand no changes over. A Source that asks for a
-        // pause between requests is not asked by several.
+        // Other workers support neither `--as-of` nor versions, write no archive, and deliver no changes. A Source
+        // that requests a pause between requests is not fetched by several workers.
         let is_plain = options.as_of.is_none()
             && self.versions.is_none()
             && options.archive.is_none()
@@ -39,8 +39,8 @@ impl SyncRun<'_> {
                 >= LEAST_SHARED
     }
 
-    /// Shares the fetches of a plan with other workers; `None` if the state has none. What stays in the plan is for this run
-    /// alone.
+    /// Shares the fetches of a plan with other workers; `None` if the state cannot. Actions that stay in the plan are
+    /// for this run only.
     pub(super) fn share(&mut self, set: &SetRun) -> Result<Option<Box<dyn SliceBoard>>, Error> {
         self.copy.keep_base()?;
         let mapper = Arc::clone(&self.copy.mapper);
@@ -52,7 +52,7 @@ impl SyncRun<'_> {
         let mut after = (String::new(), 0);
         while let Some(page) = next_page(set, &mut after)? {
             if self.options.shutdown.is_requested() {
-                // What is written down already nobody sees; the next run removes it.
+                // Slices that are already written are not visible; the next run removes them.
                 return Ok(None);
             }
             for action in page {
@@ -121,7 +121,7 @@ impl Sealing<'_> {
     fn add(&mut self, cut: &CutSlice) -> Result<(), Error> {
         let unwritable = |error: std::io::Error| Error::Task { source: error.into() };
         self.slices.push(cut.written(slice::to_bytes(&cut.actions).map_err(unwritable)?));
-        // From here on they are nobody's but those who claim the slice.
+        // From here on they belong to the workers that claim the slice.
         self.set.with(|draft| draft.actions().give_away(&cut.actions))?;
         if self.slices.len() == AT_A_TIME { self.flush() } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! Slices of a shared plan as tasks: what each worker with a share of it fetches.
+//! Slices of a shared plan as tasks: the fetches of each worker with a share of it.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -23,7 +23,7 @@ use crate::{
     transfer::fetch::Task,
 };
 
-/// The pause between two looks at the slices and the shares of others.
+/// The pause between two readings of the slices and the shares of others.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Slices of a shared plan as tasks.
@@ -34,8 +34,10 @@ pub(super) struct SliceFeed<'s> {
     claimed: VecDeque<(Action, SlicePlace)>,
     /// Bytes that were transferred before the last outcome.
     bytes: u64,
-    /// The time of the next look at what is free, if nothing was.
+    /// The time of the next search for free slices, if there were none.
     look: Option<Instant>,
+    /// The time at which a worker that helps has last asked if it is to end.
+    asked: Instant,
     /// The others, as the run that has the copy sees them; `None` for any other worker.
     others: Option<OtherShares<'s>>,
 }
@@ -70,8 +72,18 @@ impl<'s> SliceFeed<'s> {
             claimed: VecDeque::new(),
             bytes: run.network.fetcher.bytes(),
             look: None,
+            asked: Instant::now(),
             others: None,
         })
+    }
+
+    /// Returns `true` if this worker is to commit what it has, and to end.
+    fn is_ending(&mut self) -> Result<bool, Error> {
+        if self.asked.elapsed() < LOOK {
+            return Ok(false);
+        }
+        self.asked = Instant::now();
+        Ok(self.board.is_ending()?)
     }
 
     /// Claims slices if there is too little to do. Returns `true` if there is something to queue.
@@ -104,6 +116,9 @@ impl TaskFeed for SliceFeed<'_> {
     ) -> Result<FeedState, Error> {
         if let Some(others) = &mut self.others {
             others.look(run, &*self.board)?;
+        } else if self.is_ending()? {
+            // What is queued already is still fetched, and committed with what has come.
+            return Ok(FeedState::Done);
         }
         loop {
             while !self.claimed.is_empty() {
@@ -162,7 +177,7 @@ impl TaskFeed for SliceFeed<'_> {
 }
 
 impl OtherShares<'_> {
-    /// Counts what others have done, and ends the shares of the dead.
+    /// Counts the results of others, and ends the shares of dead workers.
     fn look(&mut self, run: &mut SyncRun<'_>, board: &dyn SliceBoard) -> Result<(), Error> {
         if self.looked.elapsed() < LOOK {
             return Ok(());
@@ -177,7 +192,7 @@ impl OtherShares<'_> {
         Ok(())
     }
 
-    /// Adds what others have done since the last call to the report. Returns the beats of those that are there.
+    /// Adds the results of others since the last call to the report. Returns the heartbeats of the present shares.
     fn count(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -194,7 +209,7 @@ impl OtherShares<'_> {
         Ok(beats)
     }
 
-    /// Counts the last of what others have done, and takes over what they could not have.
+    /// Counts the last results of others, and takes over their failures.
     fn conclude(&mut self, run: &mut SyncRun<'_>, board: &dyn SliceBoard) -> Result<(), Error> {
         self.count(run, board)?;
         let mut after = String::new();

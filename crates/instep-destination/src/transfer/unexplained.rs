@@ -1,4 +1,4 @@
-//! Resources that could not be had, until changes that were published meanwhile are read.
+//! Resources that could not be fetched, until the changes published meanwhile are read.
 
 use std::collections::BTreeMap;
 

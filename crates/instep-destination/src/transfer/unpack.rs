@@ -1,4 +1,4 @@
-//! Resources that come in packages: of dumps, or of batches asked for.
+//! Resources from packages: of dumps, or of requested batches.
 
 use resourcesync::{Entry, Relation, patch::PatchFormat};
 use tokio::sync::mpsc;
@@ -31,12 +31,12 @@ pub(super) struct Taken {
     pub(super) unchanged: u64,
 }
 
-/// Resources unpacked before they are handed on, and how often before those are committed.
+/// Resources unpacked before they are passed on, and the number of such groups before they are committed.
 const AT_A_TIME: usize = 256;
 const AHEAD: usize = 2;
 
 impl Pipeline {
-    /// Transfers what does not come by a request for each resource; what a carrier does not have stays in the plan.
+    /// Transfers the resources that a carrier has; the rest stays in the plan.
     pub(super) async fn bring(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -59,7 +59,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes from packages of dumps what the plan wants. One is fetched only if it holds something of that.
+    /// Takes the wanted resources from packages of dumps. A package is fetched only if it has one of them.
     async fn unpack_dumps(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -98,7 +98,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Stages, on one thread that may block, what the plan wants of a package, and commits it meanwhile.
+    /// Stages, on one thread that may block, the wanted members of a package, and commits them meanwhile.
     pub(super) async fn unpack(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -127,7 +127,7 @@ impl Pipeline {
                 self.send_all(taken.commits).await?;
                 run.reporter.progress(run.network.fetcher.bytes());
                 self.report_committed(run);
-                // Bytes that are used up do not cost what is here already.
+                // When the limit on bytes is reached, bytes that are already here can still be used.
                 if run.stop.token().is_cancelled() {
                     break;
                 }
@@ -143,12 +143,12 @@ impl Pipeline {
 struct Unpacking {
     placer: Placer,
     fit: ManifestFit,
-    /// The set that keeps states which the plan does not want, if versions are kept.
+    /// The set for states that the plan does not want, if versions are kept.
     keep: Option<SetId>,
 }
 
 impl Unpacking {
-    /// Stages the next resources of a package that the plan wants. `None` at the end of the package.
+    /// Stages the next wanted resources of a package. `None` at the end of the package.
     fn take_some(
         &self,
         draft: &mut Draft,
@@ -183,7 +183,8 @@ impl Unpacking {
         Ok(Some(taken))
     }
 
-    /// Stages the bitstream of an entry, or what its patch in the package makes of the held version (CDM-11, A16).
+    /// Stages the bitstream of an entry, or the result of its patch in the package for the held version (CDM-11,
+    /// A16).
     fn arrival(
         &self,
         draft: &Draft,

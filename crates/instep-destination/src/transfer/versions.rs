@@ -1,4 +1,4 @@
-//! Versions that the copy is about to lose, and states in a package that it does not want: kept beside it.
+//! Versions that the copy will replace or remove, and unwanted states in a package: kept beside the copy.
 
 use std::io::Read as _;
 
@@ -21,7 +21,7 @@ use crate::{
 const AT_A_TIME: usize = 64;
 
 impl Pipeline {
-    /// Keeps what the plan replaces or removes, before it does.
+    /// Copies the versions that the plan will replace or remove.
     pub(super) async fn keep_versions(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let Some(id) = run.versions else { return Ok(()) };
         let placer = Placer::new(run, id);
@@ -69,7 +69,7 @@ fn keep_some(
     Ok((commits, last))
 }
 
-/// A staged copy of a held file, if that is still what the state says.
+/// A staged copy of a held file, if it still matches the state.
 fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreError> {
     let algorithms: Vec<Algorithm> =
         held.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
@@ -92,7 +92,7 @@ fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreErr
     Ok(Some(staged))
 }
 
-/// A state in a package of changes that the plan does not want, as a version that is not held yet.
+/// An unwanted state in a package of changes, as a version that is not held yet.
 pub(super) fn packed(
     draft: &mut Draft,
     package: &mut OpenPackage,

@@ -1,9 +1,9 @@
-//! The witness of a client: exchanges are captured while their bodies arrive.
+//! The observer of a client: captures exchanges while their bodies arrive.
 
 use std::{io, sync::Arc};
 
 use bytes::Bytes;
-use instep_net::{BodyWitness, Exchange, Witness};
+use instep_net::{BodyObserver, Exchange, ExchangeObserver};
 use instep_warc::PayloadHasher;
 
 use super::{
@@ -11,20 +11,20 @@ use super::{
     orders::{ArchiveOrder, Orders},
 };
 
-/// Tells an archive what a client does.
+/// Passes the exchanges of a client to an archive.
 #[derive(Debug)]
-pub(crate) struct ArchiveWitness {
+pub(crate) struct ArchiveObserver {
     orders: Arc<Orders>,
 }
 
-impl ArchiveWitness {
+impl ArchiveObserver {
     pub(super) fn new(orders: Arc<Orders>) -> Self {
         Self { orders }
     }
 }
 
-impl Witness for ArchiveWitness {
-    fn answered(&self, exchange: Exchange) -> Box<dyn BodyWitness> {
+impl ExchangeObserver for ArchiveObserver {
+    fn answered(&self, exchange: Exchange) -> Box<dyn BodyObserver> {
         Box::new(Capturing::new(exchange, Arc::clone(&self.orders)))
     }
 }
@@ -34,7 +34,7 @@ pub(super) struct Capturing {
     exchange: Exchange,
     body: CapturedBody,
     hasher: PayloadHasher,
-    /// The body could not be kept; the exchange is left out, and the archive is told.
+    /// The body could not be stored; the exchange is left out, and the archive is informed.
     fault: Option<io::Error>,
     orders: Arc<Orders>,
 }
@@ -46,7 +46,7 @@ impl Capturing {
     }
 }
 
-impl BodyWitness for Capturing {
+impl BodyObserver for Capturing {
     fn data(&mut self, data: &Bytes) {
         self.hasher.update(data);
         if self.fault.is_none() {
@@ -59,7 +59,7 @@ impl BodyWitness for Capturing {
         if let Some(error) = fault {
             return orders.send(ArchiveOrder::Failed(error));
         }
-        // A resource that broke off is asked for again; of other answers the head says it all.
+        // An incomplete resource is requested again; for other answers the head is sufficient.
         if !is_whole && exchange.status.is_success() {
             return;
         }

@@ -16,13 +16,14 @@ const IN_MEMORY: u64 = 1 << 20;
 pub(super) struct Captured {
     pub(super) exchange: Exchange,
     pub(super) body: CapturedBody,
-    /// The digest of the body as it came.
+    /// The digest of the body as received.
     pub(super) digest: PayloadDigest,
     /// `false` if the body was not received to its end.
     pub(super) is_whole: bool,
 }
 
-/// Pieces of so few bytes are copied: one that is kept holds the whole buffer of its connection.
+/// Pieces with at most this many bytes are copied: a stored piece keeps the complete buffer of its connection in
+/// memory.
 const COPIED: usize = 16 << 10;
 
 /// The bytes of a body.

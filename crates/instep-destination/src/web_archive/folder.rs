@@ -70,7 +70,7 @@ impl ArchiveFolder {
         Ok(known)
     }
 
-    /// Returns the file that the next record goes to; `true` if it has just been begun, and is empty.
+    /// Returns the file for the next record; `true` if it is new and empty.
     pub(super) fn current(&mut self) -> io::Result<(&mut OpenFile, bool)> {
         if self.file.as_ref().is_some_and(|file| file.is_full(self.file_bytes)) {
             self.close()?;
@@ -177,7 +177,7 @@ fn files(dir: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Returns a time in whole seconds, as records write it.
+/// Returns a time in whole seconds, as written in records.
 pub(super) fn to_seconds(time: DateTime) -> String {
     DateTime::from_unix_seconds(time.instant().0).to_string()
 }

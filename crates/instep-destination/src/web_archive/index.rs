@@ -17,7 +17,7 @@ pub(super) fn index_of(file: &Path) -> PathBuf {
     file.with_file_name(format!("{name}.cdxj"))
 }
 
-/// Writes the index of a file, sorted, and gives it its name when it is whole.
+/// Writes the index of a file, sorted, and gives it its name when it is complete.
 pub(super) fn write(file: &Path, lines: &mut [CdxjLine]) -> io::Result<()> {
     lines.sort_unstable();
     let (index, new) = (index_of(file), index_of(file).with_extension("cdxj.new"));
@@ -39,16 +39,16 @@ pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
     }
 }
 
-/// The records of a file that are whole.
+/// The complete records of a file.
 pub(super) struct Scanned {
     pub(super) lines: Vec<CdxjLine>,
     /// The number of bytes that they take.
     pub(super) bytes: u64,
-    /// The reason why there are no more, if the file has more bytes.
+    /// The reason why there are no further records, if the file has more bytes.
     pub(super) fault: Option<WarcError>,
 }
 
-/// Reads a file for what its index has to say.
+/// Reads a file for its index.
 pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
     let mut reader = WarcReader::new(BufReader::with_capacity(256 << 10, File::open(file)?));
     let mut scanned = Scanned { lines: Vec::new(), bytes: 0, fault: None };
@@ -83,7 +83,7 @@ pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
     }
 }
 
-/// Returns the line of the only record of a gzip member; `None` if it is none of a capture.
+/// Returns the line of the only record of a gzip member; `None` if it is not a capture.
 ///
 /// # Errors
 /// If the record is damaged.

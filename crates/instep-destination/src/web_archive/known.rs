@@ -11,12 +11,12 @@ use instep_warc::PayloadDigest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FirstCapture {
     pub(super) uri: Box<str>,
-    /// Its date, as records write it. Those of one second share it.
+    /// Its date, as written in records. Records of one second share it.
     pub(super) date: Arc<str>,
 }
 
-/// The newest payloads. Older ones are forgotten, so that memory does not grow with the archive: they would be written
-/// once more.
+/// The newest payloads. Older ones are dropped, so that memory does not grow with the archive; they would be written
+/// again.
 #[derive(Debug, Default)]
 pub(super) struct KnownPayloads {
     captures: BTreeMap<PayloadDigest, FirstCapture>,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The place where exchanges are kept as WARC.
+/// The place where exchanges are stored as WARC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchiveOptions {

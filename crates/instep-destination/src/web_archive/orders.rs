@@ -12,7 +12,7 @@ use super::captured::Captured;
 /// Orders that are taken together. To wake a thread costs more than to write a small record.
 const TOGETHER: usize = 32;
 
-/// Orders that wait at most. Whoever brings the next one waits; each has at most 1 MiB in memory.
+/// The most waiting orders. Callers with further ones wait; each has at most 1 MiB in memory.
 const MOST: usize = 64;
 
 /// Bytes of bodies in memory that are reason enough to write.
@@ -27,7 +27,7 @@ pub(super) enum ArchiveOrder {
     Member(ArchivedMember),
     /// A body could not be kept.
     Failed(io::Error),
-    /// Everything before is to be on the disk; the result goes here.
+    /// Everything before must be on disk; the result is sent here.
     Keep(SyncSender<io::Result<()>>),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Orders {
 struct WaitingOrders {
     orders: Vec<ArchiveOrder>,
     bytes: u64,
-    /// Somebody waits for what is here to be on the disk.
+    /// A caller waits until these orders are on disk.
     is_urgent: bool,
     is_closed: bool,
 }
@@ -87,7 +87,7 @@ impl Orders {
         }
     }
 
-    /// Waits for orders and takes them; none if the archive is closed.
+    /// Waits for orders and takes them; empty if the archive is closed.
     pub(super) fn take(&self) -> Vec<ArchiveOrder> {
         let is_idle = |waiting: &mut WaitingOrders| waiting.orders.is_empty() && !waiting.is_closed;
         let waiting = self.arrived.wait_while(self.lock(), is_idle);
@@ -108,7 +108,7 @@ impl Orders {
         self.taken.notify_all();
     }
 
-    /// Closes the way for good: there is nobody who takes what is left, and whoever waits for it hears that.
+    /// Closes the queue for good: the rest is not processed, and waiting callers are informed.
     pub(super) fn abandon(&self) {
         self.close();
         self.lock().orders.clear();

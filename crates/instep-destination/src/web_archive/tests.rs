@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use instep_net::{Exchange, Witness as _};
+use instep_net::{Exchange, ExchangeObserver as _};
 use instep_warc::{WarcKind, WarcReader};
 use resourcesync::Uri;
 
@@ -23,11 +23,11 @@ fn exchange(path: &str, status: u16) -> Exchange {
 }
 
 fn fetch(archive: &Arc<WebArchive>, path: &str, status: u16, body: &[u8], is_whole: bool) {
-    let mut body_witness = archive.witness().answered(exchange(path, status));
+    let mut body_observer = archive.observer().answered(exchange(path, status));
     for piece in body.chunks(1_000) {
-        body_witness.data(&Bytes::copy_from_slice(piece));
+        body_observer.data(&Bytes::copy_from_slice(piece));
     }
-    body_witness.ended(is_whole);
+    body_observer.ended(is_whole);
 }
 
 fn open(dir: &Path) -> Arc<WebArchive> {

@@ -1,4 +1,4 @@
-//! Files that a killed run left: their whole records stay.
+//! Files that a killed run left: their complete records are kept.
 
 use std::{fs, io, path::Path};
 
@@ -9,9 +9,9 @@ use super::index;
 /// The last part of the name of a file that is being written.
 pub(super) const OPEN: &str = "open";
 
-/// Mends a file that was open when its run ended: the last record goes if it is cut off, and the file gets its index and
-/// its name. One that is damaged otherwise is kept as it is, under another name, because records behind the damage may be
-/// good.
+/// Repairs a file that was open when its run ended: a truncated last record is removed, and the file gets its index
+/// and its name. A file with other damage is kept unchanged, under another name, because records after the damage may
+/// be valid.
 pub(super) fn mend(open: &Path) -> io::Result<()> {
     let file = open.with_extension("");
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -23,7 +23,7 @@ pub(super) fn mend(open: &Path) -> io::Result<()> {
             fs::OpenOptions::new().write(true).open(open)?.set_len(scanned.bytes)?;
         }
         Some(fault) => {
-            tracing::warn!(file = %name, %fault, "a damaged file of the archive is set aside");
+            tracing::warn!(file = %name, %fault, "a damaged file of the archive is renamed");
             return fs::rename(open, open.with_extension("damaged"));
         }
         None => {}

@@ -22,8 +22,8 @@ use super::{
     orders::ArchivedMember,
 };
 
-/// Blocks of so few bytes are stored as they are: compressing them took twice the time of everything else that a record
-/// needs, and a file of the copy takes a block of the disk as well.
+/// Blocks with at most this many bytes are stored uncompressed: compressing them took twice the time of everything
+/// else for a record, and a file of the copy takes a block of the disk as well.
 const SMALL: u64 = 4_096;
 
 /// Writes records into the files of an archive.
@@ -123,7 +123,7 @@ impl RecordWriter {
         self.folder.close()
     }
 
-    /// Learns what the archive has, and begins each file with a record about it.
+    /// Reads what the archive already has, and begins each file with a record about it.
     fn begin(&mut self) -> io::Result<()> {
         let now = self.date(SystemTime::now());
         if self.known.is_none() {
@@ -181,7 +181,9 @@ pub(crate) fn record_id() -> String {
         if matches!(place, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        text.extend([byte >> 4, byte & 0x0f].map(|digit| char::from(DIGITS[usize::from(digit)])));
+        for digit in [byte >> 4, byte & 0x0f] {
+            text.push(char::from(DIGITS[usize::from(digit)]));
+        }
     }
     text.push('>');
     text
@@ -192,7 +194,7 @@ fn date(second: u64) -> Arc<str> {
     DateTime::from_unix_seconds(i64::try_from(second).unwrap_or(i64::MAX)).to_string().into()
 }
 
-/// Returns the form of a record whose block has `length` bytes. What is compressed already does not get smaller.
+/// Returns the form of a record whose block has `length` bytes. Compressed data does not get smaller.
 fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
     const COMPRESSED: [&str; 9] = [
         "application/gzip",

@@ -18,7 +18,7 @@ const ALERT_AGAIN: Duration = Duration::from_secs(60);
 const MOST_ALERTS: usize = 200;
 
 impl Fleet {
-    /// Sends alerts as they are written down, those of a moment together, each until it has arrived.
+    /// Sends alerts as they are recorded, simultaneous ones together, each until it is delivered.
     pub(super) async fn send_alerts(&self) {
         loop {
             sleep(BETWEEN_ALERTS).await;
@@ -55,7 +55,7 @@ async fn send(options: &FleetOptions, alerts: &[Alert]) -> Result<(), String> {
     Ok(())
 }
 
-/// Says alerts in a line each.
+/// Formats alerts, one per line.
 fn lines(alerts: &[Alert]) -> String {
     let line = |alert: &Alert| {
         format!("{}: {}: {} ({})\n", alert.source, alert.kind.as_str(), alert.text, alert.url)
@@ -74,7 +74,7 @@ async fn post(options: &FleetOptions, url: &str, alerts: &[Alert]) -> Result<(),
     let http = options.access.http_options(url).map_err(|error| error.to_string())?;
     let client = Client::new(http).map_err(|error| error.to_string())?;
     let uri = Uri::parse(url).map_err(|error| format!("{url}: {error}"))?;
-    // `text` is what chat services show.
+    // Chat services show `text`.
     let body = json!({ "text": format!("{}\n{}", subject(alerts), lines(alerts)), "alerts": alerts });
     let answer = client.send(&Request::post(uri, body.to_string(), "application/json")).await;
     let status = answer.map_err(|error| instep_store::error_chain(&error))?.status;

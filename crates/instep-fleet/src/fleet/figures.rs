@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetFigures {
-    /// Sources that are looked at now.
+    /// Sources with a look in progress.
     pub running: usize,
     /// Sources that are due again and wait for a slot.
     pub ready: usize,
     /// Sources that were never visited and wait for a slot.
     pub ready_new: usize,
-    /// Looks that ended, by exit code.
+    /// Finished looks, by exit code.
     pub looks: BTreeMap<u8, u64>,
     /// Resources that were created, updated or deleted.
     pub changed: u64,
@@ -20,7 +20,7 @@ pub struct FleetFigures {
     pub transferred: u64,
     /// Bytes of all copies.
     pub bytes: u64,
-    /// Hosts that are not asked for a while, each with the seconds that are left.
+    /// Hosts that are paused, each with the remaining seconds.
     pub waiting: Vec<(String, u64)>,
     /// The reason why no look begins.
     pub held_back: Option<String>,

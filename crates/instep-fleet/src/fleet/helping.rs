@@ -12,13 +12,13 @@ use tokio::{
 use super::Fleet;
 use crate::name::SourceName;
 
-/// The time between two looks for plans that are shared.
+/// The time between two searches for shared plans.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The time after which a plan is helped with again after a failure: what keeps this worker from it is mostly its own.
+/// The time after which a plan is helped with again after a failure: the cause is usually on this worker.
 const HELP_AGAIN: Duration = Duration::from_secs(60);
 
-/// The time between two looks after one that failed.
+/// The time between two searches after a failed one.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// The help of this worker for others, until it is ended.
@@ -28,7 +28,7 @@ pub(super) struct Help {
 }
 
 impl Help {
-    /// Commits what has come, and ends.
+    /// Commits the resources that have arrived, and ends.
     pub(super) async fn end(self) {
         self.ending.request();
         let _ = self.task.await;
@@ -80,7 +80,7 @@ impl Fleet {
         while helping.join_next().await.is_some() {}
     }
 
-    /// Begins to help with plans that nobody here has anything to do with, if nothing is due.
+    /// Begins to help with plans of copies without other work here, if nothing is due.
     fn help_with(
         &self,
         names: &[String],
@@ -96,7 +96,7 @@ impl Fleet {
             options.shutdown = shutdown.child();
             helped.insert(name.clone());
             let (fleet, runtime) = (self.clone(), Handle::current());
-            // On a thread of its own, as a look: it reads and writes the state of the copy.
+            // On its own thread, like a look: it reads and writes the state of the copy.
             helping.spawn_blocking(move || {
                 runtime.block_on(fleet.help_one(&name, options));
                 name
@@ -111,7 +111,8 @@ impl Fleet {
                 let what = report.created + report.updated + report.unchanged;
                 self.0.monitor.note(&format!("Helped with the plan of {name}: {what} resources"));
             }
-            // The run that shares the plan is over, or this worker was taken for dead: what was not committed others fetch.
+            // The run that shares the plan has ended, or this worker was removed: others fetch the uncommitted
+            // resources.
             Err(error) if error.kind() == ErrorKind::Locked => {}
             Err(error) => {
                 let what = instep_store::error_chain(&error);

@@ -8,7 +8,7 @@ use std::{
 use instep_net::{RequestGate, SharedSeats};
 use tokio::time::Instant;
 
-use super::{desk::SeatDesk, own_record::LeaseRecord};
+use super::{own_record::LeaseRecord, seat_requests::SeatRequests};
 use crate::{FleetError, options::FleetOptions, record::FleetRecord, share::Keeper};
 
 /// Longer than any process lives: the time until which one that shares nothing may act.
@@ -18,9 +18,9 @@ const FOR_EVER: Duration = Duration::from_secs(1 << 32);
 pub(super) struct WorkerLease {
     began: Instant,
     gate: RequestGate,
-    /// A record of its own, which no other work keeps waiting; `None` if nobody shares the fleet.
+    /// A separate record, which no other work delays; `None` if the fleet is not shared.
     record: Option<LeaseRecord>,
-    desk: Option<SeatDesk>,
+    seat_requests: Option<SeatRequests>,
     keeper: Mutex<Option<Keeper>>,
     url: Mutex<Option<String>>,
 }
@@ -29,13 +29,13 @@ impl WorkerLease {
     pub(super) fn new(options: &FleetOptions, is_shared: bool) -> Result<Self, FleetError> {
         let began = Instant::now();
         let record = || is_shared.then(|| FleetRecord::existing(&options.place()).map(LeaseRecord::new));
-        let (record, desk) = (record().transpose()?, record().transpose()?.map(SeatDesk::new));
+        let (record, seat_requests) = (record().transpose()?, record().transpose()?.map(SeatRequests::new));
         let until = if is_shared { began } else { began + FOR_EVER };
         Ok(Self {
             began,
             gate: RequestGate::open_until(until),
             record,
-            desk,
+            seat_requests,
             keeper: Mutex::new(None),
             url: Mutex::new(None),
         })
@@ -46,14 +46,14 @@ impl WorkerLease {
         &self.gate
     }
 
-    /// Returns the desk at which seats are asked for; `None` if nobody shares the fleet.
-    pub(super) fn desk(&self) -> Option<&SeatDesk> {
-        self.desk.as_ref()
+    /// Returns the requester of seats; `None` if the fleet is not shared.
+    pub(super) fn seat_requests(&self) -> Option<&SeatRequests> {
+        self.seat_requests.as_ref()
     }
 
-    /// Returns the seats of this worker; `None` if nobody shares the fleet.
+    /// Returns the seats of this worker; `None` if the fleet is not shared.
     pub(super) fn seats(&self) -> Option<&SharedSeats> {
-        self.desk().map(SeatDesk::seats)
+        self.seat_requests().map(SeatRequests::seats)
     }
 
     pub(super) fn keeper<T>(&self, act: impl FnOnce(&mut Option<Keeper>) -> T) -> T {
@@ -67,14 +67,14 @@ impl WorkerLease {
             || self.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| now < keeper.acts_until()))
     }
 
-    /// Opens the gate for as long as the last beat allows.
+    /// Opens the gate for as long as the last heartbeat allows.
     pub(super) fn open_gate(&self) {
         if let Some(until) = self.keeper(|keeper| keeper.as_ref().map(Keeper::acts_until)) {
             self.gate.put_off(self.began + until);
         }
     }
 
-    /// Returns the record that the lease is kept in; `None` if nobody shares the fleet.
+    /// Returns the record of the lease; `None` if the fleet is not shared.
     pub(super) fn record(&self) -> Option<&LeaseRecord> {
         self.record.as_ref()
     }

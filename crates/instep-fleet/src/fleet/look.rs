@@ -1,10 +1,10 @@
-//! One look at a Source: sized first if it is new, then brought in step.
+//! One look at a Source: a dry run first if it is new, then `sync`.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use instep_destination::{
-    Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Shutdown, SyncOptions,
-    SyncReport, documents::DocumentWitness, status_at, sync,
+    Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, Shutdown, SyncOptions, SyncReport,
+    documents::DocumentObserver, holdings_at, sync,
 };
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -34,7 +34,7 @@ pub(super) struct LookTask {
 /// The end of a look.
 #[derive(Debug, Default)]
 pub(super) struct LookOutcome {
-    /// `None` if it says nothing about the Source: it was interrupted, or only sized.
+    /// `None` if it shows nothing about the Source: it was interrupted, or only a dry run.
     pub(super) verdict: Option<LookVerdict>,
     pub(super) exit_code: u8,
     pub(super) summary: String,
@@ -86,12 +86,12 @@ fn is_outage(_: &Error) -> bool {
     false
 }
 
-/// Looks at a Source.
+/// Runs a Source.
 pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
     let surveyor = Arc::new(Surveyor::new(&task.definition.url, task.began));
     let outcome = match options(&task) {
         Ok(mut options) => {
-            options.document_witness = Some(Arc::clone(&surveyor) as Arc<dyn DocumentWitness>);
+            options.document_observer = Some(Arc::clone(&surveyor) as Arc<dyn DocumentObserver>);
             size_and_copy(&task, options, monitor).await
         }
         Err(error) => LookOutcome::failed(&error),
@@ -100,23 +100,27 @@ pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
 }
 
 async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn Monitor) -> LookOutcome {
+    let is_to_size = task.standing.is_new() && task.standing.sized.is_none();
     let mut sized = task.standing.sized;
-    if task.standing.is_new() && sized.is_none() {
+    // A run of its own, which reads all documents, only if somebody has to see the size before anything is fetched.
+    if is_to_size && task.definition.approve {
         options.dry_run = true;
-        let sizer = PlanSizer { sum: Mutex::default(), beside: monitor };
+        let sizer = PlanSizer { sum: Mutex::default(), beside: monitor, is_dry: true };
         if let Err(error) = sync(&options, &sizer).await {
             return LookOutcome::failed(&error);
         }
         options.dry_run = false;
-        let totals = sizer.sum();
-        sized = Some((totals.fetches, totals.bytes));
+        sized = Some(sizer.sum().unwrap_or_default());
         let standing = SourceStanding { sized, ..task.standing.clone() };
         if standing.waits_for_approval(task.definition.approve) {
             let summary = "sized; an operator has to approve it".to_owned();
             return LookOutcome { summary, sized, ..LookOutcome::default() };
         }
     }
-    match sync(&options, monitor).await {
+    let sizer = PlanSizer { sum: Mutex::default(), beside: monitor, is_dry: false };
+    let result = sync(&options, &sizer).await;
+    sized = sized.or_else(|| sizer.sum().filter(|_| is_to_size));
+    match result {
         Ok(report) => {
             let holds =
                 if touched(&report) || task.standing.is_new() { holds(&task.copy).await } else { None };
@@ -169,30 +173,32 @@ fn reported(report: &SyncReport) -> LookOutcome {
 /// Returns the resources and bytes that a copy holds; `None` if there is no copy.
 async fn holds(copy: &CopyLocation) -> Option<(u64, u64)> {
     let copy = copy.clone();
-    let status = spawn_blocking(move || status_at(&copy)).await;
-    status.ok()?.ok().map(|status| (status.held, status.bytes))
+    spawn_blocking(move || holdings_at(&copy)).await.ok()?.ok()
 }
 
-/// A monitor that sums up the plans of a dry run.
+/// A monitor that sums up the plans of a run.
 struct PlanSizer<'a> {
-    sum: Mutex<PlanTotals>,
+    sum: Mutex<Option<(u64, u64)>>,
     beside: &'a dyn Monitor,
+    is_dry: bool,
 }
 
 impl PlanSizer<'_> {
-    fn sum(&self) -> PlanTotals {
-        *self.sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Returns the resources and bytes that are fetched; `None` before anything was planned.
+    fn sum(&self) -> Option<(u64, u64)> {
+        *self.sum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Monitor for PlanSizer<'_> {
     fn event(&self, event: Event<'_>) {
         if let Event::Planned(totals) = &event {
-            let mut sum = self.sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            (sum.fetches, sum.bytes) = (sum.fetches + totals.fetches, sum.bytes + totals.bytes);
+            let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
+            let (fetches, bytes) = sum.unwrap_or_default();
+            *sum = Some((fetches + totals.fetches, bytes + totals.bytes));
         }
-        // Items of a plan are no progress.
-        if matches!(event, Event::Phase(_) | Event::Note(_)) {
+        // Items of a plan that is only made are no progress.
+        if !self.is_dry || matches!(event, Event::Phase(_) | Event::Note(_)) {
             self.beside.event(event);
         }
     }

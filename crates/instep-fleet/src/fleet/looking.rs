@@ -1,4 +1,4 @@
-//! Looks: begun when their Source is this worker's, written down when they have ended.
+//! Looks: begun when this worker holds the Source, recorded when they have ended.
 
 use instep_destination::Shutdown;
 use tokio::{runtime::Handle, task::spawn_blocking, time::sleep};
@@ -19,7 +19,7 @@ use crate::{
 const MOST_ATTEMPTS: u32 = 120;
 
 impl Fleet {
-    /// Begins looks at Sources whose turn it is, for as long as there is room.
+    /// Begins looks at the next Sources, as long as there are free slots.
     pub(super) async fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
         while !shutdown.is_requested() && self.0.lease.acts() {
             let Some(next) = self.state().next(seconds()) else { return Ok(()) };
@@ -50,8 +50,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Begins a look on a thread of its own: a run reads and writes the state of its copy, which would keep requests of
-    /// other looks waiting. One that ends by a fault in the program is a failure of that look only.
+    /// Begins a look on its own thread: a run reads and writes the state of its copy, which would block requests of
+    /// other looks. A fault in the program is a failure of that look only.
     fn begin(&self, task: LookTask) {
         let name = task.definition.name.clone();
         let (monitor, hold) = (self.0.monitor.begins(&name, &task.copy.dir), task.hold);
@@ -75,8 +75,8 @@ impl Fleet {
         });
     }
 
-    /// Writes down how a look ended, for as long as the record has to be waited for. `None` if the Source is no longer this
-    /// worker's: whoever has it finds what the look has committed.
+    /// Records the result of a look, and repeats this as long as the record is unavailable. `None` if this worker no
+    /// longer holds the Source: its new holder finds the commits of the look.
     async fn write_down(&self, ending: LookEnding) -> Option<FleetSource> {
         let name = ending.name.clone();
         let mut attempts = 0;

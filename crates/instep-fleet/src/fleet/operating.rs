@@ -19,7 +19,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceOperation {
-    /// Looks at it now; also the way out of quarantine.
+    /// Runs it now; also ends quarantine.
     Run,
     /// Begins no look until it is resumed, and ends the one under way.
     Pause,
@@ -35,7 +35,7 @@ impl SourceOperation {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Run, Self::Pause, Self::Resume, Self::Approve, Self::Forget];
 
-    /// Returns its name, as it stands in addresses and in the audit log.
+    /// Returns its name, as used in addresses and in the audit log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -60,10 +60,10 @@ impl SourceOperation {
 }
 
 impl Fleet {
-    /// Does what an operator asks for; `who` is the operator's name for the audit log.
+    /// Carries out an operator's action; `who` is the operator's name for the audit log.
     ///
     /// # Errors
-    /// If there is no such Source, it does not fit its state, or the record cannot be written.
+    /// If there is no such Source, the action does not fit its state, or the record cannot be written.
     pub async fn operate(
         &self,
         operation: SourceOperation,
@@ -98,7 +98,7 @@ impl Fleet {
         .await
     }
 
-    /// Changes the record, and takes up what it is then.
+    /// Changes the record, and applies its new state.
     async fn change(
         &self,
         change: impl FnOnce(&mut FleetRecord) -> Result<(), FleetError> + Send + 'static,
@@ -161,7 +161,7 @@ impl Fleet {
         self.recorded(move |record| record.looks(&name)).await
     }
 
-    /// Returns the last looks at some Sources, the oldest first; at most so many of each.
+    /// Returns the last looks at some Sources, the oldest first, with a maximum number for each.
     ///
     /// # Errors
     /// If the record cannot be read.

@@ -1,5 +1,5 @@
-//! The fleet in memory: every Source with its standing, the queue, and the looks under way. It never waits; what it decides is
-//! written into the record by who asks it.
+//! The fleet in memory: every Source with its standing, the queue, and the looks in progress. It never waits; its
+//! callers write its decisions into the record.
 
 mod following;
 #[cfg(feature = "postgres")]
@@ -21,7 +21,7 @@ use crate::{
     schedule::SourceQueue, share::WorkerId, standing::FleetSource,
 };
 
-/// Seconds between two looks at a Source that announces one change after the other.
+/// Seconds between two looks at a Source that announces many changes in a row.
 const BETWEEN_PUSHED: i64 = 2;
 /// The least that a look may transfer when the disk is nearly full.
 const LEAST_GRANT: u64 = 1 << 20;
@@ -41,13 +41,13 @@ pub(super) struct FleetState {
     workers: Vec<FleetWorker>,
     sources: SourceIndex,
     queue: SourceQueue<SourceName>,
-    /// The looks under way: what ends them, and the bytes that they may add.
+    /// The looks in progress: their shutdowns, and the bytes that they may add.
     looks: BTreeMap<SourceName, (Shutdown, u64)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
     callbacks: Option<SharedCallbacks>,
-    /// Sources that announced something while they were looked at.
+    /// Sources that announced something during a look.
     pushed: BTreeSet<SourceName>,
     options: FleetOptions,
     client: Client,
@@ -79,15 +79,16 @@ impl FleetState {
         })
     }
 
-    /// Takes over other options; looks under way end with those that they have.
+    /// Applies new options; looks in progress finish with their former ones.
     pub(super) fn reload(&mut self, options: FleetOptions) -> Result<(), FleetError> {
         self.client = client(&options, &self.gate, self.seats.as_ref())?;
+        self.share_bandwidth();
         self.queue.limit(options.runs, options.runs_per_host);
         self.options = options;
         Ok(())
     }
 
-    /// Puts a Source where it belongs in the queue, or takes it out.
+    /// Puts a Source into its place in the queue, or removes it.
     fn enqueue(&mut self, name: &SourceName) {
         let Some(source) = self.sources.get(name) else { return };
         let (definition, standing) = (&source.definition, &source.standing);
@@ -100,7 +101,7 @@ impl FleetState {
         self.queue.put(name.clone(), &definition.host(), due, definition.priority, standing.is_new());
     }
 
-    /// Returns the Source whose turn it is. It counts as looked at until [`Self::begin`] or [`Self::put_back`].
+    /// Returns the next Source. It counts as running until [`Self::begin`] or [`Self::put_back`].
     pub(super) fn next(&mut self, now: i64) -> Option<NextSource> {
         let (grant, held_back) = self.grant();
         self.figures.held_back = held_back;
@@ -146,7 +147,7 @@ impl FleetState {
         task
     }
 
-    /// Puts a Source back that could not be claimed. `found` is what it is now, if that is known.
+    /// Puts a Source back that could not be claimed. `found` is its present state, if known.
     pub(super) fn put_back(&mut self, name: &SourceName, found: Option<FleetSource>) {
         self.queue.done(name);
         if let Some(found) = found {
@@ -155,7 +156,8 @@ impl FleetState {
         self.enqueue(name);
     }
 
-    /// Puts a Source back whose host has as many looks of all workers as it may have, and leaves the host alone for a while.
+    /// Puts a Source back whose host has reached the limit of looks over all workers, and does not use the host for a
+    /// while.
     pub(super) fn hold_back(&mut self, next: &NextSource) {
         self.put_back(&next.name, None);
         self.queue.hold_back(&next.host);
@@ -184,12 +186,12 @@ impl FleetState {
         }
     }
 
-    /// Asks all looks to end.
+    /// Tells all looks to end.
     pub(super) fn end_all(&self) {
         self.looks.values().for_each(|(ending, _)| ending.request());
     }
 
-    /// Returns the number of looks under way.
+    /// Returns the number of looks in progress.
     pub(super) fn running(&self) -> usize {
         self.looks.len()
     }
@@ -205,6 +207,12 @@ impl FleetState {
 
     pub(super) fn set_workers(&mut self, workers: Vec<FleetWorker>) {
         self.workers = workers;
+        self.share_bandwidth();
+    }
+
+    /// Uses no more of the bandwidth than is left by others. One that is dead counts until it is removed.
+    fn share_bandwidth(&self) {
+        self.client.share_bandwidth(1.0 / self.workers.len().max(1) as f64);
     }
 
     pub(super) fn workers(&self) -> &[FleetWorker] {
@@ -242,10 +250,10 @@ fn client(
     gate: &RequestGate,
     seats: Option<&SharedSeats>,
 ) -> Result<Client, FleetError> {
-    // Each look has a scope of its own; the shared one is that of nobody.
+    // Each look has its own scope; the shared scope allows nothing.
     let mut http = options.access.http_options("file:")?;
     (http.gate, http.seats) = (Some(gate.clone()), seats.cloned());
-    // What a host may be asked for at a time holds for all looks, and for all workers.
+    // The parallel requests to a host are limited over all looks, and over all workers.
     http.streams = http.per_host;
     Ok(Client::new(http)?)
 }

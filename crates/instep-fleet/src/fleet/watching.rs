@@ -16,7 +16,8 @@ pub(super) struct SourceWatch {
     pub(super) task: JoinHandle<()>,
 }
 
-/// Calls `news` whenever a Source may have something new, until it is to end. Then hubs are asked to end subscriptions.
+/// Calls `news` whenever a Source may have something new, until it should end. Then it ends the subscriptions at
+/// hubs.
 pub(super) async fn watch(
     (options, folder): (SyncOptions, PathBuf),
     callbacks: Option<SharedCallbacks>,

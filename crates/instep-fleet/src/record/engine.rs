@@ -1,7 +1,8 @@
-//! The door of the record: statements in the subset of SQL that all engines know, and what each engine does with them.
-//! The contract suite (`record/contract.rs`) runs against all of them.
+//! The interface of the record: statements in the subset of SQL that all engines support, and the operations of each
+//! engine. The contract suite (`record/contract.rs`) runs against all of them.
 //!
-//! Places are written `$1`, and `{next}` for the number that a row gets with a change. Columns are whole numbers or text.
+//! Parameters are written `$1`, and `{next}` for the number that a row gets with a change. Columns are integers or
+//! text.
 
 use std::fmt;
 
@@ -40,7 +41,7 @@ impl From<Option<i64>> for Field {
 
 impl From<&str> for Field {
     fn from(text: &str) -> Self {
-        // Messages may hold what a text of PostgreSQL may not.
+        // Messages may contain characters that PostgreSQL does not allow in text.
         Self::Text(Some(text.replace('\0', "\u{fffd}")))
     }
 }
@@ -55,7 +56,7 @@ impl From<Option<&str>> for Field {
 #[derive(Debug)]
 pub(super) struct FieldRow(pub(super) Vec<Field>);
 
-/// A column that does not hold what any version of instep writes.
+/// A column with a value that no version of instep writes.
 #[derive(Debug)]
 pub(super) struct FieldFault(pub(super) String);
 
@@ -63,7 +64,7 @@ impl FieldRow {
     pub(super) fn optional(&self, column: usize) -> Result<Option<i64>, FieldFault> {
         match self.0.get(column) {
             Some(Field::Number(number)) => Ok(*number),
-            // SQLite does not say of which kind a column without a value is.
+            // SQLite does not give the type of a column without a value.
             Some(Field::Text(None)) => Ok(None),
             other => Err(FieldFault(format!("column {column} is no number: {other:?}"))),
         }
@@ -94,7 +95,7 @@ impl FieldRow {
     }
 }
 
-/// Runs statements: each by itself, or all of a transaction.
+/// Runs statements: separately, or all in one transaction.
 pub(super) trait Statements {
     /// Returns the rows of a statement.
     fn query(&self, sql: &str, fields: &[Field]) -> Result<Vec<FieldRow>, FleetError>;
@@ -132,8 +133,11 @@ pub(super) trait RecordEngine: Statements + fmt::Debug + Send {
     /// Carries out all of the work or nothing of it.
     fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError>;
 
-    /// Says what others may have written since the last call.
+    /// Returns the changes that others may have written since the last call.
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError>;
+
+    /// Returns `true` if it is time to count the Sources, which says whether others have forgotten some.
+    fn is_to_count(&mut self) -> bool;
 
     /// Notes the largest number among Sources that were read because others may have written them.
     fn read_up_to(&mut self, changed: i64);

@@ -23,7 +23,7 @@ pub(super) struct RecordFile {
 }
 
 impl RecordFile {
-    /// Opens the file; makes it if there is none.
+    /// Opens the file; creates it if there is none.
     pub(super) fn open(path: &Path) -> Result<Self, FleetError> {
         Ok(Self { connection: SCHEMA.open(path)?, path: path.to_owned(), version: None })
     }
@@ -47,9 +47,9 @@ impl rusqlite::ToSql for Field {
     }
 }
 
-/// Returns a statement as SQLite has it. Nobody else writes a row while it is changed.
+/// Returns a statement in the form of SQLite. A row has no other writer while it is changed.
 fn own(sql: &str) -> String {
-    sql.replace('$', "?").replace("{next}", "changed + 1")
+    sql.replace('$', "?").replace("{next}", "changed + 1").replace("{kept}", "")
 }
 
 fn fields(row: &Row<'_>) -> rusqlite::Result<FieldRow> {
@@ -107,6 +107,11 @@ impl RecordEngine for RecordFile {
         let is_known = self.version == version;
         self.version = version;
         Ok(if is_known { WrittenByOthers::Nothing } else { WrittenByOthers::All })
+    }
+
+    fn is_to_count(&mut self) -> bool {
+        // All of them are read with each change.
+        false
     }
 
     fn read_up_to(&mut self, _: i64) {}

@@ -1,4 +1,4 @@
-//! The journal: looks at a Source for its trend, actions of operators, and alerts that wait to be sent.
+//! The journal: looks at a Source for its trend, actions of operators, and alerts to be sent.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Alert, AlertKind, FleetError, name::SourceName, share::WorkerId};
 
-/// The looks that are kept of each Source.
+/// The number of stored looks of each Source.
 const KEPT_LOOKS: i64 = 200;
 
 /// By the primary key, backwards: it reads the rows that it returns and no others.
@@ -55,7 +55,7 @@ pub struct AuditLine {
 }
 
 impl FleetRecord {
-    /// Adds a point to the trend of a Source; the oldest goes.
+    /// Adds a point to the trend of a Source, and removes the oldest.
     pub(super) fn add_look(
         statements: &dyn Statements,
         name: &SourceName,
@@ -91,7 +91,7 @@ impl FleetRecord {
         self.last_looks(name, KEPT_LOOKS)
     }
 
-    /// Returns the last looks at some Sources, the oldest first; at most so many of each.
+    /// Returns the last looks at some Sources, the oldest first, with a maximum number for each.
     ///
     /// # Errors
     /// If the record cannot be read.

@@ -2,8 +2,8 @@
 
 use instep_store::database::Schema;
 
-/// The file. Nothing in it is the only trace of a copy, so no write waits for the disk: after a power failure the last
-/// looks are done again.
+/// The file. All important data is also in the copies, so no write waits for the disk: after a power failure the last
+/// looks are repeated.
 pub(super) const SCHEMA: Schema = Schema {
     // "infl", so that `file` can identify it.
     application_id: 0x696e_666c,

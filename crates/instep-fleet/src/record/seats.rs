@@ -1,6 +1,6 @@
-//! Seats at hosts whose limit holds over all workers, as rows. Which of them a worker gets, `share` decides.
+//! Seats at hosts whose limit holds over all workers, as rows. `share` decides which of them a worker gets.
 //!
-//! Only a record that several workers share has them: in a file the client of the one process counts by itself.
+//! Only a record that several workers share has them: with a file the client of the single process counts by itself.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     share::{LaneAnswer, LaneRequest, LaneRest, LaneSeat, WorkerId, answer},
 };
 
-/// Locks a lane until the end of the transaction; makes it if there is none.
+/// Locks a lane until the end of the transaction; creates it if there is none.
 pub(super) const LOCK_LANE: &str =
     "INSERT INTO lane (origin) VALUES ($1) ON CONFLICT (origin) DO UPDATE SET claims = lane.claims + 1
      RETURNING rest, rest_number";
@@ -23,7 +23,7 @@ pub(super) const LOCK_LANE: &str =
 pub(crate) struct SeenLanes {
     /// The rows of all workers in each lane.
     pub(crate) seats: BTreeMap<String, Vec<LaneSeat>>,
-    /// The lanes whose host has asked for a rest.
+    /// The lanes whose host has requested a pause.
     pub(crate) rests: Vec<(String, LaneRest)>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct SeenLanes {
 pub(crate) type AnsweredLane = (LaneAnswer, Option<LaneRest>);
 
 impl FleetRecord {
-    /// Asks for seats in lanes, in the order of their names: two workers never wait for each other. Returns the answers;
+    /// Requests seats in lanes, in the order of their names, so that workers cannot deadlock. Returns the answers;
     /// `None` if the worker was removed.
     pub(crate) fn ask_lanes(
         &self,
@@ -41,7 +41,7 @@ impl FleetRecord {
         let mut answers = None;
         self.engine.transaction(&mut |statements| {
             answers = None;
-            if !Self::lock_worker(statements, worker)? {
+            if !Self::keep_worker(statements, worker)? {
                 return Ok(());
             }
             let mut given = Vec::new();
@@ -104,7 +104,7 @@ impl FleetRecord {
         Ok(seen)
     }
 
-    /// Writes down that a host asked for a rest.
+    /// Records that a host requested a pause.
     pub(crate) fn begin_rest(&self, lane: &str, rest: LaneRest) -> Result<(), FleetError> {
         let sql = "INSERT INTO lane (origin, rest, rest_number) VALUES ($1, $2, $3)
              ON CONFLICT (origin) DO UPDATE SET rest = excluded.rest, rest_number = excluded.rest_number";
@@ -118,17 +118,18 @@ impl FleetRecord {
         self.engine.execute(sql, &[lane.into(), number.into()]).map(drop)
     }
 
-    /// Forgets lanes that nobody is in.
+    /// Removes empty lanes.
     pub(crate) fn forget_lanes(&self) -> Result<(), FleetError> {
-        // A row that is made while this waits for its lane stays: whoever asks next makes the lane again, and finds it.
+        // A row that is created while this waits for its lane stays: the next request creates the lane again, and
+        // finds the row.
         let sql = "DELETE FROM lane WHERE rest = 0 AND NOT EXISTS (SELECT 1 FROM seat WHERE seat.origin = lane.origin)";
         self.engine.execute(sql, &[]).map(drop)
     }
 
-    /// Locks the row of a worker until the end of the transaction: whoever takes it for dead waits, and then frees what it
+    /// Keeps the row of a worker until the end of the transaction: whoever takes it for dead waits, and then frees what it
     /// got too. Returns `false` if it was removed.
-    pub(super) fn lock_worker(statements: &dyn Statements, worker: WorkerId) -> Result<bool, FleetError> {
-        Ok(statements.execute("UPDATE worker SET claims = claims + 1 WHERE id = $1", &[worker.into()])? > 0)
+    pub(super) fn keep_worker(statements: &dyn Statements, worker: WorkerId) -> Result<bool, FleetError> {
+        Ok(!statements.query("SELECT id FROM worker WHERE id = $1 {kept}", &[worker.into()])?.is_empty())
     }
 }
 
@@ -141,7 +142,7 @@ fn seat(row: &FieldRow, first: usize) -> Result<LaneSeat, FieldFault> {
     })
 }
 
-/// Returns the rest of a lane; `None` if its host has asked for none.
+/// Returns the pause of a lane; `None` if its host has requested none.
 fn rest(row: &FieldRow, first: usize) -> Result<Option<LaneRest>, FieldFault> {
     let (pause, number) = (row.count(first)?, row.number(first + 1)?);
     Ok((pause > 0).then_some(LaneRest { number, pause: Duration::from_millis(pause) }))

@@ -17,11 +17,14 @@ use crate::FleetError;
 /// The ending of the schema, beside that of the copies.
 pub(super) const SCHEMA: &str = "_fleet";
 
-/// The longest that a process of a fleet waits for a server in one call. It tries again by itself, and must be able to end.
+/// The longest wait for a server in one call. The process tries again by itself, and must be able to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The time for which changes are read again: a transaction may be committed later than one with a larger number.
 const OVERLAP: Duration = Duration::from_secs(5);
+
+/// The time between two counts of the Sources, each of which reads a row of every one.
+const COUNTED: Duration = Duration::from_secs(5);
 
 /// The time after which everything is read again, for transactions that took longer than that.
 const ALL_AGAIN: Duration = Duration::from_secs(60);
@@ -62,9 +65,9 @@ CREATE TABLE alert (
 );
 "#;
 
-/// Seats of workers at hosts, and lanes: what serializes the claims at a host, and has its rest. A program from before does
-/// not know them and goes on: its transfers are not counted, its looks have no host, and the seats of a worker that it
-/// removes go with the worker.
+/// Seats of workers at hosts, and lanes, which serialize the claims at a host and have its pause. An earlier version
+/// of the program does not use them: its transfers are not counted, its looks have no host, and the seats of a worker
+/// that it removes are removed with the worker.
 const SEATS: &str = r#"
 CREATE TABLE lane (
     origin text COLLATE "C" PRIMARY KEY, claims bigint NOT NULL DEFAULT 0, rest bigint NOT NULL DEFAULT 0,
@@ -85,12 +88,14 @@ pub(super) struct RecordServer {
     link: ServerLink,
     /// The time of the last reading of everything; `None` before the first.
     all: Option<Instant>,
+    /// The time of the last count.
+    counted: Instant,
     /// The largest number that was seen, at several times.
     seen: VecDeque<(Instant, i64)>,
 }
 
 impl RecordServer {
-    /// Opens the record beside the states of the copies at a URL. `makes` says whether the tables are made if there are none.
+    /// Opens the record beside the states of the copies at a URL. If `makes` is `true`, missing tables are created.
     pub(super) fn open(url: &str, makes: bool) -> Result<Self, FleetError> {
         let address = Address::parse(url)?.beside(SCHEMA)?;
         let link = ServerLink::with_patience(address, PATIENCE);
@@ -103,7 +108,7 @@ impl RecordServer {
             })?,
         }
         drop(session);
-        Ok(Self { link, all: None, seen: VecDeque::new() })
+        Ok(Self { link, all: None, counted: Instant::now(), seen: VecDeque::new() })
     }
 }
 
@@ -114,7 +119,8 @@ struct SessionStatements<'s> {
 }
 
 fn own(sql: &str) -> String {
-    sql.replace("{next}", "nextval('news')")
+    // No stronger lock: beats, claims and requests for seats of one worker do not wait for each other.
+    sql.replace("{next}", "nextval('news')").replace("{kept}", "FOR KEY SHARE")
 }
 
 fn value(field: &Field) -> &(dyn ToSql + Sync) {
@@ -180,14 +186,23 @@ impl RecordEngine for RecordServer {
         loop {
             let mut attempt = || {
                 let session = self.link.session()?;
-                session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(failed)?;
+                if let Err(error) = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED") {
+                    session.give_up();
+                    return Err(failed(error).into());
+                }
                 let statements = SessionStatements { session: &session, place };
                 match work(&statements) {
-                    Ok(()) => Ok(session.batch("COMMIT").map_err(failed)?),
+                    Ok(()) => match session.batch("COMMIT") {
+                        Ok(()) => Ok(()),
+                        Err(error) => {
+                            session.give_up();
+                            Err(failed(error).into())
+                        }
+                    },
                     Err(error) => {
-                        // A connection that cannot roll back is not used again: what was begun goes with it.
+                        // A connection that cannot roll back is not used again: the open transaction ends with it.
                         if session.batch("ROLLBACK").is_err() {
-                            self.link.give_up();
+                            session.give_up();
                         }
                         Err(error)
                     }
@@ -214,6 +229,14 @@ impl RecordEngine for RecordServer {
             self.seen.pop_front();
         }
         Ok(self.seen.front().map_or(WrittenByOthers::All, |(_, changed)| WrittenByOthers::After(*changed)))
+    }
+
+    fn is_to_count(&mut self) -> bool {
+        let is_time = self.counted.elapsed() >= COUNTED;
+        if is_time {
+            self.counted = Instant::now();
+        }
+        is_time
     }
 
     fn read_up_to(&mut self, changed: i64) {

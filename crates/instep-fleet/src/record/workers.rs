@@ -1,8 +1,8 @@
-//! Workers and the Sources that they hold, as rows. What may be done and when, `share` decides.
+//! Workers and the Sources that they hold, as rows. `share` decides what may be done and when.
 
 use super::{
     FleetRecord,
-    engine::{FieldRow, Statements},
+    engine::{Field, FieldRow, Statements},
     rows,
     seats::LOCK_LANE,
 };
@@ -26,7 +26,7 @@ pub struct FleetWorker {
     pub url: Option<String>,
     /// The time at which it began, in seconds since 1970.
     pub began: i64,
-    /// The Sources that it looks at now.
+    /// The Sources that it runs now.
     pub running: u64,
     pub(crate) beat: i64,
 }
@@ -36,11 +36,11 @@ pub struct FleetWorker {
 pub(crate) enum Claim {
     /// The Source is this worker's until it gives it back.
     Taken(Box<FleetSource>),
-    /// It is not to be had: the Source as it is now, `None` if it is gone.
+    /// It is not available: its present state, `None` if it was removed.
     NotFree(Option<Box<FleetSource>>),
-    /// As many Sources of its host are looked at as may be, by all workers together.
+    /// The limit of looks at its host, over all workers, is reached.
     HostFull,
-    /// The worker was taken for dead, and has nothing any more.
+    /// The worker was considered dead and removed, and holds nothing any more.
     Removed,
 }
 
@@ -70,7 +70,8 @@ impl FleetRecord {
         self.engine.execute(sql, &fields).map(drop)
     }
 
-    /// Counts the beat of a worker up, and writes down how many Sources it looks at and where it serves a dashboard. Returns `false` if it was removed.
+    /// Increments the heartbeat of a worker, and records the number of its looks and the address of its dashboard.
+    /// Returns `false` if it was removed.
     pub(crate) fn beat(&self, worker: WorkerId, running: u64, url: Option<&str>) -> Result<bool, FleetError> {
         let sql = "UPDATE worker SET beat = beat + 1, running = $2, url = $3 WHERE id = $1";
         Ok(self.engine.execute(sql, &[worker.into(), running.into(), url.into()])? > 0)
@@ -95,7 +96,8 @@ impl FleetRecord {
         self.all(sql, &[], read)
     }
 
-    /// Removes a worker and frees what it holds, unless it has beaten since. Returns `true` if it was there.
+    /// Removes a worker and frees everything that it holds, unless its heartbeat has changed. Returns `true` if it
+    /// existed.
     pub(crate) fn remove_worker(&self, worker: WorkerId, beat: Option<i64>) -> Result<bool, FleetError> {
         let mut is_removed = false;
         self.engine.transaction(&mut |statements| {
@@ -114,7 +116,7 @@ impl FleetRecord {
         Ok(is_removed)
     }
 
-    /// Claims a Source that is as this worker knows it, and writes down that a look at it begins.
+    /// Claims a Source whose row has not changed since this worker read it, and records that a look at it begins.
     pub(crate) fn claim(
         &self,
         worker: WorkerId,
@@ -124,7 +126,7 @@ impl FleetRecord {
     ) -> Result<Claim, FleetError> {
         let mut claim = Claim::Removed;
         self.engine.transaction(&mut |statements| {
-            if !Self::lock_worker(statements, worker)? {
+            if !Self::keep_worker(statements, worker)? {
                 claim = Claim::Removed;
                 return Ok(());
             }
@@ -134,24 +136,23 @@ impl FleetRecord {
             }
             let sql = format!(
                 "UPDATE source SET worker = $2, epoch = epoch + 1, began = $4, wanted = 0, changed = {{next}}{}
-                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0",
-                if self.is_shared() { ", host = $5" } else { "" }
+                       WHERE name = $1 AND worker IS NULL AND epoch = $3 AND paused = 0 RETURNING {}",
+                if self.is_shared() { ", host = $5" } else { "" },
+                rows::COLUMNS
             );
             let mut fields = vec![name.as_str().into(), worker.into(), epoch.into(), now.into()];
             fields.extend(self.is_shared().then(|| host.into()));
-            let is_taken = statements.execute(&sql, &fields)? > 0;
-            let source = self.one(statements, name)?.map(Box::new);
-            claim = match source {
-                Some(source) if is_taken => Claim::Taken(source),
-                source => Claim::NotFree(source),
+            claim = match self.first(statements, &sql, &fields)? {
+                Some(source) => Claim::Taken(Box::new(source)),
+                None => Claim::NotFree(self.one(statements, name)?.map(Box::new)),
             };
             Ok(())
         })?;
         Ok(claim)
     }
 
-    /// Returns the number of Sources of a host that workers look at, and lets no other one begin until the end of the
-    /// transaction.
+    /// Returns the number of looks of all workers at Sources of a host, and lets no other one begin until the end of
+    /// the transaction.
     fn looks_at(&self, statements: &dyn Statements, host: &str) -> Result<u64, FleetError> {
         statements.query(LOCK_LANE, &[host.into()])?;
         let sql = "SELECT COUNT(*) FROM source WHERE host = $1 AND worker IS NOT NULL";
@@ -167,13 +168,15 @@ impl FleetRecord {
         let mut source = None;
         self.engine.transaction(&mut |statements| {
             let sql = format!(
-                "UPDATE source SET {}, worker = NULL, changed = {{next}} WHERE name = $1 AND worker = $17 AND epoch = $18",
-                rows::LOOK_COLUMNS
+                "UPDATE source SET {}, worker = NULL, changed = {{next}}
+                 WHERE name = $1 AND worker = $17 AND epoch = $18 RETURNING {}",
+                rows::LOOK_COLUMNS,
+                rows::COLUMNS
             );
             let mut fields = rows::look_fields(name, standing);
             fields.extend([hold.worker.into(), hold.epoch.into()]);
-            if statements.execute(&sql, &fields)? == 0 {
-                source = None;
+            source = self.first(statements, &sql, &fields)?;
+            if source.is_none() {
                 return Ok(());
             }
             if let Some(sample) = &ending.sample {
@@ -191,13 +194,12 @@ impl FleetRecord {
             if let Some(alert) = &ending.alert {
                 Self::keep_alert(statements, alert)?;
             }
-            source = self.one(statements, name)?;
             Ok(())
         })?;
         Ok(source)
     }
 
-    /// Gives a Source back that this worker does not look at.
+    /// Gives a Source back that has no look on this worker.
     pub(crate) fn give_back(&self, name: &SourceName, hold: SourceHold) -> Result<(), FleetError> {
         let sql = "UPDATE source SET worker = NULL, changed = {next} WHERE name = $1 AND worker = $2 AND epoch = $3";
         let fields = [name.as_str().into(), hold.worker.into(), hold.epoch.into()];
@@ -219,7 +221,17 @@ impl FleetRecord {
         name: &SourceName,
     ) -> Result<Option<FleetSource>, FleetError> {
         let sql = format!("SELECT {} FROM source WHERE name = $1", rows::COLUMNS);
-        let found = statements.query(&sql, &[name.as_str().into()])?;
+        self.first(statements, &sql, &[name.as_str().into()])
+    }
+
+    /// Returns the first Source that a statement returns.
+    fn first(
+        &self,
+        statements: &dyn Statements,
+        sql: &str,
+        fields: &[Field],
+    ) -> Result<Option<FleetSource>, FleetError> {
+        let found = statements.query(sql, fields)?;
         let source = found.first().map(|row| self.read(row)).transpose();
         source.map_err(|fault| self.engine.damaged(fault))
     }

@@ -1,4 +1,4 @@
-//! The time of the next look at a Source: by what was found, and by how often it failed. PURE.
+//! The time of the next look at a Source: by the changes found, and by the number of failures. PURE.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ impl Default for PacingRules {
     }
 }
 
-/// The result of a look at a Source, as far as it decides about the next one.
+/// The result of a look at a Source, as far as it determines the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LookVerdict {
     /// Something was new.
@@ -68,11 +68,11 @@ pub(crate) enum LookVerdict {
     Failed,
     /// Something on this side kept it from being copied: no fault of the Source.
     Blocked,
-    /// The database of the copy could not be reached: that says nothing of anybody.
+    /// The database of the copy could not be reached: this shows nothing about the Source.
     Outage,
 }
 
-/// The time of the next look, and what it is computed from.
+/// The time of the next look, and the values that it is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pacing {
     /// The time of the next look, in seconds since 1970.
@@ -81,12 +81,12 @@ pub(crate) struct Pacing {
     pub(crate) interval: u64,
     /// Failures in a row.
     pub(crate) failures: u32,
-    /// The Source has failed too often and is hardly looked at.
+    /// The Source has failed so often that it is visited only once a week.
     pub(crate) quarantined: bool,
 }
 
 impl Pacing {
-    /// Returns that of a Source that was never looked at: due at once.
+    /// Returns the pacing of a Source without looks: due at once.
     pub(crate) fn new(now: i64, rules: &PacingRules) -> Self {
         Self { due: now, interval: rules.shortest, failures: 0, quarantined: false }
     }

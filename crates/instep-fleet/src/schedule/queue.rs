@@ -1,5 +1,5 @@
-//! The order in which Sources are looked at: fair between Sources, between hosts, and between those that were never visited and
-//! those that fall behind. PURE.
+//! The order in which Sources run: fair between Sources, between hosts, and between new Sources and those that are
+//! due again. PURE.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -70,7 +70,7 @@ struct HostLine<K> {
 }
 
 impl<K: Ord + Clone> SourceQueue<K> {
-    /// Returns an empty queue for so many Sources at a time, in all and of one host; at least 1.
+    /// Returns an empty queue for a number of Sources at a time, in all and of one host; at least 1.
     pub fn new(slots: usize, per_host: usize) -> Self {
         Self {
             sources: BTreeMap::new(),
@@ -85,7 +85,7 @@ impl<K: Ord + Clone> SourceQueue<K> {
         }
     }
 
-    /// Changes the limits; Sources that are under way go on.
+    /// Changes the limits; running Sources continue.
     pub fn limit(&mut self, slots: usize, per_host: usize) {
         (self.slots, self.per_host) = (slots.max(1), per_host.max(1));
         let hosts: Vec<_> = self.hosts.keys().cloned().collect();
@@ -151,7 +151,7 @@ impl<K: Ord + Clone> SourceQueue<K> {
         Some(key)
     }
 
-    /// Ends the look at a Source and takes it out; [`Self::put`] adds it again.
+    /// Ends the look at a Source and removes it; [`Self::put`] adds it again.
     pub fn done(&mut self, key: &K) {
         let Some(source) = self.sources.get(key).filter(|source| source.place == QueuePlace::Running) else {
             return;
@@ -166,8 +166,8 @@ impl<K: Ord + Clone> SourceQueue<K> {
         self.refresh(&host);
     }
 
-    /// Takes no Source of a host until one of its own is done, or until [`Self::let_go`]: other processes look at as many of
-    /// them as may be.
+    /// Takes no Source of a host until one of its own is done, or until [`Self::let_go`]: other processes use all
+    /// looks of the host.
     pub fn hold_back(&mut self, host: &str) {
         let host = host.into();
         self.held_back.insert(Arc::clone(&host));
@@ -207,7 +207,7 @@ impl<K: Ord + Clone> SourceQueue<K> {
             let Some(source) = self.sources.get_mut(&key) else { continue };
             source.place = QueuePlace::Ready;
             let (host, kind, rank) = (Arc::clone(&source.host), source.kind, source.rank);
-            // A host that comes back waits behind those that have waited meanwhile.
+            // A host that returns is placed after those that have waited meanwhile.
             let turn = self.turn;
             let new = || HostLine { ready: Default::default(), running: 0, turn, has_turn: [false, false] };
             self.hosts.entry(Arc::clone(&host)).or_insert_with(new).ready[kind].insert((rank, key));

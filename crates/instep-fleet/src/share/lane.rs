@@ -1,9 +1,11 @@
-//! The rule by which workers share the seats at a host: never more than its limit, and nobody waits for ever. PURE.
+//! The rule by which workers share the seats at a host: never more than its limit, and no worker waits for ever.
+//! PURE.
 //!
-//! A *lane* is what workers have and want at one host. Whoever asks holds the lane in the record meanwhile, so that the rows
-//! it decides on are those of the moment. Seats are shared out one at a time and in turns; first to workers that have none,
-//! those that have waited longest before the others, then to those that have some, those that got them last before the
-//! others. So where workers are more than seats, whoever has had one longest gives it to whoever has waited longest.
+//! A *lane* is the set of seats that workers have and want at one host. A worker that requests seats locks the lane
+//! in the record, so that the decision is made on its present rows. Seats are dealt out one at a time and in turns:
+//! first to workers that have none, the longest waiting first; then to those that have some, the most recent holders
+//! first. If there are more workers than seats, the worker that has had a seat longest gives it to the one that has
+//! waited longest.
 
 use super::WorkerId;
 
@@ -11,7 +13,7 @@ use super::WorkerId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneSeat {
     pub(crate) worker: WorkerId,
-    /// The seats that nobody else may use.
+    /// The seats that no other worker may use.
     pub(crate) held: u64,
     /// The seats that it has use for.
     pub(crate) wanted: u64,
@@ -32,11 +34,14 @@ pub(crate) struct LaneRequest {
 pub(crate) struct LaneAnswer {
     /// The row of the worker from now on.
     pub(crate) seat: LaneSeat,
-    /// The seats that it may use. Fewer than it holds if some of those in use are another one's once they are free.
+    /// The seats that it may use. Fewer than it holds if some of those in use belong to another worker once they are
+    /// free.
     pub(crate) granted: u64,
+    /// The seats that others have.
+    pub(crate) others: u64,
 }
 
-/// Decides about a request of a worker for seats at a host that bears `limit` transfers at a time.
+/// Decides about a request of a worker for seats at a host with a limit of `limit` parallel transfers.
 pub(crate) fn answer(me: WorkerId, limit: u64, request: LaneRequest, lane: &[LaneSeat]) -> LaneAnswer {
     let next = lane.iter().map(|seat| seat.turn).max().map_or(0, |last| last.saturating_add(1));
     let known = lane.iter().find(|seat| seat.worker == me).copied();
@@ -45,15 +50,15 @@ pub(crate) fn answer(me: WorkerId, limit: u64, request: LaneRequest, lane: &[Lan
     let wanted = request.wanted.min(limit);
     let (share, promised) = share_of(me, limit, others().chain([LaneSeat { wanted, ..mine }]).collect());
     let taken: u64 = others().map(|seat| seat.held).sum();
-    // An earlier answer may have been lost: what the row says is held is held.
+    // An earlier answer may have been lost: the seats that the row shows as held are held.
     let most = limit.saturating_sub(taken + promised).max(mine.held);
     let held = share.min(most).max(request.kept);
     let turn = if (held == 0) == (mine.held == 0) { mine.turn } else { next };
-    LaneAnswer { seat: LaneSeat { worker: me, held, wanted, turn }, granted: share.min(held) }
+    LaneAnswer { seat: LaneSeat { worker: me, held, wanted, turn }, granted: share.min(held), others: taken }
 }
 
-/// Returns the seats of a worker once everybody has given back what is another one's, and the seats that workers before it
-/// have yet to get until then.
+/// Returns the seats of a worker once all workers have returned the seats of others, and the seats that earlier
+/// workers still have to get until then.
 fn share_of(me: WorkerId, limit: u64, mut lane: Vec<LaneSeat>) -> (u64, u64) {
     lane.retain(|seat| seat.wanted > 0);
     lane.sort_by_key(|seat| {
@@ -87,7 +92,7 @@ mod tests {
     }
 
     fn asked(me: WorkerId, (kept, wanted): (u64, u64), lane: &[LaneSeat]) -> (u64, u64, i64) {
-        let LaneAnswer { seat, granted } = answer(me, 8, LaneRequest { kept, wanted }, lane);
+        let LaneAnswer { seat, granted, .. } = answer(me, 8, LaneRequest { kept, wanted }, lane);
         assert_eq!((seat.worker, seat.wanted), (me, wanted.min(8)));
         (seat.held, granted, seat.turn)
     }

@@ -1,8 +1,8 @@
-//! The lanes of a worker: when it asks for seats, gives some back, and looks at what others want. PURE.
+//! The lanes of a worker: when it requests seats, returns some, and reads the needs of others. PURE.
 //!
-//! A lane is asked for once a transfer waits for a seat. After that the worker only looks: at the rows of all workers in its
-//! lanes, together and without keeping anybody waiting. It asks again when the rows say that it may have more, that it has
-//! to give seats back, or that an answer was lost; and it leaves a lane that nothing was wanted of for a while.
+//! A lane is requested once a transfer waits for a seat. After that the worker only reads the rows of all workers in
+//! its lanes, together and without a lock. It requests again when the rows show that it may have more, that it must
+//! return seats, or that an answer was lost. It leaves a lane that was not used for a while.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,20 +11,20 @@ use super::{
     lane::{LaneAnswer, LaneRequest, LaneSeat, answer},
 };
 
-/// The time between two looks at lanes.
+/// The time between two readings of lanes.
 const LOOK_AT_LANES: Duration = Duration::from_secs(1);
 
 /// The same while a transfer waits in a lane in which this worker has no seat.
 const LOOK_WITHOUT_SEAT: Duration = Duration::from_millis(250);
 
-/// The time after which seats that nothing was wanted of are given back: longer than the pauses between the requests of a
-/// look, short beside what others wait for.
+/// The time after which unused seats are returned: longer than the pauses between the requests of a look, and short
+/// compared with the waits of others.
 const UNUSED: Duration = Duration::from_secs(2);
 
 /// The seats in a lane that the transfers of a worker have use for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaneDemand {
-    /// The most that were under way or waited at a time since it was said last.
+    /// The largest number in use or waiting at a time since the last report.
     pub(crate) wanted: u64,
     /// The seats that are granted, and those in use beyond them.
     pub(crate) kept: u64,
@@ -41,7 +41,7 @@ pub(crate) enum LaneStep<K> {
     EndRest(K, i64),
 }
 
-/// A rest that a host asked for, under a number that no other rest has.
+/// A pause that a host requested, with a unique number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneRest {
     pub(crate) number: i64,
@@ -62,16 +62,16 @@ pub(crate) struct LaneKeeper<K> {
 struct KeptLane {
     /// Seats of its row, by the last answer; `None` if it has none, or an answer was lost.
     held: Option<u64>,
-    /// The seats that the row says are wanted.
+    /// The number of wanted seats in the row.
     said: u64,
     granted: u64,
     kept: u64,
     /// The most that was wanted in this stretch of time and in the one before.
     wanted: [u64; 2],
     stretch: Duration,
-    /// The rows say that another answer is to be had.
+    /// The rows show that another answer is available.
     is_stale: bool,
-    /// The last rest that was heard of, and its end.
+    /// The last known pause, and its end.
     rest: Option<(i64, Duration)>,
 }
 
@@ -119,7 +119,7 @@ impl<K: Ord + Clone> LaneKeeper<K> {
         self.me
     }
 
-    /// Takes what the transfers want now, at hosts that bear `limit` of them at a time.
+    /// Records the present needs of the transfers, at hosts with a limit of `limit` of them.
     pub(crate) fn note(&mut self, now: Duration, limit: u64, demands: &BTreeMap<K, LaneDemand>) {
         if self.limit != limit {
             self.lanes.values_mut().for_each(|lane| lane.is_stale = true);
@@ -143,7 +143,7 @@ impl<K: Ord + Clone> LaneKeeper<K> {
             if let Some((number, _)) = kept.rest.filter(|(_, until)| *until <= now) {
                 steps.push(LaneStep::EndRest(lane.clone(), number));
             }
-            // The row stays while the host rests: it is what says when that is over.
+            // The row stays during the pause of the host, because it records the end of the pause.
             if kept.wanted() == 0 && kept.rest.is_none() {
                 steps.push(LaneStep::Leave(lane.clone()));
             } else if kept.is_to_ask(self.limit) {
@@ -166,7 +166,7 @@ impl<K: Ord + Clone> LaneKeeper<K> {
         kept.granted
     }
 
-    /// Notes that a request for a lane may have been carried out, or not: it is asked for again.
+    /// Records that a request for a lane may or may not have been carried out: it is repeated.
     pub(crate) fn lost(&mut self, lane: &K) {
         if let Some(kept) = self.lanes.get_mut(lane) {
             kept.held = None;
@@ -192,12 +192,12 @@ impl<K: Ord + Clone> LaneKeeper<K> {
         self.lanes.remove(lane);
     }
 
-    /// Returns `true` if a look at the rows is due.
+    /// Returns `true` if a reading of the rows is due.
     pub(crate) fn is_to_look(&self, now: Duration) -> bool {
         now.saturating_sub(self.looked) >= self.pause()
     }
 
-    /// Returns the pause between two looks.
+    /// Returns the pause between two readings.
     pub(crate) fn pause(&self) -> Duration {
         let is_waiting = self.lanes.values().any(|kept| kept.held == Some(0) && kept.wanted[0] > 0);
         if is_waiting { LOOK_WITHOUT_SEAT } else { LOOK_AT_LANES }
@@ -229,13 +229,13 @@ impl<K: Ord + Clone> LaneKeeper<K> {
                 kept.granted = answer.granted;
                 fewer.push(lane.clone());
             }
-            // More is to be had, or less is wanted than the others believe.
+            // More is available, or less is wanted than the row shows.
             kept.is_stale |= answer.granted > kept.granted || answer.seat.wanted != kept.said;
         }
         (fewer, unknown)
     }
 
-    /// Takes a rest that a row tells of. Returns the pause if it is news.
+    /// Applies a pause from a row. Returns its length if it is new.
     pub(crate) fn rests(&mut self, now: Duration, lane: &K, rest: LaneRest) -> Option<Duration> {
         let kept = self.lanes.get_mut(lane)?;
         if kept.rest.is_some_and(|(number, _)| number == rest.number) {
@@ -245,8 +245,8 @@ impl<K: Ord + Clone> LaneKeeper<K> {
         Some(rest.pause)
     }
 
-    /// Takes a pause that a host asked this worker for. Returns `true` if the others are to hear of it: they know of none
-    /// that is as long.
+    /// Applies a pause that a host requested from this worker. Returns `true` if it must be passed on to the others,
+    /// who have none of this length.
     pub(crate) fn asked_to_rest(&mut self, now: Duration, lane: &K, rest: LaneRest) -> bool {
         let kept = self.lanes.entry(lane.clone()).or_insert_with(|| KeptLane::new(now));
         let is_longer = kept.rest.is_none_or(|(_, until)| until < now + rest.pause);

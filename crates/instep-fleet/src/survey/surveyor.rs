@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use instep_destination::documents::{DocumentWitness, Download};
+use instep_destination::documents::{DocumentObserver, Download};
 use resourcesync::{
     Capability, Form, Uri,
     validate::{Report, Rule, ValidateOptions, Validator},
@@ -37,7 +37,7 @@ impl Surveyor {
         Self { now, survey: Mutex::new((survey, 0)) }
     }
 
-    /// Returns what the documents showed; `None` if none arrived.
+    /// Returns the results for the documents; `None` if none arrived.
     pub(crate) fn finish(&self) -> Option<SourceSurvey> {
         let survey = mem::take(&mut self.survey().0);
         (!survey.documents.is_empty()).then_some(survey)
@@ -57,7 +57,7 @@ impl Surveyor {
         (link.capability.as_deref().map(Capability::parse), parent.is_index)
     }
 
-    /// Checks a document; of one that is too large it has only what the header states. `None` if it is none.
+    /// Checks a document; one that is too large is described by its header only. `None` if it is not a document.
     fn check(&self, uri: &Uri, download: &Download) -> io::Result<Option<SurveyedDocument>> {
         let Ok(read) = download.document() else { return Ok(None) };
         let capability = read.header.capability();
@@ -94,13 +94,14 @@ impl Surveyor {
     }
 }
 
-impl DocumentWitness for Surveyor {
+impl DocumentObserver for Surveyor {
     fn arrived(&self, uri: &Uri, download: &Download) {
         // A first look reads documents twice: to size the copy, and to make it.
         if self.survey().0.documents.contains_key(uri.as_str()) {
             return;
         }
-        // A page that discovery looked at, or a robots.txt, is no document. One that cannot be read is a problem of the run.
+        // A page that discovery read, or a robots.txt, is not a document. A document that cannot be read is a problem
+        // of the run.
         let Ok(Some(document)) = self.check(uri, download) else { return };
         let mut guard = self.survey();
         let survey = &mut guard.0;

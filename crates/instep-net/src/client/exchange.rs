@@ -1,4 +1,5 @@
-//! One message and its answer: the turn at its host, the connection, the headers, what the status says about the host.
+//! One request and its response: the wait for its host, the connection, the headers, the meaning of the status for
+//! the host.
 
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -18,6 +19,7 @@ use crate::{
     error::{HttpError, Refusal, RequestPhase, is_transient},
     failure::ProtocolFailure,
     host::Host,
+    observer::Exchange,
     origin::Origin,
     pool::{ConnectionPool, PooledBody},
     request::Request,
@@ -25,7 +27,6 @@ use crate::{
     retry,
     traffic::Traffic,
     unconnected::connect_failure,
-    witness::Exchange,
 };
 
 impl Client {
@@ -63,11 +64,11 @@ impl Client {
         })?;
         let (head, incoming) = answer.into_parts();
         let latency = asked.elapsed();
-        permit.heard();
+        permit.note_activity();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
         self.judge(&host, uri, head.status, &head.headers, latency)?;
-        let witness = shared.options.witness.as_ref().zip(shown).map(|(witness, request_headers)| {
-            witness.answered(Exchange {
+        let observer = shared.options.observer.as_ref().zip(shown).map(|(observer, request_headers)| {
+            observer.answered(Exchange {
                 uri: uri.clone(),
                 method: request.method(),
                 request_headers,
@@ -81,11 +82,11 @@ impl Client {
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
         flight.answered(head.status.as_u16(), length);
         let body = Body::new(incoming, name, shared.options.timeout, bandwidth, permit, flight);
-        let body = body.witnessed_by(witness);
+        let body = body.observed_by(observer);
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }
 
-    /// Returns the headers that anybody may see: those without credentials.
+    /// Returns the headers without credentials.
     pub(super) fn open_headers(
         &self,
         request: &Request,
@@ -97,7 +98,7 @@ impl Client {
         Ok(headers)
     }
 
-    /// Adds the credentials for where a message goes.
+    /// Adds the credentials for the destination of a request.
     pub(super) fn with_credentials(&self, mut headers: HeaderMap, at: &Origin) -> HeaderMap {
         if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
@@ -159,7 +160,7 @@ impl Client {
         Ok(connection)
     }
 
-    /// Records what a status says about the host. Transient ones are errors.
+    /// Records the meaning of a status for the host. Transient ones are errors.
     fn judge(
         &self,
         host: &Host,

@@ -5,8 +5,8 @@ use quick_xml::{NsReader, events::Event, name::ResolveResult};
 use super::format::{OAI, check};
 use crate::response::is_allowed;
 
-/// Returns the containers one after the other, as they can stand in a response; `None` if the document is not one that a
-/// harvest writes: an element `record` that holds `about` elements and declares nothing but its own namespace.
+/// Returns the containers one after the other, in the form for a response; `None` if a harvest did not write the
+/// document: an element `record` that contains `about` elements and declares only its own namespace.
 pub(super) fn about_containers(text: &str) -> Option<&str> {
     let mut reader = NsReader::from_str(text);
     reader.config_mut().check_comments = true;

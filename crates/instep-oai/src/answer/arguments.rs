@@ -77,7 +77,7 @@ impl OaiRequest {
             "ListRecords" | "ListIdentifiers" => {
                 &["metadataPrefix", "from", "until", "set", "resumptionToken"]
             }
-            other => return Err(OaiFault::new("badVerb", format!("{other:?} is no verb"))),
+            other => return Err(OaiFault::new("badVerb", format!("{other:?} is not a verb"))),
         };
         let mut given = BTreeMap::new();
         for (name, value) in pairs.iter().filter(|(name, _)| name != "verb") {
@@ -131,7 +131,7 @@ fn bad(message: impl Into<String>) -> OaiFault {
 }
 
 fn bad_token() -> OaiFault {
-    OaiFault::new("badResumptionToken", "This token is none of this repository's, or of another verb")
+    OaiFault::new("badResumptionToken", "This token is not from this repository, or belongs to another verb")
 }
 
 fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<RecordSelection, OaiFault> {
@@ -166,7 +166,7 @@ fn limit(name: &str, text: &str) -> Result<(i64, i64), OaiFault> {
     match seconds(text).filter(|_| length > 0) {
         Some(first) => Ok((first, first + length - 1)),
         None => {
-            Err(bad(format!("{name} {text:?} is no datestamp: write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")))
+            Err(bad(format!("{name} {text:?} is not a datestamp: write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")))
         }
     }
 }

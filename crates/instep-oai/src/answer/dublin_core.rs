@@ -1,4 +1,5 @@
-//! Dublin Core made of what the Source knows about a resource, for resources that are no metadata themselves. PURE.
+//! Dublin Core generated from the Source's metadata of a resource, for resources that are not metadata themselves.
+//! PURE.
 
 use percent_encoding::percent_decode_str;
 use quick_xml::escape::escape;
@@ -50,8 +51,8 @@ pub(super) fn generated_format() -> RecordFormat {
     RecordFormat { prefix: PREFIX.to_owned(), namespace: NAMESPACE.to_owned(), schema: SCHEMA.to_owned() }
 }
 
-/// Returns an element that describes a resource: the name of its file as title, its URI, the date of its last change, its
-/// kind in the words of the DCMI Type Vocabulary, and its media type. What is not known is left out.
+/// Returns an element that describes a resource: the name of its file as title, its URI, the date of its last change,
+/// its term in the DCMI Type Vocabulary, and its media type. Unknown values are left out.
 pub(super) fn dublin_core(uri: &str, date: Option<DateTime>, media_type: Option<&MediaType>) -> String {
     let essence = media_type.map(|media_type| media_type.essence().to_ascii_lowercase());
     let mut element = format!(
@@ -84,7 +85,7 @@ fn title(uri: &str) -> String {
     decoded.chars().map(|c| if is_allowed(c) { c } else { '\u{fffd}' }).collect()
 }
 
-/// Returns the term of the DCMI Type Vocabulary for a media type; `None` if it says nothing about that.
+/// Returns the term of the DCMI Type Vocabulary for a media type; `None` if no term fits.
 fn kind(essence: &str) -> Option<&'static str> {
     let is_xml = essence.ends_with("+xml") || matches!(essence, "application/xml" | "text/xml");
     Some(match essence.split_once('/')?.0 {

@@ -23,6 +23,6 @@ pub(super) enum AnswerError {
     #[error("the file of the record cannot be read")]
     Unreadable,
     /// The index has to follow the catalogue further.
-    #[error("the index of records is being made")]
+    #[error("the index of records is being built")]
     Behind,
 }

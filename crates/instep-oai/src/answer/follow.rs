@@ -1,4 +1,4 @@
-//! The index follows the catalogue: by the change log, or by all resources where that does not reach back.
+//! The index follows the catalogue: by the change log, or by all resources if the log does not reach back.
 
 use instep_source::{
     catalogue::{Resource, Snapshot},
@@ -14,19 +14,19 @@ use super::{
     item::{ItemNames, is_item, is_xml, metadata, set_spec},
 };
 
-/// Names of the numbers that say how far the index has followed.
+/// Names of the numbers that record the progress of the index.
 const SEQUENCE: &str = "sequence";
 const BASELINED: &str = "baselined";
 /// Names of the numbers of a pass over all resources that is under way.
 const PASS: &str = "pass";
 const PASS_SEQUENCE: &str = "pass-sequence";
 const PASS_BASELINED: &str = "pass-baselined";
-/// The key behind which the pass goes on.
+/// The key after which the pass continues.
 const PASS_KEY: &str = "pass-key";
 
 impl RepositoryIndex {
-    /// Follows the catalogue by at most so many resources; returns the state of the catalogue that the index now shows, or
-    /// `None` if it has to follow further.
+    /// Updates the index by at most this many resources; returns the state of the catalogue that the index now shows,
+    /// or `None` if it must continue.
     ///
     /// # Errors
     /// If catalogue or index fail.
@@ -82,11 +82,11 @@ impl RepositoryIndex {
         Ok(reached == last)
     }
 
-    /// Goes on with a pass over all resources; returns `true` at its end.
+    /// Continues a pass over all resources; returns `true` at its end.
     fn pass(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let pass = self.number(PASS)?.unwrap_or(0);
         let now = snapshot.at().instant().0;
-        // At first nobody has harvested anything, so any datestamp is right; later, changes are news.
+        // At first nothing was harvested, so any datestamp is right; later, changes are news.
         let is_first = pass == 1;
         let mut statement = self.connection.prepare("SELECT value FROM meta WHERE name = ?1")?;
         let mut rows = statement.query([PASS_KEY])?;

@@ -48,7 +48,7 @@ const KNOWN: [(&str, &str, &str); 10] = [
 pub(super) struct RecordFormat {
     pub(super) prefix: String,
     pub(super) namespace: String,
-    /// The URL of the schema; empty if nobody names one.
+    /// The URL of the schema; empty without one.
     pub(super) schema: String,
 }
 
@@ -157,7 +157,7 @@ fn stated_schema(reader: &NsReader<&[u8]>, tag: &BytesStart<'_>, namespace: &str
     words.chunks_exact(2).find(|pair| pair[0] == namespace).map(|pair| pair[1].to_owned())
 }
 
-/// Returns a prefix for a format that nobody has a name for.
+/// Returns a prefix for a format without a known name.
 fn prefix_of(local: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let prefix: String = local.chars().filter(|c| allowed(*c)).collect();

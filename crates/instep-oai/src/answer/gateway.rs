@@ -35,15 +35,16 @@ const PATH: &str = "oai";
 const MOST_ARGUMENTS: usize = 64 << 10;
 /// Resources by which the index follows the catalogue before it lets others in.
 const STEP: usize = 1_000;
-/// The time for which a request waits until the index has followed; after that it is to be sent again.
+/// The longest that a request waits for the index; after that the client must repeat it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Seconds after which such a request is to be sent again.
+/// Seconds after which such a request should be repeated.
 const RETRY_AFTER: &str = "5";
 
 /// OAI-PMH 2.0 over the resources of a Source, at `oai` below its base URL.
 ///
-/// A resource that was harvested keeps the identifier and the format it had. Any other one has its URI, a description in
-/// Dublin Core that is made for it, and, if it is XML, the format of its root element. A record's datestamp is the time at which the change was published.
+/// A harvested resource keeps its former identifier and format. Any other resource has its URI, a generated
+/// description in Dublin Core, and, if it is XML, the format of its root element. A record's datestamp is the time at
+/// which the change was published.
 #[derive(Debug)]
 pub struct OaiGateway {
     state: PathBuf,
@@ -51,7 +52,7 @@ pub struct OaiGateway {
 }
 
 impl OaiGateway {
-    /// Returns a repository whose index lies in the state folder of the Source.
+    /// Returns a repository whose index is in the state folder of the Source.
     pub fn new(state: impl Into<PathBuf>, options: RepositoryOptions) -> Self {
         Self { state: state.into(), options }
     }
@@ -108,7 +109,8 @@ impl Answerer {
         let began = Instant::now();
         loop {
             let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-            // The clock of a response is that of the state it shows: who begins the next list there misses nothing.
+            // The time of a response is that of the state it shows: a harvester that begins its next list there
+            // misses nothing.
             if let Some(snapshot) = index.follow(&self.view, STEP)? {
                 let arguments = pairs(query);
                 let date = Granularity::Second.write(snapshot.at().instant().0);

@@ -1,4 +1,4 @@
-//! The records of a Source by identifier, format and datestamp. SQLite; made from the catalogue, and able to be made anew.
+//! The records of a Source by identifier, format and datestamp. SQLite; made from the catalogue, and can be rebuilt.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ CREATE TABLE format (prefix TEXT NOT NULL PRIMARY KEY, namespace TEXT NOT NULL, 
 CREATE TABLE spec (name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 ";
 
-/// Records without a document of their own, and those with `about` containers. A pass over all resources finds both.
+/// Records without their own document, and those with `about` containers. A pass over all resources finds both.
 const GENERATED: &str = "
 ALTER TABLE record ADD COLUMN is_generated INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE record ADD COLUMN about TEXT;
@@ -54,7 +54,7 @@ pub(super) struct IndexedRecord {
     pub(super) is_deleted: bool,
     /// Its sets, with a blank before and after each.
     sets: String,
-    /// `true` if its metadata is made of what the Source knows about the resource.
+    /// `true` if its metadata is generated from the Source's knowledge of the resource.
     pub(super) is_generated: bool,
     /// The URI of the document with its `about` containers.
     pub(super) about: Option<String>,
@@ -168,7 +168,7 @@ impl RepositoryIndex {
         }
         let mut spec = self.connection.prepare_cached("INSERT OR IGNORE INTO spec VALUES (?1)")?;
         for set in new.sets {
-            // A set belongs to those whose names its own begins with.
+            // A record belongs to a set if the name of one of its sets begins with that of the set.
             let ends = set.match_indices(':').map(|(end, _)| end).chain([set.len()]);
             ends.map(|end| &set[..end]).try_for_each(|set| spec.execute([set]).map(drop))?;
         }
@@ -204,7 +204,7 @@ impl RepositoryIndex {
         Ok(())
     }
 
-    /// Notes that the `about` containers in a document have changed, which is news of the record that they are about.
+    /// Records that the `about` containers in a document have changed, which is a change of their record.
     pub(super) fn about_changed(&self, uri: &str, datestamp: i64) -> rusqlite::Result<()> {
         let sql = "UPDATE record SET datestamp = max(datestamp, ?2) WHERE about = ?1 AND is_deleted = 0";
         self.connection.prepare_cached(sql)?.execute(params![uri, datestamp])?;

@@ -14,20 +14,20 @@ use super::format::MetadataDocument;
 /// The largest metadata of a record.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// The names by which harvesters know a resource.
+/// The names under which harvesters know a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ItemNames {
     /// That of the repository it was harvested from, else its URI.
     pub(super) identifier: String,
-    /// The format that it had there; `None` if it was not harvested.
+    /// Its format in the repository; `None` if it was not harvested.
     pub(super) prefix: Option<String>,
     pub(super) sets: Vec<String>,
-    /// The URI of what the repository says about the record that it was harvested as.
+    /// The URI of the repository's statements about the harvested record.
     pub(super) about: Option<String>,
 }
 
 impl ItemNames {
-    /// Returns the names of a resource: those that its links to a repository have, else its URI.
+    /// Returns the names of a resource: those in its links to a repository, otherwise its URI.
     pub(super) fn of(uri: &str, state: &ResourceState) -> Self {
         let (mut identifier, mut prefix, mut sets, mut about) = (None, None, Vec::new(), None);
         for link in &state.links {
@@ -73,13 +73,13 @@ pub(super) fn is_xml(state: &ResourceState) -> bool {
     matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
 }
 
-/// Returns `true` if a resource is described in Dublin Core that is made for it. A harvested record is described by the
-/// repository that it came from, and what names its description is described there.
+/// Returns `true` if a resource gets a generated description in Dublin Core. A harvested record is described by its
+/// repository, and a resource with a `describedby` link by the target of the link.
 pub(super) fn is_item(state: &ResourceState, harvested_as: Option<&str>) -> bool {
     harvested_as.is_none() && !state.links.iter().any(|link| link.rel == Relation::DescribedBy)
 }
 
-/// Reads the metadata of a resource; `None` if it is none.
+/// Reads the metadata of a resource; `None` if it is not metadata.
 ///
 /// # Errors
 /// If its file cannot be read.
@@ -90,7 +90,7 @@ pub(super) fn metadata(
     Ok(text(view, resource)?.and_then(|text| MetadataDocument::read(&text).map(|document| (text, document))))
 }
 
-/// Reads a resource that is a text of usual size; `None` if it is none.
+/// Reads a resource that is a text of usual size; `None` if it is not.
 ///
 /// # Errors
 /// If its file cannot be read.

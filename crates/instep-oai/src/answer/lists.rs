@@ -14,7 +14,7 @@ use super::{
 };
 use crate::datestamp::Granularity;
 
-/// Bytes after which a part ends, whatever is left of its records.
+/// Bytes after which a part ends, before all of its records are in it.
 const MOST_BYTES: usize = 16 << 20;
 
 /// Answers from the index and the files of a Source.

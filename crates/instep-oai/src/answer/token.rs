@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of the signature.
 const SIGNATURE: usize = 16;
-/// Characters of the longest token that is looked at.
+/// Characters of the longest accepted token.
 const LONGEST: usize = 4_096;
 
 /// The place in a list behind which the next part begins.

@@ -96,7 +96,7 @@ impl Answers<'_> {
             return Ok(Err(unknown(identifier)));
         }
         let Some(record) = records.iter().find(|record| record.format == format) else {
-            let message = format!("{identifier} is not there in the format {format:?}");
+            let message = format!("{identifier} does not exist in the format {format:?}");
             return Ok(Err(OaiFault::new("cannotDisseminateFormat", message)));
         };
         let mut writer = ResponseWriter::default();
@@ -110,5 +110,5 @@ impl Answers<'_> {
 }
 
 fn unknown(identifier: &str) -> OaiFault {
-    OaiFault::new("idDoesNotExist", format!("{identifier:?} is no identifier of this repository"))
+    OaiFault::new("idDoesNotExist", format!("{identifier:?} is not an identifier of this repository"))
 }

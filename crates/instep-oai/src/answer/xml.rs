@@ -43,7 +43,7 @@ impl ResponseWriter {
         self.0.len()
     }
 
-    /// Takes back what was written after so many bytes.
+    /// Removes everything written after this many bytes.
     pub(super) fn truncate(&mut self, length: usize) {
         self.0.truncate(length);
     }
@@ -57,7 +57,7 @@ impl ResponseWriter {
         self.close("header");
     }
 
-    /// Writes the token of the next part; an empty one ends a list that came in parts.
+    /// Writes the token of the next part; an empty one ends a list in several parts.
     pub(super) fn token(&mut self, token: Option<&str>, cursor: u64, size: u64) {
         let token = token.unwrap_or_default();
         let _ = writeln!(
@@ -67,7 +67,7 @@ impl ResponseWriter {
     }
 }
 
-/// Returns a whole response: what a request brought, or its fault.
+/// Returns a complete response: the result of a request, or its fault.
 pub(super) fn response(
     date: &str,
     base_url: &str,

@@ -7,7 +7,8 @@ use instep_store::database::DatabaseError;
 
 use crate::response::ProtocolError;
 
-/// A reason why a harvest cannot go on. What was harvested until then stays, and the next harvest goes on from there.
+/// A reason why a harvest cannot continue. Records harvested until then stay, and the next harvest continues from
+/// there.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HarvestError {
     /// A request failed for good, or its answers are no OAI-PMH.
@@ -21,7 +22,7 @@ pub(crate) enum HarvestError {
         /// The error that it reports.
         error: ProtocolError,
     },
-    /// The list comes back to a part that was there before.
+    /// The list returns to an earlier part.
     #[error("the list of {format} repeats itself after {records} records: {url}")]
     Circle {
         /// The format.
@@ -32,7 +33,7 @@ pub(crate) enum HarvestError {
         url: String,
     },
     /// The list has parts without records, one after the other.
-    #[error("the list of {format} goes on without records: {url}")]
+    #[error("the list of {format} continues without records: {url}")]
     Empty {
         /// The format.
         format: String,
@@ -40,7 +41,7 @@ pub(crate) enum HarvestError {
         url: String,
     },
     /// The token expired again and again, without a new record in between.
-    #[error("the repository takes none of its own resumption tokens back: {url}")]
+    #[error("the repository accepts none of its own resumption tokens: {url}")]
     Tokens {
         /// The last request.
         url: String,

@@ -1,5 +1,5 @@
-//! The files of a harvest. A file gets its name when its bytes are whole; one that replaces another waits in staging until
-//! the state says so.
+//! The files of a harvest. A file gets its name when it is complete; one that replaces another stays in staging until
+//! the state is committed.
 
 use std::{
     collections::BTreeMap,
@@ -49,7 +49,7 @@ impl HarvestFolder {
         File::from(file).write_all(bytes)
     }
 
-    /// Writes a file that is to replace one.
+    /// Writes a file that will replace another.
     ///
     /// # Errors
     /// If the disk fails.
@@ -97,7 +97,7 @@ impl HarvestFolder {
         self.root.remove_file(path)
     }
 
-    /// Removes what a killed harvest left in staging.
+    /// Removes files that a killed harvest left in staging.
     ///
     /// # Errors
     /// If the disk fails.
@@ -114,7 +114,7 @@ impl HarvestFolder {
     }
 
     fn folder(&mut self, path: &str) -> io::Result<&OwnedFd> {
-        /// Folders held open; each full text has one of its own.
+        /// Folders kept open; each full text has its own.
         const MOST: usize = 32;
         if !self.open.contains_key(path) {
             if self.open.len() >= MOST {

@@ -28,7 +28,7 @@ enum TextAnswer {
 }
 
 impl Harvest<'_> {
-    /// Fetches the full texts that are owed. One that cannot be had is reported, and asked for again by the next harvest.
+    /// Fetches the owed full texts. One that cannot be fetched is reported, and requested again by the next harvest.
     pub(super) async fn fetch_full_texts(&mut self) -> Result<(), HarvestError> {
         let mut after = String::new();
         loop {
@@ -82,7 +82,7 @@ impl Harvest<'_> {
                 }
                 Err(HarvestError::Http(error)) => {
                     let what = instep_store::error_chain(&error);
-                    lost.push((owed, format!("cannot be fetched, and is asked for again: {what}")));
+                    lost.push((owed, format!("cannot be fetched and is requested again: {what}")));
                 }
                 Err(error) => return Err(error),
             }
@@ -102,7 +102,7 @@ async fn fetch(
 ) -> Result<TextAnswer, HarvestError> {
     let Ok(uri) = Uri::parse(&owed.url) else { return Ok(TextAnswer::Gone("is no URI".to_owned())) };
     let mut request = Request::get(uri);
-    // A record is text of strangers: it leads to its own host and those that the operator allows.
+    // A record is untrusted text: its scope is its own host and those that the operator allows.
     request.speaker = Origin::parse(&repository.url.base).ok();
     if owed.is_held {
         request.held = Some(Validators::new(owed.etag.as_deref(), owed.modified.as_deref()));

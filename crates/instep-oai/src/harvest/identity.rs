@@ -13,7 +13,7 @@ pub(crate) enum DeletionPolicy {
     Persistent,
     /// Deletions are listed for a while.
     Transient,
-    /// Deletions are not listed, or nobody knows.
+    /// Deletions are not listed, or this is unknown.
     No,
 }
 

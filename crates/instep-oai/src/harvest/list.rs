@@ -43,12 +43,12 @@ impl ListVerb {
 enum Answered {
     /// There are no more records.
     End,
-    /// The request is to be sent in another form.
+    /// The request must be sent in another form.
     Again,
 }
 
 impl Harvest<'_> {
-    /// Reads the list of a format: what is new since the last one, or everything.
+    /// Reads the list of a format: records that are new since the last one, or all.
     pub(super) async fn list(
         &mut self,
         format: &str,
@@ -99,8 +99,8 @@ impl Harvest<'_> {
         Ok(last.is_none_or(|last| now().saturating_sub(last) >= every))
     }
 
-    /// Compares what is held with the identifiers of all records: what is not among them is gone. If there are records that
-    /// are not held, the next list reads everything.
+    /// Compares the held records with the identifiers of all records: missing ones are deleted. If there are records
+    /// that are not held, the next list reads everything.
     pub(super) async fn take_inventory(
         &mut self,
         format: &str,
@@ -128,7 +128,8 @@ impl Harvest<'_> {
         }
     }
 
-    /// Reads the parts of a list from where it stands; returns `false` if it ended early because nobody waits.
+    /// Reads the parts of a list from its present position on; returns `false` if it ended early because it is no
+    /// longer needed.
     async fn parts(
         &mut self,
         format: &str,
@@ -178,15 +179,23 @@ impl Harvest<'_> {
                     url,
                 });
             }
+            if response.is_whole && !response.has_list {
+                // An answer about nothing is no list without records: those that were there would seem to be gone (B34).
+                let what = "it has neither a list nor an error".to_owned();
+                let error = crate::response::ProtocolError { code: "no list".to_owned(), message: what };
+                return Err(HarvestError::Refused { url, error });
+            }
+            // A list that ends with a part without records may have lost its end.
+            at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
             empty = if response.records.is_empty() { empty + 1 } else { 0 };
             if empty > MOST_EMPTY {
                 return Err(HarvestError::Empty { format: format.to_owned(), url });
             }
             self.part(format, listing, &response, &url, at)?;
             if !response.is_whole {
-                // The records that came are held; without its end nobody knows whether there is a token.
+                // The received records are held; without the end of the response it is unknown if there is a token.
                 let what =
-                    "the response breaks off; the next harvest asks for the rest of the list".to_owned();
+                    "the response is truncated; the next harvest requests the rest of the list".to_owned();
                 let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };
                 return Err(HarvestError::Refused { url, error });
             }
@@ -219,7 +228,7 @@ impl Harvest<'_> {
         arguments
     }
 
-    /// Decides what an error means for the list.
+    /// Decides the effect of an error on the list.
     fn answered(
         &self,
         response: &OaiResponse,
@@ -255,7 +264,7 @@ impl Harvest<'_> {
     ) -> Result<(), HarvestError> {
         for fault in &response.faults {
             let subject = format!("{} in {url}", fault.record);
-            // A list that is not whole takes nothing away.
+            // An incomplete list deletes nothing.
             at.is_whole &= !fault.is_lost;
             match fault.is_lost && listing == ListVerb::Records {
                 true => self.lost(subject, &fault.what),

@@ -13,7 +13,7 @@ use crate::{
 
 /// The largest response. A part of a list has some megabytes.
 const MOST_BYTES: usize = 512 << 20;
-/// Further attempts when an answer is no OAI-PMH, or breaks off: a page about maintenance comes and goes.
+/// Further attempts when an answer is not OAI-PMH, or is truncated: a maintenance page is temporary.
 const RETRIES: u32 = 3;
 
 /// Statuses that come in place of `badResumptionToken`, with a page or a text: Invenio answers 422 after two minutes.
@@ -27,11 +27,11 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Sends a request, again after transient failures, and returns the response with the URL of the request. A response
-    /// that breaks off each time is returned as far as it came.
+    /// Sends a request, repeats it after transient failures, and returns the response with the URL of the request. A
+    /// response that is truncated each time is returned incomplete.
     ///
     /// # Errors
-    /// If no attempt brings OAI-PMH.
+    /// If no attempt returns OAI-PMH.
     pub(crate) async fn ask(
         &self,
         verb: &str,
@@ -52,7 +52,7 @@ impl Repository {
             };
             match broken {
                 Ok(response) => {
-                    if attempts.again(wrong("the response breaks off")).await.is_err() {
+                    if attempts.again(wrong("the response is truncated")).await.is_err() {
                         return Ok((response, url));
                     }
                 }
@@ -82,8 +82,7 @@ impl Repository {
     }
 }
 
-/// Returns the body as text: decompressed, and in the encoding that it declares. What is not of the encoding becomes
-/// U+FFFD.
+/// Returns the body as text: decompressed, and in the encoding that it declares. Invalid bytes become U+FFFD.
 async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
     let failed = |what: String| HttpError::Transfer { uri: url.to_owned(), source: Box::new(NotOai(what)) };
     let too_long = || failed(format!("the response has more than {} MiB", MOST_BYTES >> 20));
@@ -95,6 +94,35 @@ async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
     if bytes.len() > MOST_BYTES {
         return Err(too_long());
     }
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| marked(error.as_bytes())))
+}
+
+fn marked(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push('\u{fffe}');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b35_bytes_that_are_no_utf8_become_what_is_repaired_and_reported() {
+        assert_eq!(marked(b"a\xffb\xc3\xa9\xc3"), "a\u{fffe}b\u{e9}\u{fffe}");
+        let text = format!(
+            "<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\"><ListRecords><record><header><identifier>a</identifier>\
+             </header><metadata><x>{}</x></metadata></record></ListRecords></OAI-PMH>",
+            marked(b"caf\xe9")
+        );
+        let response = OaiResponse::parse(&text).unwrap();
+        let metadata = String::from_utf8(response.records[0].metadata.clone().unwrap()).unwrap();
+        assert!(metadata.contains("caf\u{fffd}"), "{metadata}");
+        assert!(!response.faults.is_empty() && !response.faults[0].is_lost, "{:?}", response.faults);
+    }
 }

@@ -21,7 +21,7 @@ pub(crate) const STATE: &str = ".instep/harvest/harvest.db";
 /// Pages of the file that a reading connection keeps in memory.
 const CACHE_KIB: u32 = 2_048;
 
-/// `FULL`, because a token that was passed is never asked for again.
+/// `FULL`, because a used token cannot be used again.
 pub(crate) const SCHEMA: Schema = Schema {
     // "ioai"
     application_id: 0x696f_6169,
@@ -225,7 +225,7 @@ impl HarvestShelf {
         rows.next()?.map(|row| row.get(0)).transpose()
     }
 
-    /// Begins another harvest: each list is read anew, and what it does not have any more goes at its end.
+    /// Begins another harvest: each list is read again, and missing records are deleted at its end.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -238,7 +238,7 @@ impl HarvestShelf {
         Ok(())
     }
 
-    /// Returns a full text that is to be fetched, behind a path, with its validators; `None` if there is none.
+    /// Returns a full text to fetch, after a path, with its validators; `None` if there is none.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -262,7 +262,7 @@ impl HarvestShelf {
     }
 }
 
-/// A full text that is to be fetched.
+/// A full text to fetch.
 #[derive(Clone, Debug)]
 pub(crate) struct OwedText {
     pub(crate) path: String,

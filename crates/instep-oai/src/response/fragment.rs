@@ -1,4 +1,4 @@
-//! An element of a response that becomes a document of its own.
+//! An element of a response that becomes a separate document.
 
 use quick_xml::events::BytesStart;
 
@@ -80,7 +80,7 @@ impl Fragment {
         Ok(attributes)
     }
 
-    /// Appends an element, given as it was written, so that it can stand alone.
+    /// Appends an element, as written, in a form that can stand alone.
     ///
     /// # Errors
     /// A sentence, if a prefix is declared nowhere.
@@ -97,7 +97,7 @@ impl Fragment {
     }
 }
 
-/// Checks what the tokenizer of attributes leaves to its user.
+/// Checks what the tokenizer of attributes does not check.
 fn check_value(value: &str) -> Result<(), String> {
     if value.contains('<') {
         return Err("an attribute has a <".to_owned());

@@ -2,7 +2,7 @@
 
 use quick_xml::events::BytesStart;
 
-/// Prefixes that repositories use without declaring them, and what they mean by them.
+/// Prefixes that repositories use without declaring them, and their meanings.
 const WELL_KNOWN: [(&str, &str); 5] = [
     ("xsi", "http://www.w3.org/2001/XMLSchema-instance"),
     ("dc", "http://purl.org/dc/elements/1.1/"),
@@ -26,12 +26,12 @@ impl InScope {
         self.0.len()
     }
 
-    /// Drops what was declared since a mark.
+    /// Drops the declarations since a mark.
     pub(crate) fn leave(&mut self, mark: usize) {
         self.0.truncate(mark);
     }
 
-    /// Returns the declaration of a prefix as an attribute; `None` if nobody knows it.
+    /// Returns the declaration of a prefix as an attribute; `None` if it is unknown.
     pub(crate) fn attribute(&self, prefix: &str) -> Option<String> {
         let declared = self.0.iter().rev().find(|(name, _)| name == prefix).map(|(_, value)| value.as_str());
         let known = || WELL_KNOWN.iter().find(|(name, _)| *name == prefix).map(|(_, uri)| *uri);

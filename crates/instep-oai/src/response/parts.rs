@@ -23,13 +23,15 @@ pub(crate) struct OaiResponse {
     /// The fields of `Identify`, by their names, in their order.
     pub(crate) identity: Vec<(String, String)>,
     pub(crate) records: Vec<OaiRecord>,
+    /// `true` if it has a list, which may be empty.
+    pub(crate) has_list: bool,
     /// The token of the next part; `None` if there is none or it is empty.
     pub(crate) token: Option<String>,
     /// The prefixes of `ListMetadataFormats`.
     pub(crate) formats: Vec<String>,
     /// Records that were left out or repaired.
     pub(crate) faults: Vec<RecordFault>,
-    /// `false` if the response breaks off or is damaged where its records end, so that a token may be missing.
+    /// `false` if the response is truncated, or damaged after its records, so that a token may be missing.
     pub(crate) is_whole: bool,
 }
 
@@ -49,7 +51,7 @@ pub(crate) struct OaiRecord {
     pub(crate) datestamp: String,
     pub(crate) is_deleted: bool,
     pub(crate) sets: Vec<String>,
-    /// The metadata as a document of its own; `None` if there is none.
+    /// The metadata as a separate document; `None` if there is none.
     pub(crate) metadata: Option<Vec<u8>>,
     /// The `about` containers as one document; `None` if there are none.
     pub(crate) about: Option<Vec<u8>>,
@@ -60,7 +62,7 @@ pub(crate) struct OaiRecord {
 pub(crate) struct RecordFault {
     /// The identifier, or the position in the response.
     pub(crate) record: String,
-    /// A sentence that says what is wrong.
+    /// A sentence that describes the fault.
     pub(crate) what: String,
     /// `true` if the record is left out; `false` if it was repaired.
     pub(crate) is_lost: bool,

@@ -7,8 +7,8 @@ pub(crate) fn is_allowed(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Returns a text in which each character that XML does not have is U+FFFD, also where it is written as a reference, and
-/// each `&` that begins no reference, or one to an entity that XML does not have, is `&amp;`.
+/// Returns a text in which each character that XML does not allow is U+FFFD, also if written as a reference. Each `&`
+/// that begins no reference, or one to an entity that XML does not have, becomes `&amp;`.
 pub(super) fn repaired(text: &str) -> Cow<'_, str> {
     if !text.contains('&') && text.chars().all(is_allowed) {
         return Cow::Borrowed(text);

@@ -15,7 +15,7 @@ pub(super) fn reader(text: &str) -> Reader<&[u8]> {
     let mut reader = Reader::from_str(text);
     let config = reader.config_mut();
     config.check_comments = true;
-    // After damage the reader begins in the middle: the ends of what is around it come without their starts.
+    // After damage the reader begins in the middle: end tags of surrounding elements come without their start tags.
     config.allow_unmatched_ends = true;
     reader
 }
@@ -25,7 +25,7 @@ pub(super) fn local<'a>(tag: &'a BytesStart<'_>) -> &'a str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-/// Returns the name without prefix at the begin of a tag, of which the `<` is gone.
+/// Returns the name without prefix at the beginning of a tag whose `<` was already read.
 pub(super) fn element_name(tag: &str) -> &str {
     let end =
         tag.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(tag.len().min(64));

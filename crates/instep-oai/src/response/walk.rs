@@ -1,4 +1,4 @@
-//! The way through a response: events of XML in, records out; after damage it goes on at the next record.
+//! Reads a response: events of XML in, records out; after damage it continues with the next record.
 
 use memchr::memmem;
 use quick_xml::{
@@ -16,10 +16,10 @@ use super::{
 
 /// The declaration that begins each document.
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-/// The element around `about` containers that stand alone.
+/// The element around `about` containers in a separate document.
 const AROUND_ABOUT: (&[u8], &[u8]) =
     (b"<record xmlns=\"http://www.openarchives.org/OAI/2.0/\">\n", b"</record>\n");
-const BREAKS_OFF: &str = "the response breaks off";
+const BREAKS_OFF: &str = "the response is truncated";
 
 /// A reader of one response.
 pub(super) struct ResponseReader<'t> {
@@ -118,7 +118,10 @@ impl<'t> ResponseReader<'t> {
                 self.has_root = true;
                 self.scope.enter(tag);
             }
-            "ListRecords" | "ListIdentifiers" | "GetRecord" => self.scope.enter(tag),
+            "ListRecords" | "ListIdentifiers" | "GetRecord" => {
+                self.response.has_list = true;
+                self.scope.enter(tag);
+            }
             "ListMetadataFormats" | "ListSets" => {}
             "responseDate" => self.response.date = self.words()?,
             "error" => {
@@ -173,7 +176,7 @@ impl<'t> ResponseReader<'t> {
         }
     }
 
-    /// Reads a record, of which the start tag was read.
+    /// Reads a record whose start tag was already read.
     fn record(&mut self, tag: &BytesStart<'_>) -> Result<OaiRecord, String> {
         let mark = self.scope.mark();
         self.scope.enter(tag);

@@ -143,6 +143,18 @@ fn forbidden_characters_are_replaced_and_the_record_is_published() {
 }
 
 #[test]
+fn b34_an_answer_with_neither_a_list_nor_an_error_is_no_empty_list() {
+    let bench = Bench::new(FakeRepository::with_records(5));
+    let text = "<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\"><responseDate>2026-02-01T00:00:00Z\
+                </responseDate><request verb=\"ListRecords\">http://h/oai</request></OAI-PMH>";
+    bench.fake.fail("verb=ListRecords", [Body(text.to_owned())]);
+    let error = instep_source_error(bench.try_publish().0.unwrap_err());
+    assert!(error.contains("neither a list nor an error"), "{error}");
+    bench.fake.heal();
+    assert_eq!(bench.publish().resources, 5);
+}
+
+#[test]
 fn empty_parts_with_a_token_are_passed_over() {
     let bench = Bench::new(FakeRepository::with_records(25));
     let empty = |number: u8| {

@@ -1,4 +1,4 @@
-//! The objects below a prefix of a bucket, and what the service knows of one.
+//! The objects below a prefix of a bucket, and the service's metadata of one object.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use crate::{
 /// The most bytes of a page: 1,000 objects with keys of 1,024 bytes, each byte written with five.
 const PAGE_BYTES: usize = 8 << 20;
 
-/// The keys of a page that are asked for.
+/// The requested keys of a page.
 #[derive(Clone, Copy, Debug)]
 enum PageKeys {
     One,
@@ -25,8 +25,8 @@ enum PageKeys {
 }
 
 impl Bucket {
-    /// Returns the key of an object below a name, that of the prefix itself if it is empty; `None` if there is none. It
-    /// shows too if the bucket is there, and if it can be read.
+    /// Returns the key of an object below a name, or below the prefix itself if the name is empty; `None` if there is
+    /// none. This also shows if the bucket exists and can be read.
     ///
     /// # Errors
     /// If the storage fails.
@@ -43,8 +43,9 @@ impl Bucket {
         })
     }
 
-    /// Passes all objects below the prefix to `each`, a page of the listing in memory at a time, until it breaks. A name is
-    /// what its key has behind the prefix, whatever characters that are: not every one can be read by its name.
+    /// Passes all objects below the prefix to `each`, with one page of the listing in memory at a time, until it
+    /// breaks. A name is the part of the key after the prefix, with any characters: some objects cannot be read by
+    /// their name.
     ///
     /// # Errors
     /// If the storage fails.
@@ -82,7 +83,7 @@ impl Bucket {
         }
     }
 
-    /// Lists a store that the application has opened: the library says only what it can name itself.
+    /// Lists a store that the application has opened. The library returns only objects whose names it can express.
     fn list_opened(
         &self,
         below: &Path,
@@ -101,7 +102,7 @@ impl Bucket {
         })
     }
 
-    /// Returns what a listing would say of one object; `None` if there is none.
+    /// Returns the entry of one object, as in a listing; `None` if there is none.
     ///
     /// # Errors
     /// If the storage fails.
@@ -124,7 +125,7 @@ impl Bucket {
         self.wait(async { signed.digests(&self.path(name)?, &self.place).await })
     }
 
-    /// Asks for a page of the keys below a path, which is a whole segment of them.
+    /// Requests a page of the keys below a path, which is a complete segment of them.
     async fn page(
         &self,
         signed: &SignedRequests,
@@ -166,7 +167,7 @@ impl Bucket {
         }
     }
 
-    /// Returns what a key has behind the prefix of the place.
+    /// Returns the part of a key after the prefix of the place.
     fn name_of<'k>(&self, key: &'k str) -> &'k str {
         let prefix = self.place.prefix();
         let below = key.strip_prefix(prefix).and_then(|rest| match prefix {

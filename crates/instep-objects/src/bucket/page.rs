@@ -12,7 +12,7 @@ use crate::ListedObject;
 /// A part of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedPage {
-    /// The objects, named by their whole keys.
+    /// The objects, named by their complete keys.
     pub(super) objects: Vec<ListedObject>,
     /// The token that leads to the next part; `None` on the last one.
     pub(super) next: Option<String>,
@@ -32,7 +32,7 @@ impl ListedPage {
     /// Reads a page. Keys are taken as they are: a service may use any character in them.
     ///
     /// # Errors
-    /// A sentence about what is wrong.
+    /// A sentence that describes the fault.
     pub(super) fn parse(xml: &str) -> Result<Self, String> {
         let mut reader = Reader::from_str(xml);
         reader.config_mut().expand_empty_elements = true;
@@ -89,7 +89,7 @@ impl ListedElements {
                 let time = DateTime::parse(text).map_err(|error| format!("{text:?}: {error}"))?;
                 self.modified = Some(time.unix_micros());
             }
-            // Each algorithm has an element of its own.
+            // Each algorithm has its own element.
             "ChecksumAlgorithm" => {
                 self.keeps_sha256 = Some(self.keeps_sha256 == Some(true) || text == "SHA256");
             }

@@ -1,4 +1,4 @@
-//! The arrangement of the content: which folder serves which URIs, and the numbers by which the catalogue knows each.
+//! The arrangement of the content: the URIs that each folder serves, and the numbers of the folders in the catalogue.
 
 use std::{
     path::Path,
@@ -119,7 +119,7 @@ pub(crate) fn rebased_numbers(catalogue: &Catalogue, from: &str, to: &str) -> Re
     Ok(vec![CONTENT.write(&numbers)])
 }
 
-/// Gives each root and manifest the number it has always had, and a new one the next number; sorts by number.
+/// Gives each root and manifest its permanent number, and a new one the next number; sorts by number.
 fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue) -> Result<(), Error> {
     let mut numbers = CONTENT.read(&catalogue.snapshot()?)?.unwrap_or_default();
     let known = numbers.len();
@@ -145,7 +145,7 @@ fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue)
     Ok(())
 }
 
-/// A folder whose URIs lie within those of another hides what lies there.
+/// A folder whose URIs lie within those of another hides the other's resources there.
 fn leave_out_nested(roots: &mut [Root]) {
     let prefixes: Vec<String> = roots.iter().map(|root| root.prefix.clone()).collect();
     for root in roots {

@@ -1,5 +1,5 @@
-//! Content in object storage. A listing says what may have changed; only that is asked after, and read where the service keeps
-//! no digest of it.
+//! Content in object storage. A listing shows the objects that may have changed. Only these are requested, and read
+//! if the service stores no digest of them.
 //!
 //! The index beside the catalogue has the validator, length and time of each object with the digests of its bytes.
 
@@ -48,19 +48,20 @@ pub struct BucketContent {
     hash: Vec<Algorithm>,
     bucket: OnceLock<Bucket>,
     index: Mutex<Option<ObjectIndex>>,
-    /// Looks at single objects are made one after the other: what two saw at once could be kept in the wrong order.
+    /// Single objects are inspected one caller after the other: results of two parallel ones could be recorded in the
+    /// wrong order.
     looking: Mutex<()>,
 }
 
 impl BucketContent {
-    /// Returns the content of a place. What is known of its objects is kept below a folder, which must exist.
+    /// Returns the content of a place. The metadata of its objects is kept below a folder, which must exist.
     pub fn new(place: ObjectPlace, folder: impl Into<PathBuf>, hash: Vec<Algorithm>) -> Self {
         let (bucket, index, looking) = (OnceLock::new(), Mutex::default(), Mutex::default());
         Self { place, inventory: None, folder: folder.into(), hash, bucket, index, looking }
     }
 
-    /// Takes the objects from an inventory that the service writes, instead of a listing: a manifest, or a folder of
-    /// inventories of which the newest counts. Objects that were put later than it are found by events and by the next one.
+    /// Reads the objects from an inventory that the service writes, instead of a listing: a manifest, or a folder of
+    /// inventories, of which the newest is used. Objects put later are found by events and by the next inventory.
     #[must_use]
     pub fn with_inventory(self, inventory: ObjectPlace) -> Self {
         Self { inventory: Some(inventory), ..self }
@@ -95,7 +96,7 @@ impl BucketContent {
         Supplied::new(object.path, state)
     }
 
-    /// Takes the objects of a listing into the index. Returns the number of those that cannot be had.
+    /// Records the objects of a listing in the index. Returns the number of those that cannot be read.
     fn take(
         &self,
         bucket: &Bucket,
@@ -117,7 +118,7 @@ impl BucketContent {
         }
     }
 
-    /// Looks at those of some objects that may have changed. Returns the number of those that cannot be had.
+    /// Inspects those of some objects that may have changed. Returns the number of those that cannot be read.
     fn look_at(
         &self,
         bucket: &Bucket,
@@ -135,21 +136,21 @@ impl BucketContent {
                     self.with_index(|index| index.put(&indexed))?;
                     continue;
                 }
-                // The next listing says what became of it.
+                // The next listing shows the result.
                 Err(LookFault::Gone) => continue,
                 Err(LookFault::Changed) => {
                     "was replaced while it was read; the next publication has it".to_owned()
                 }
                 Err(LookFault::Unreadable(error)) => {
                     denied += usize::from(error.is_denied());
-                    let what = format!("cannot be read: {error}; what is known of it stays published");
+                    let what = format!("cannot be read: {error}; its published entry stays");
                     last_denial = Some(error);
                     what
                 }
             };
             faults += 1;
             monitor.problem(&PublishProblem::skipped(self.uri(&object.name), what));
-            // One line for all of them is enough where the credentials let nothing be read.
+            // One line for all of them is enough if the credentials allow no reading at all.
             if let Some(error) = last_denial.take().filter(|_| denied == looked_at && denied >= AT_ONCE) {
                 return Err(StorageFailure::at(&self.place, error));
             }
@@ -157,7 +158,7 @@ impl BucketContent {
         Ok(faults)
     }
 
-    /// Takes all objects that there are into the index. Returns the number of those that cannot be had; `None` if it was
+    /// Records all existing objects in the index. Returns the number of those that cannot be read; `None` if it was
     /// ended early.
     fn take_listing(
         &self,
@@ -186,13 +187,13 @@ impl BucketContent {
                 }
             });
             let taken = self.take(bucket, &listed, time, monitor, ends);
-            // Nobody receives the rest.
+            // The rest has no receiver.
             drop(listed);
             (taken, listing.join())
         });
         let listing = listing.map_err(|_| io::Error::other("the listing ended unexpectedly"))?;
         let Some(faults) = taken? else { return Ok(None) };
-        // A listing that broke off says nothing of what it does not have.
+        // An incomplete listing shows nothing about objects that it does not have.
         listing?;
         unusable.report(&self.place, monitor);
         Ok(Some(faults + unusable.count))
@@ -252,7 +253,7 @@ impl Supplier for BucketContent {
     fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
         let mut after = String::new();
         loop {
-            // Whoever takes them may ask for others meanwhile.
+            // The receiver may request other objects meanwhile.
             let page = self.with_index(|index| index.after(&after, TOGETHER))?;
             let Some(last) = page.last() else { return Ok(()) };
             after.clone_from(&last.path);

@@ -52,7 +52,7 @@ impl Describer {
         state.changefreq = rule.and_then(|(_, frequency)| frequency.or_else(|| observed(history, now)));
     }
 
-    /// In which content coding the file of a resource is, and of which type it is then (ATT-11).
+    /// The content coding of the file of a resource, and its media type without that coding (ATT-11).
     pub(crate) fn coding(&self, uri: &Uri, state: &mut ResourceState) {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return };
         let rule = self.codings.iter().find(|(pattern, _)| pattern.matches(path).is_some());
@@ -76,7 +76,8 @@ impl Describer {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return Ok(()) };
         for (pattern, rule) in &self.links {
             let Some(link) = pattern.matches(path).and_then(|part| self.link(rule, part)) else { continue };
-            // One target for all is what the operator says; a generic URI is there without being one of the resources.
+            // A single target for all is the operator's statement; a generic URI exists without being one of the
+            // resources.
             let paired = rule.target.contains('*') && rule.rel != Relation::Canonical;
             let ours = paired && link.href.as_str().starts_with(&self.base);
             let said = |held: &Link| held.rel == link.rel && held.href == link.href;
@@ -101,7 +102,8 @@ impl Describer {
     }
 }
 
-/// The frequency of the Sitemap protocol that is nearest to the mean time between changes; none while that is unknown.
+/// The frequency of the Sitemap protocol that is nearest to the mean time between changes; `None` while this is
+/// unknown.
 fn observed(history: History, now: DateTime) -> Option<ChangeFreq> {
     const HOUR: i64 = 3_600_000_000;
     const DAY: i64 = 24 * HOUR;

@@ -4,8 +4,8 @@ use instep_store::PathFilter;
 
 use crate::Error;
 
-/// The patterns of one set over paths relative to a root, or to a folder below it: only what lies there belongs to
-/// the set.
+/// The patterns of one set over paths relative to a root, or to a folder below it: only resources below that folder
+/// belong to the set.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     /// The folder, with its final slash; empty for the root itself.
@@ -41,7 +41,7 @@ impl Filter {
     }
 }
 
-/// Returns `true` if a name is left out whatever the patterns are: hidden files, and what editors leave behind.
+/// Returns `true` if a name is left out with any patterns: hidden files, and backups of editors.
 pub(super) fn is_left_out(name: &[u8]) -> bool {
     name.starts_with(b".")
         || name.ends_with(b"~")

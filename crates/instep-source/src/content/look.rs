@@ -1,4 +1,4 @@
-//! One path by itself: what a walk would have said of it.
+//! One path: the result that a walk would have for it.
 
 use rustix::{
     fs::{AtFlags, FileType, statat},
@@ -25,7 +25,7 @@ pub(crate) enum Look {
     Unknown,
 }
 
-/// Looks at a path of a root, and at the folders that lead to it.
+/// Inspects a path of a root, and the folders that lead to it.
 pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
     let (mut at, handle) = (0, root.handle());
     for name in path.split(|byte| *byte == b'/') {

@@ -11,7 +11,7 @@ use std::{
 use super::filter::Filter;
 pub(crate) use line::Listed;
 
-/// One resource as a line of JSON has it, without a file: what an application says may not name one.
+/// One resource in the JSON form of a line, without a file: an application's report must not name one.
 pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
     let line: line::ManifestLine = serde_json::from_value(json).map_err(|error| error.to_string())?;
     Ok(Listed { file: None, ..line.listed(Path::new(""))? })
@@ -46,7 +46,7 @@ impl Manifest {
         self.sets.push((set, filter));
     }
 
-    /// The name under which the catalogue keeps its number: the same from wherever the Source is opened.
+    /// The name under which the catalogue keeps its number: it does not depend on the current folder.
     pub(super) fn name(&self) -> String {
         let path = std::path::absolute(&self.path).ok().filter(|_| !self.is_standard_input());
         format!("manifest:{}", path.as_deref().unwrap_or(&self.path).display())
@@ -62,7 +62,8 @@ impl Manifest {
         [&[self.number], uri.as_bytes()].concat()
     }
 
-    /// The sets that a resource belongs to: globs are held against its path below the base URL, or else its whole URI.
+    /// The sets that a resource belongs to: globs are compared with its path below the base URL, or otherwise with
+    /// its complete URI.
     fn sets_of(&self, uri: &str) -> u64 {
         let path = uri.strip_prefix(&self.base).unwrap_or(uri);
         let takes = |(_, filter): &&(u8, Filter)| filter.takes(path.as_bytes());

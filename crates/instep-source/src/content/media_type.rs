@@ -1,4 +1,4 @@
-//! The media type that the name of a file stands for.
+//! The media type for the name of a file.
 
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 

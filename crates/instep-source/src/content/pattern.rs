@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// A path below the base URL, with at most one `*`, which stands for anything, slashes too.
+/// A path below the base URL, with at most one `*`, which matches any text, including slashes.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     before: String,
@@ -11,7 +11,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern; `option` is where it stands.
+    /// Reads a pattern; `option` is the option that has it.
     ///
     /// # Errors
     /// If it has more than one `*`.
@@ -27,7 +27,7 @@ impl Pattern {
         Ok(Self { before: before.to_owned(), after })
     }
 
-    /// Returns the text that the `*` stands for; `None` if the path does not match.
+    /// Returns the text that the `*` matches; `None` if the path does not match.
     pub(crate) fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix(&self.before)?;
         match &self.after {

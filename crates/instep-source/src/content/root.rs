@@ -23,8 +23,8 @@ use crate::{Error, catalogue::FileStamp};
 /// The names in a root that are those of documents and of the configuration of the program.
 pub(super) const OWN_NAMES: [&str; 4] = ["resourcesync", ".well-known", "robots.txt", "instep.toml"];
 
-/// A folder, the URI it is served at, and the sets that take files from it. Where somebody supplies its resources, it
-/// is not walked.
+/// A folder, the URI it is served at, and the sets that use its files. If a supplier provides its resources, it is
+/// not walked.
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) number: u8,
@@ -37,7 +37,7 @@ pub(crate) struct Root {
     left_out: Vec<Vec<u8>>,
 }
 
-/// The folder that stands at the path of a root.
+/// The folder at the path of a root.
 #[derive(Debug)]
 struct RootPlace {
     /// Its path without links.
@@ -115,8 +115,8 @@ impl Root {
         self.sets.push((set, filter));
     }
 
-    /// Leaves out what the Source itself writes, what an earlier publication wrote into the folder itself (the URIs of
-    /// both are those of documents), and the configuration of the program.
+    /// Leaves out the Source's own output, the output of an earlier publication in the folder itself (both have URIs
+    /// of documents), and the configuration of the program.
     pub(super) fn leave_out(&mut self, out: &Path, state: &Path) {
         let folders = [out.to_owned(), self.folder()];
         let documents = folders.iter().flat_map(|folder| OWN_NAMES.map(|name| folder.join(name)));
@@ -146,7 +146,7 @@ impl Root {
         self.sets.iter().all(|(_, filter)| filter.prunes(folder))
     }
 
-    /// Returns the sets of a path that no walk has led to: none if it is left out, or a folder above it is.
+    /// Returns the sets of a path outside a walk: none if it is left out, or a folder above it is.
     pub(crate) fn sets_taking(&self, path: &[u8]) -> u64 {
         let names = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
         let left_out = names.chain([path.len()]).any(|end| self.is_left_out(&path[..end]));
@@ -171,7 +171,7 @@ impl Root {
             || uri::is_publishable(&uri::encode(&self.prefix, path))
     }
 
-    /// The path that a URI stands for.
+    /// The path for a URI.
     pub(super) fn path_of_uri(&self, uri: &str) -> Option<Vec<u8>> {
         uri::decode(uri.strip_prefix(&self.prefix)?)
     }
@@ -181,7 +181,7 @@ impl Root {
         self.place().folder.join(OsStr::from_bytes(path))
     }
 
-    /// A file's path relative to this root; none outside of it. The last name need not exist.
+    /// A file's path relative to this root; `None` outside of it. The last name need not exist.
     pub(crate) fn relative(&self, path: &Path) -> Option<Vec<u8>> {
         let within = |path: &Path| path.strip_prefix(self.folder()).ok().map(Path::to_owned);
         let resolved = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
@@ -189,13 +189,13 @@ impl Root {
         Some(path.as_os_str().as_bytes().to_vec())
     }
 
-    /// Opens a file below the folder, through no link, or what stands for it.
+    /// Opens a file below the folder, following no link, or the supplier's bytes for it.
     pub(crate) fn open(&self, path: &[u8]) -> io::Result<File> {
         let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(path));
         supplied.unwrap_or_else(|| self.handle().entry(path))
     }
 
-    /// Returns `true` if there are bytes at a path, a file or what stands for it.
+    /// Returns `true` if there are bytes at a path, from a file or from the supplier.
     pub(crate) fn has_bytes(&self, path: &[u8]) -> bool {
         let known = self.supply.as_ref().and_then(|supply| supply.0.has_bytes(path));
         known.unwrap_or_else(|| self.open(path).is_ok())

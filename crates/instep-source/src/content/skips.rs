@@ -10,7 +10,7 @@ pub(crate) struct Skips {
     pub(crate) special: Skipped,
     pub(crate) names: Skipped,
     pub(crate) unreadable: u64,
-    /// Those whose URI or state no document can carry.
+    /// Resources whose URI or state no document can express.
     pub(crate) unpublishable: u64,
 }
 
@@ -25,7 +25,7 @@ impl Skips {
         self.unpublishable += other.unpublishable;
     }
 
-    /// Returns the number of those that were not meant to be left out: a hidden name is.
+    /// Returns the number of files that were left out unintentionally; hidden names do not count.
     pub(crate) fn count(&self) -> u64 {
         self.private.count + self.links.count + self.special.count + self.unreadable + self.unpublishable
     }

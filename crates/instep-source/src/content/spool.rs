@@ -29,7 +29,7 @@ pub(crate) struct StateSpool {
 }
 
 impl StateSpool {
-    /// A spool in a folder, which is made when the first state comes.
+    /// A spool in a folder, which is created with the first state.
     pub(crate) fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
         let folder = folder.into();
         Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }
@@ -44,7 +44,7 @@ impl StateSpool {
         })
     }
 
-    /// Returns `true` if a state of this many bytes is kept: larger ones are of no use to anybody.
+    /// Returns `true` if a state of this many bytes is kept: larger ones are not used.
     pub(crate) fn takes(&self, length: u64) -> bool {
         length <= self.largest.min(self.limit)
     }
@@ -54,10 +54,10 @@ impl StateSpool {
         &self.folder
     }
 
-    /// The bytes of a state, if they are still there. Who relies on them hashes them while reading.
+    /// The bytes of a state, if they still exist. The caller must hash them while reading.
     ///
     /// # Errors
-    /// If they are there but cannot be opened.
+    /// If they exist but cannot be opened.
     pub(crate) fn find(&self, digests: &Digests) -> io::Result<Option<File>> {
         let Some(path) = self.path(digests) else { return Ok(None) };
         match File::open(path) {
@@ -67,7 +67,7 @@ impl StateSpool {
         }
     }
 
-    /// Keeps a copy of a state, if its bytes are those of the digests.
+    /// Keeps a copy of a state, if its bytes match the digests.
     ///
     /// # Errors
     /// If it cannot be read or kept.
@@ -110,10 +110,10 @@ impl StateSpool {
         Ok(())
     }
 
-    /// Begins to use it: what a killed process has not accounted for is counted again.
+    /// Begins to use it: states that a killed process has not accounted for are counted again.
     ///
     /// # Errors
-    /// If the account cannot be taken away.
+    /// If the account cannot be removed.
     pub(crate) fn open(&self) -> io::Result<()> {
         self.account.verify(&self.folder)
     }
@@ -136,8 +136,8 @@ impl StateSpool {
         Ok(StateDraft { spool: self, file })
     }
 
-    /// Drops the oldest states beyond the limit. Costs as much as what was kept and removed since the last time; only
-    /// where the limit is reached, or nobody knows how much there is, all states are looked at.
+    /// Drops the oldest states beyond the limit. The cost depends only on the states added and removed since the last
+    /// time; all states are read only if the limit is reached or the total is unknown.
     ///
     /// # Errors
     /// If the folder cannot be read or a state cannot be removed.
@@ -148,7 +148,7 @@ impl StateSpool {
         })
     }
 
-    /// Drops the oldest beyond the limit, and some more, so that the next look at all of them is far.
+    /// Drops the oldest states beyond the limit, and some more, so that the next reading of all of them is far away.
     fn shrink(&self) -> io::Result<SpoolUsage> {
         let mut states = self.states()?;
         let mut kept = sum(&states);
@@ -157,7 +157,7 @@ impl StateSpool {
         }
         states.sort_unstable();
         for state in states {
-            // Some more than needed: each look at all states costs as much as they are many.
+            // Some more than needed, because each reading of all states costs time in proportion to their number.
             if kept.bytes <= self.limit - self.limit / 16 {
                 break;
             }
@@ -168,7 +168,7 @@ impl StateSpool {
         Ok(kept)
     }
 
-    /// The states; what a killed process has left unfinished goes.
+    /// The states; unfinished ones of a killed process are removed.
     fn states(&self) -> io::Result<Vec<Stored>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -211,7 +211,7 @@ struct Stored {
     length: u64,
 }
 
-/// A state that is being copied; it goes when it is dropped.
+/// A state that is being copied; it is discarded when it is dropped.
 #[derive(Debug)]
 pub(crate) struct StateDraft<'a> {
     spool: &'a StateSpool,
@@ -223,7 +223,7 @@ impl StateDraft<'_> {
         self.file.write_all(bytes)
     }
 
-    /// Keeps it under the digests of what was written; a state that comes again counts as new.
+    /// Keeps it under the digests of the written bytes; a repeated state counts as new.
     pub(crate) fn keep(self, digests: &Digests) -> io::Result<()> {
         let Some(path) = self.spool.path(digests) else { return Ok(()) };
         let length = self.file.as_file().metadata()?.len();

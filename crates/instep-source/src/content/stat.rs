@@ -4,7 +4,7 @@ use rustix::fs::Stat;
 
 use crate::catalogue::FileStamp;
 
-/// Returns `true` if everybody may read the file: only then is it published without being asked for (S11).
+/// Returns `true` if everybody may read the file: only then is it published by default (S11).
 pub(super) fn is_for_others(stat: &Stat) -> bool {
     stat.st_mode & 0o004 != 0
 }

@@ -21,17 +21,17 @@ use crate::{PublishMonitor, catalogue::ResourceState};
 ///
 /// # Contract
 /// The states that [`each`](Self::each) and [`at`](Self::at) return are published as they are: the digests must have
-/// been verified. Bytes that differ from their digest are refused by whoever compares them, and are never published
-/// under a digest of their own.
+/// been verified. A Destination refuses bytes that differ from their digest; they are never published under another
+/// digest.
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// Returns the folder that paths start from.
     fn folder(&self) -> &Path;
 
-    /// Brings the supplier in step with what it supplies from, such as a repository or an archive, and returns the number
-    /// of resources that are left out for a fault. Called before each scan of everything, on the thread that publishes,
-    /// and not before a preview. It returns early once `ends` does: nobody waits for the publication any more.
+    /// Updates the supplier from its origin, such as a repository or an archive, and returns the number of resources
+    /// that are left out for a fault. Called before each complete scan, on the thread that publishes, and not before
+    /// a preview. It returns early once `ends` returns `true`, because the publication is no longer needed.
     ///
-    /// Faults go to the monitor. A supplier that still has what it supplied before reports them and returns.
+    /// Faults are reported to the monitor. A supplier that still has its earlier resources reports them and returns.
     ///
     /// # Errors
     /// If there is nothing to supply; nothing is published then.
@@ -48,7 +48,7 @@ pub trait Supplier: fmt::Debug + Send + Sync {
     /// Returns the resource at a path; `None` if there is none.
     ///
     /// # Errors
-    /// If it is not known whether there is one.
+    /// If this is unknown.
     fn at(&self, path: &[u8]) -> io::Result<Option<Supplied>>;
 
     /// Opens the bytes at a path; `None` if they are those of the file in the folder.
@@ -56,22 +56,22 @@ pub trait Supplier: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns `true` if there are bytes at a path; `None` if opening them tells.
+    /// Returns `true` if there are bytes at a path; `None` if only opening them can show it.
     fn has_bytes(&self, _path: &[u8]) -> Option<bool> {
         None
     }
 
-    /// Looks again at paths that somebody reports as changed. Called before [`at`](Self::at) is asked for them. A supplier
-    /// that learns of its changes itself has nothing to do.
+    /// Inspects paths again that were reported as changed. Called before [`at`](Self::at). A supplier that notices
+    /// its changes itself has nothing to do.
     ///
     /// # Errors
-    /// If it is not known what is there now.
+    /// If the present state is unknown.
     fn look(&self, _paths: &[Vec<u8>], _monitor: &dyn PublishMonitor) -> io::Result<()> {
         Ok(())
     }
 
-    /// Returns the place in object storage that it supplies from, if that is all that leads to it: a process that is given
-    /// the state only supplies from there again. Its [`folder`](Self::folder) has what is known of the objects.
+    /// Returns the place in object storage of the resources, if a process can supply them again from this place and
+    /// the state alone. Its [`folder`](Self::folder) has the metadata of the objects.
     fn object_place(&self) -> Option<&ObjectPlace> {
         None
     }
@@ -103,7 +103,8 @@ impl ChangeReporter {
         (self.report)(ReportedPath::One(self.folder.join(OsStr::from_bytes(path))));
     }
 
-    /// Reports so many changes that everything is to be scanned. Blocks while the publishing thread is busy.
+    /// Reports that everything must be scanned, because there are too many changes. Blocks while the publishing
+    /// thread is busy.
     pub fn everything(&self) {
         (self.report)(ReportedPath::Everything);
     }
@@ -121,7 +122,7 @@ impl fmt::Debug for ChangeReporter {
 pub struct Supplied {
     /// Its path; with the prefix of its content, its URI.
     pub path: Vec<u8>,
-    /// Its description. `lastmod` is ignored: the time of a resource here is when it came here.
+    /// Its description. `lastmod` is ignored: the time of a resource here is that of its arrival.
     pub state: ResourceState,
     /// Links to other resources of the same supplier, each with the path of its target, from which its `href` follows.
     pub siblings: Vec<(Link, Vec<u8>)>,

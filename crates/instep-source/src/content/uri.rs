@@ -1,4 +1,4 @@
-//! Paths as they stand in URIs, and back.
+//! Paths as written in URIs, and back.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
@@ -38,13 +38,13 @@ pub(super) fn encode(prefix: &str, path: &[u8]) -> String {
     uri
 }
 
-/// Writes a name as it stands in URIs.
+/// Writes a name as in URIs.
 pub(crate) fn escape_path(name: &[u8]) -> String {
     encode("", name)
 }
 
-/// The relative path that a rest of a URI stands for; none for one that no file can have: an empty segment, `.`, `..`,
-/// an escaped slash or NUL, a query or a fragment.
+/// The relative path for the rest of a URI; `None` if no file can have it: an empty segment, `.`, `..`, an escaped
+/// slash or NUL, a query or a fragment.
 pub(super) fn decode(rest: &str) -> Option<Vec<u8>> {
     let path = rest.strip_suffix('/').unwrap_or(rest);
     let segment = |segment: &str| {

@@ -1,4 +1,4 @@
-//! A folder, file by file, in the order of the catalogue: that of the bytes of the whole relative path.
+//! A folder, file by file, in the order of the catalogue: that of the bytes of the complete relative path.
 
 use std::{io, os::fd::OwnedFd};
 
@@ -27,14 +27,14 @@ pub(crate) enum WalkStep<'a> {
         /// The sets that take it.
         sets: u64,
     },
-    /// A folder, its path ending in a slash, or a file of which nothing can be said now: what is known of it stays.
+    /// A folder, its path ending in a slash, or a file whose state is unknown at present: its record is kept.
     Unknown {
         /// Relative to the root.
         path: &'a [u8],
     },
 }
 
-/// Walks one root, or a folder in it. A folder that is read holds its names in memory, and no more.
+/// Walks one root, or a folder in it. Only the names in the folders being read are in memory.
 pub(crate) struct FolderWalk<'a> {
     root: &'a Root,
     monitor: &'a dyn PublishMonitor,
@@ -68,7 +68,7 @@ enum FoundPath {
 }
 
 impl<'a> FolderWalk<'a> {
-    /// A walk through a whole root.
+    /// A walk through an entire root.
     ///
     /// # Errors
     /// If its folder cannot be read.
@@ -172,7 +172,7 @@ impl<'a> FolderWalk<'a> {
         }
     }
 
-    /// Opens the folder at the path and sorts what is in it; returns `false` if not everybody may enter it.
+    /// Opens the folder at the path and sorts its names; returns `false` if not everybody may enter it.
     fn read(&mut self, handle: OwnedFd) -> Result<bool, Errno> {
         if !self.path.is_empty() && !self.private_too && fstat(&handle)?.st_mode & 0o001 == 0 {
             self.leave_out(LeftOut::Private, b"");
@@ -250,14 +250,14 @@ impl<'a> FolderWalk<'a> {
         }
     }
 
-    /// Passes over what has just gone; anything else may come back, so nothing is concluded from it.
+    /// Skips a file that was just removed; other faults may be temporary, so nothing is concluded from them.
     fn unreadable(&mut self, error: Errno) -> Option<FoundPath> {
         if matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) {
             return None;
         }
         self.skips.unreadable += 1;
         let path = self.root.path(&self.path);
-        let what = format!("cannot be read: {error}; what is known of it stays published");
+        let what = format!("cannot be read: {error}; its published entry stays");
         self.monitor.problem(&PublishProblem::skipped(path.display().to_string(), what));
         Some(FoundPath::Unknown)
     }
@@ -274,7 +274,7 @@ impl FoundName {
 fn kind_of(handle: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
     match statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
-        // Gone already: the look at it will say so.
+        // Already removed: inspecting it will show this.
         Err(Errno::NOENT) => Ok(FileType::RegularFile),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! Batches: one package with the resources that a client asks for, or with those that changed since a moment.
+//! Batches: one package with the resources that a client requests, or with those that changed since a time.
 
 use std::{collections::BTreeMap, fs::File};
 
@@ -59,7 +59,7 @@ impl Default for BatchLimits {
     }
 }
 
-/// Selects and builds batches, beside publications that go on.
+/// Selects and builds batches, concurrently with publications.
 #[derive(Clone, Debug)]
 pub(crate) struct Batches {
     pub(crate) policy: SourcePolicy,
@@ -84,11 +84,11 @@ pub(crate) struct Batch {
 }
 
 impl Batches {
-    /// Selects what is asked for, without reading any resource.
+    /// Selects the requested resources, without reading any of them.
     ///
     /// # Errors
-    /// [`Error::UnknownResources`] and [`Error::TooEarly`] when not all of it can be given, [`Error::TooMuch`] when it
-    /// is more than the limits allow.
+    /// [`Error::UnknownResources`] and [`Error::TooEarly`] if a part cannot be provided, [`Error::TooMuch`] if it
+    /// exceeds the limits.
     pub(crate) fn select(&self, request: &BatchRequest) -> Result<Batch, Error> {
         let set = self.set(request.set)?;
         let snapshot = self.catalogue.snapshot()?;
@@ -110,7 +110,7 @@ impl Batches {
                 BatchSelection::Resources(_) => metadata.at = Some(snapshot.at()),
                 BatchSelection::Since(since) => {
                     let until = snapshot.at();
-                    // A client's clock may be ahead; what it gets ends now.
+                    // A client's clock may be ahead; the interval then ends now.
                     metadata.from = Some(if since > until { until } else { since });
                     metadata.until = Some(until);
                 }

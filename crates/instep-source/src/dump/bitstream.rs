@@ -1,4 +1,4 @@
-//! The bytes of a resource on their way into a package: read, hashed, and set aside if they change too often.
+//! The bytes of a resource on their way into a package: read, hashed, and copied first if they change too often.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use crate::{
     content::Holdings,
 };
 
-/// Hashes what is read through it.
+/// Hashes the bytes that are read through it.
 pub(super) struct HashingReader<R> {
     source: R,
     hasher: Hasher,
@@ -40,7 +40,7 @@ impl<R: Read> Read for HashingReader<R> {
     }
 }
 
-/// Bytes set aside, so that a file that changes again does not matter.
+/// Copied bytes, so that a further change of the file does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct Pinned {
     pub(super) file: Arc<File>,

@@ -30,7 +30,7 @@ pub(crate) struct ChangePackages<'a> {
 }
 
 impl ChangePackages<'_> {
-    /// Returns the number of changes that no package has yet, and the time of the first; `None` if there are none.
+    /// Returns the number of changes that are in no package yet, and the time of the first; `None` if there are none.
     pub(crate) fn pending(
         &self,
         set: u8,

@@ -36,7 +36,7 @@ pub(super) struct PackageItem {
     /// The patch of the change, with its place.
     pub(super) patch: Option<PackedPatch>,
     pub(super) attempts: u8,
-    /// Its bytes, where they were set aside.
+    /// Its bytes, if they were copied.
     pub(super) pinned: Option<Pinned>,
 }
 
@@ -65,7 +65,7 @@ impl PackageItem {
         contents.into_iter().map(place).collect()
     }
 
-    /// Its bytes: those set aside, else those of its file.
+    /// Its bytes: the copy, otherwise those of its file.
     pub(super) fn open(&self, holdings: &Holdings, spool: Option<&StateSpool>) -> io::Result<Box<dyn Read>> {
         match &self.pinned {
             Some(pinned) => Ok(Box::new(pinned.clone())),
@@ -139,7 +139,7 @@ impl ItemContent {
     }
 }
 
-/// Which of the URIs stand twice; a package holds each once.
+/// The URIs without repetitions; a package has each once.
 pub(super) fn without_repetition(uris: &[Uri]) -> Vec<&Uri> {
     let mut seen = BTreeSet::new();
     uris.iter().filter(|uri| seen.insert(*uri)).collect()

@@ -26,9 +26,9 @@ use crate::{
 
 /// A package is tried so often with a file that changes while it is packed; then the file is left out.
 const ATTEMPTS: u8 = 3;
-/// The restarts of a package before the bytes of all its resources are set aside: some Sources change all the time.
+/// The restarts of a package before the bytes of all its resources are copied: some Sources change all the time.
 const RESTARTS: u32 = 2;
-/// Bytes that are set aside for a package of a dump, at most; a larger one starts again until nothing changes.
+/// The most bytes copied for a package of a dump; a larger one starts again until nothing changes.
 const MOST_ASIDE: u64 = 256 << 20;
 
 /// Builds packages from the resources of a Source.
@@ -43,7 +43,7 @@ pub(super) struct Packer<'a> {
     pub(super) monitor: &'a dyn PublishMonitor,
 }
 
-/// Writes a package with this manifest and these items; names the first item that is not as the manifest says.
+/// Writes a package with this manifest and these items; returns the first item that differs from the manifest.
 type Attempt<'a> = &'a mut dyn FnMut(&[u8], &[PackageItem]) -> Result<Option<usize>, Error>;
 
 /// The names of a package and the copy of its manifest among the documents of a set.
@@ -98,9 +98,9 @@ impl Packer<'_> {
         written.map(drop)
     }
 
-    /// Writes a package until its manifest is true. It comes first and says what follows, so a file that is not as
-    /// the catalogue knows it makes the package start again, with the file as it is now; after as many restarts as
-    /// `restarts`, all bytes are set aside first. Returns the manifest.
+    /// Writes a package until its manifest is correct. The manifest comes first and describes the following members,
+    /// so a file that differs from the catalogue makes the package start again, with the present state of the file.
+    /// After as many restarts as `restarts`, all bytes are copied first. Returns the manifest.
     fn until_true(
         &self,
         name: &str,
@@ -157,7 +157,7 @@ impl Packer<'_> {
         });
     }
 
-    /// Sets the bytes of all resources aside, each as it is now.
+    /// Copies the bytes of all resources, each in its present state.
     fn pin(&self, items: Vec<PackageItem>) -> io::Result<Vec<PackageItem>> {
         let copy = Arc::new(tempfile::tempfile()?);
         let (mut pinned, mut offset) = (Vec::with_capacity(items.len()), 0);
@@ -206,7 +206,8 @@ impl Packer<'_> {
         written.and_then(|()| writer.finish()).map_err(failed)
     }
 
-    /// Takes an item as its file is now, or out where that cannot be said: who reads the package gets it from `loc`.
+    /// Updates an item to the present state of its file, or removes it if that is unknown: readers then fetch it from
+    /// `loc`.
     fn look_again(&self, items: &mut Vec<PackageItem>, index: usize) {
         let item = &mut items[index];
         item.attempts += 1;

@@ -7,8 +7,8 @@ use resourcesync::{PackagePath, Uri, package::MANIFEST};
 /// Names that do not come from a URI start with this.
 const NUMBERED: &str = "_";
 
-/// Gives bitstreams their places in one package: that of the URI below the base, where it is a path and still free;
-/// else a number.
+/// Gives bitstreams their paths in one package: the rest of the URI below the base, if it is a valid and free path;
+/// otherwise a number.
 #[derive(Debug)]
 pub(super) struct Paths<'a> {
     base: &'a str,

@@ -1,4 +1,4 @@
-//! Resource Dumps (§11): packages of all resources of a set, built beside the publications that go on.
+//! Resource Dumps (§11): packages of all resources of a set, built concurrently with publications.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     sink::FolderSink,
 };
 
-/// Resource Dumps to be built (§11), beside publications that go on: it holds nothing that they need.
+/// Resource Dumps to be built (§11), concurrently with publications: it holds nothing that they need.
 #[derive(Debug)]
 pub struct DumpJob {
     pub(crate) policy: SourcePolicy,
@@ -122,7 +122,7 @@ impl DumpBuild<'_> {
         packer.package(names, &self.manifest_header(), part, sink, documents)
     }
 
-    /// The manifest cannot say when it will be complete: it comes first (RDM-2).
+    /// The manifest has no `completed`, because it is written before the bitstreams (RDM-2).
     fn manifest_header(&self) -> Header {
         let mut header = Header::new(Form::List, Capability::ResourceDumpManifest);
         if let Some(metadata) = &mut header.metadata {

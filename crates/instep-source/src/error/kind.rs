@@ -6,13 +6,13 @@ use rustix::io::Errno;
 
 use super::Error;
 
-/// The kind of an error, for a caller that decides what to do next.
+/// The kind of an error, for a caller that decides how to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operator has to change an option or an input.
     Usage,
-    /// Somebody else is at work; later is better.
+    /// Another process is at work; try again later.
     Locked,
     /// Disk, file system or database.
     Storage,
@@ -38,6 +38,7 @@ impl Error {
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
+            | Self::SetMoved { .. }
             | Self::UnreadableRefused { .. }
             | Self::BaseUrlChanged { .. }
             | Self::DocumentsInTheWay { .. } => ErrorKind::Refused,
@@ -64,7 +65,7 @@ fn has_failed(error: &io::Error) -> bool {
     matches!(code, Some(Errno::IO | Errno::ROFS | Errno::MFILE | Errno::NFILE))
 }
 
-/// Returns `true` if one of the causes is a disk, a quota or a limit on files that has no more room.
+/// Returns `true` if one of the causes is a disk, a quota or a limit on files without space.
 fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let causes = std::iter::successors(Some(error), |error| error.source());

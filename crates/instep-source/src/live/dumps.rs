@@ -12,7 +12,7 @@ use crate::{Error, PublishMonitor, PublishProblem, Publisher, dump::BuiltDumps};
 /// The delay after a failed build of dumps before the next attempt.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
-/// At most one build at a time, on a thread of its own.
+/// At most one build at a time, on its own thread.
 pub(super) struct Dumps {
     messages: mpsc::SyncSender<LiveMessage>,
     monitor: Arc<dyn PublishMonitor>,
@@ -25,7 +25,7 @@ impl Dumps {
         Self { messages, monitor, is_building: false, not_before: None }
     }
 
-    /// Begins to build what is due.
+    /// Begins to build the dumps that are due.
     pub(super) fn start_if_due(&mut self, publisher: &Publisher) {
         if self.is_building || self.not_before.is_some_and(|moment| Instant::now() < moment) {
             return;
@@ -36,7 +36,7 @@ impl Dumps {
                 let (messages, monitor) = (self.messages.clone(), Arc::clone(&self.monitor));
                 let build = move || {
                     let built = job.build(&*monitor).map(Box::new);
-                    // Nobody takes it when the Source ended meanwhile.
+                    // The Source may have ended meanwhile.
                     let _ = messages.send(LiveMessage::Built(built));
                 };
                 match thread::Builder::new().name("dump".to_owned()).spawn(build) {

@@ -112,14 +112,14 @@ impl PublicationLoop {
     fn note(&mut self, message: LiveMessage, settle: &mut Settle) {
         match message {
             LiveMessage::Touched(path, touch) => {
-                // The link itself, not what it leads to.
+                // The link itself, not its target.
                 if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                     self.watch(&path);
                 }
                 settle.touch(path, touch, Instant::now());
             }
             LiveMessage::EventsLost => {
-                let what = "events of the file system were lost; everything is looked at";
+                let what = "events of the file system were lost; everything is scanned";
                 self.monitor.problem(&PublishProblem::warning("content", what));
                 self.watch_all();
                 settle.look_at_everything();

@@ -1,4 +1,4 @@
-//! The moment at which a changed file is looked at: as soon as its writer is done, or seems to be. PURE: time is an
+//! The time at which a changed file is inspected: as soon as its writer is done, or seems to be. PURE: time is an
 //! argument.
 
 use std::{
@@ -17,7 +17,7 @@ const MOST_PATHS: usize = 10_000;
 /// An event of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
-    /// Closed after writing, or renamed: whole.
+    /// Closed after writing, or renamed: complete.
     Whole,
     /// Anything else.
     Moving,
@@ -32,7 +32,7 @@ pub(super) enum DueScan {
     Paths(Vec<PathBuf>),
 }
 
-/// Paths that were touched and are not looked at yet.
+/// Changed paths that are not inspected yet.
 #[derive(Debug, Default)]
 pub(super) struct Settle {
     paths: BTreeMap<PathBuf, Waiting>,
@@ -63,13 +63,13 @@ impl Settle {
         }
     }
 
-    /// Events are missing: only a complete scan finds what happened.
+    /// Events are missing: only a complete scan finds the changes.
     pub(super) fn look_at_everything(&mut self) {
         self.paths.clear();
         self.everything = true;
     }
 
-    /// Somebody else recorded changes.
+    /// An application has recorded changes.
     pub(super) fn recorded(&mut self, now: Instant) {
         self.recorded.get_or_insert(now);
     }
@@ -89,7 +89,7 @@ impl Settle {
         Some(due.saturating_duration_since(now))
     }
 
-    /// Takes what has settled.
+    /// Takes the settled paths.
     pub(super) fn take(&mut self, now: Instant) -> Option<DueScan> {
         if self.not_before.is_some_and(|rest| now < rest) {
             return None;

@@ -1,4 +1,4 @@
-//! The content, watched: each folder by a watch of its own, so that a new one is looked at after its watch stands.
+//! Watches the content: each folder has its own watch, so that a new folder is scanned after its watch is set.
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +32,7 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// Watches that report to a channel, except for what the Source itself writes.
+    /// Watches that report to a channel, except for the Source's own output.
     pub(super) fn new(own: Vec<PathBuf>, messages: mpsc::SyncSender<LiveMessage>) -> notify::Result<Self> {
         let own: Arc<[PathBuf]> = own.into();
         let lost = Arc::new(AtomicBool::new(false));
@@ -48,12 +48,13 @@ impl Watches {
         Ok(Self { watcher: Some(watcher), own, lost, unwatched: BTreeSet::new() })
     }
 
-    /// No watches: periodic scans find what changed.
+    /// No watches: periodic scans find the changes.
     pub(super) fn none() -> Self {
         Self { watcher: None, own: Arc::default(), lost: Arc::default(), unwatched: BTreeSet::new() }
     }
 
-    /// No watches of these folders, because the system lets nobody watch: they are scanned like those that cannot be watched.
+    /// No watches of these folders, because the system allows none: they are scanned like folders that cannot be
+    /// watched.
     pub(super) fn unable(folders: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { unwatched: folders.into_iter().collect(), ..Self::none() }
     }
@@ -63,18 +64,18 @@ impl Watches {
         self.lost.swap(false, Ordering::Acquire)
     }
 
-    /// Returns `true` if only complete scans find what changed.
+    /// Returns `true` if only complete scans find changes.
     pub(super) fn leave_all_to_scans(&self) -> bool {
         self.watcher.is_none() && self.unwatched.is_empty()
     }
 
-    /// Returns the folders that cannot be watched, each with all that lies below it.
+    /// Returns the folders that cannot be watched, each with everything below it.
     pub(super) fn unwatched(&self) -> &BTreeSet<PathBuf> {
         &self.unwatched
     }
 
-    /// Watches a folder and the folders below it; no link is followed, nothing hidden is watched. What cannot be
-    /// watched is left to scans, and all else is watched.
+    /// Watches a folder and the folders below it, without following links and without hidden folders. Folders that
+    /// cannot be watched are left to scans; all others are watched.
     pub(super) fn add(&mut self, folder: &Path, monitor: &dyn PublishMonitor) {
         let Some(watcher) = &mut self.watcher else { return };
         self.unwatched.retain(|unwatched| !unwatched.starts_with(folder));
@@ -113,7 +114,7 @@ impl Watches {
 /// Folders that are scanned one by one because they cannot be watched.
 const MOST_UNWATCHED: usize = 1_000;
 
-/// Says what went wrong, and what to do.
+/// Describes the fault and what to do.
 pub(super) fn advice(error: &notify::Error) -> String {
     match &error.kind {
         notify::ErrorKind::MaxFilesWatch => "cannot be watched, as the limit of watches is reached: raise \

@@ -1,5 +1,5 @@
-//! Who is connected: listeners of the channels and subscribers of the hub, as numbers. Callbacks are secrets between the hub
-//! and a subscriber, so no address is shown.
+//! The numbers of connected listeners and subscribers. Callbacks are secrets between the hub and a subscriber, so no
+//! address is shown.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ impl NotificationChannel {
     pub(super) fn send(&self, document: &Bytes) {
         let Ok(text) = Utf8Bytes::try_from(document.clone()) else { return };
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
-        // Nobody listening is no failure.
+        // A channel without listeners is not a failure.
         let _ = self.messages.send(text);
     }
 
@@ -78,8 +78,8 @@ fn topic(place: &SetPlace, kind: &Capability) -> Uri {
     place.uri(kind.as_str())
 }
 
-/// Returns the entry of the Capability List that advertises a channel (CN-3). There is one per capability. Without a hub
-/// the WebSocket is all that there is: 1.0 wants a hub (CN-4), 0.8 does not (R5).
+/// Returns the entry of the Capability List that advertises a channel (CN-3). There is one per capability. Without a
+/// hub there is only the WebSocket: 1.0 requires a hub (CN-4), 0.8 does not (R5).
 pub(super) fn entry(place: &SetPlace, kind: &Capability, options: &ChannelOptions) -> Entry {
     let topic = topic(place, kind);
     let socket = Uri::parse(&topic.as_str().replacen("http", "ws", 1)).unwrap_or_default();

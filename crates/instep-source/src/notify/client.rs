@@ -15,12 +15,12 @@ const ANSWER_BYTES: usize = 1_024;
 /// The time for which the addresses of a name are remembered: longer than a verification waits, so that the address
 /// that was counted is the one that is asked (C16).
 const ADDRESSES_LAST: Duration = Duration::from_secs(60);
-/// Requests at a time. The hub keeps below it by limits of its own, which know who is slow.
+/// The most parallel requests. The hub stays below this by its own limits, which take slow subscribers into account.
 const TRANSFERS: usize = 1_024;
 /// Connections to one host that are kept between requests: one host may have thousands of subscribers.
 const IDLE: usize = 64;
 
-/// Sends notifications and asks for confirmations, each once.
+/// Sends notifications and requests confirmations, each once.
 #[derive(Clone, Debug)]
 pub(super) struct CallbackClient(instep_net::Client);
 
@@ -37,7 +37,7 @@ impl CallbackClient {
         Self::new(Scope::for_networks(allowed))
     }
 
-    /// Returns a client for a URI that the operator names, whatever its address.
+    /// Returns a client for a URI that the operator names, with any address.
     pub(super) fn trusting(uri: &Uri) -> Result<Self, HttpError> {
         let scope = Scope::for_source(uri.as_str())
             .map_err(|reason| HttpError::Refused { uri: uri.to_string(), reason })?;
@@ -53,22 +53,22 @@ impl CallbackClient {
         options.per_host = TRANSFERS;
         options.idle_per_host = Some(IDLE);
         options.resolver = Arc::new(CachedResolver::new(SystemResolver, ADDRESSES_LAST));
-        // A host may have many subscribers: those that fail must not silence the others.
+        // A host may have many subscribers: failing ones must not stop deliveries to the others.
         options.adaptive = false;
         instep_net::Client::new(options).map(Self)
     }
 
-    /// Returns `true` if a URI may be requested as far as can be said before its name is resolved.
+    /// Returns `true` if a URI may be requested, as far as this is known before its name is resolved.
     pub(super) fn admits(&self, uri: &Uri) -> bool {
         self.0.options().scope.check_literal(uri.as_str()).is_ok()
     }
 
-    /// Returns the addresses of a URI's host; `None` if there is none, or one that is not allowed.
+    /// Returns the addresses of a URI's host; `None` if there is none, or if one is not allowed.
     pub(super) async fn addresses(&self, uri: &Uri) -> Option<Vec<IpAddr>> {
         self.0.addresses(uri).await.ok()
     }
 
-    /// Sends a request; `None` if no answer came in time, or if the address is not allowed.
+    /// Sends a request; `None` if no answer arrived in time, or if the address is not allowed.
     pub(super) async fn send(&self, request: Request) -> Option<CallbackAnswer> {
         let answer = async {
             let mut response = match self.0.send_once(&request).await {

@@ -40,7 +40,8 @@ pub use signature::Signature;
 
 /// The bytes of a request to the hub that are read.
 const REQUEST_BYTES: usize = 16 * 1024;
-/// Verifications at a time. They have places of their own, so that callbacks that do not answer delay no delivery.
+/// The most parallel verifications. They have separate places, so that callbacks that do not answer delay no
+/// delivery.
 const VERIFICATIONS_AT_A_TIME: usize = 64;
 
 /// The time for which deliveries are collected before they are written down: one by one that costs as much as they do.
@@ -153,7 +154,7 @@ impl Hub {
                 return;
             };
             if outcome == DeliveryOutcome::Failed {
-                // The next attempt may be due before anything else is.
+                // The next attempt may be due before any other event.
                 self.wake.notify_one();
             }
             if !goes_on {
@@ -176,7 +177,7 @@ impl Hub {
         self.ledger().book.subscribers(topic)
     }
 
-    /// Warns once that a secret that is sent over http can be read on its way (W3).
+    /// Warns once that others can read a secret that is sent over http (W3).
     fn warn_of_secret(&self, asked: &SubscriptionRequest) {
         let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
         if is_open && !self.warned.swap(true, Relaxed) {
@@ -220,7 +221,9 @@ pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Res
     let asked = match body::read(body, REQUEST_BYTES).await.map(|form| SubscriptionRequest::parse(&form)) {
         Ok(Ok(asked)) => asked,
         Ok(Err(what)) => return refused(StatusCode::BAD_REQUEST, what),
-        Err(status) => return refused(status, "the request is too long, or took too long"),
+        Err(status) => {
+            return refused(status, "the request is too long, took too long, or its coding is damaged");
+        }
     };
     if !hub.topics.contains_key(&asked.topic) {
         return refused(StatusCode::NOT_FOUND, "there is no such topic");

@@ -8,10 +8,10 @@ use resourcesync::{
 /// Bytes of notifications that are joined: more are read faster from the Change List.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Joins the first notifications of a sequence whose spans of time meet, and returns the result and their number. `None`
-/// if not even the first two go together.
+/// Joins the first notifications of a sequence whose intervals are adjacent, and returns the result and their number.
+/// `None` if not even the first two can be joined.
 ///
-/// Whoever missed something must see the gap, so that notifications around one stay apart.
+/// A subscriber that missed a notification must see the gap, so notifications around a gap stay separate.
 pub(super) fn join(messages: &[Bytes]) -> Option<(Bytes, usize)> {
     let mut bytes = 0;
     let few = messages.iter().take_while(|message| {
@@ -43,7 +43,7 @@ impl Notification {
         Ok(Self { header: reader.header().clone(), entries })
     }
 
-    /// Returns `true` if another notification goes on where this one ends, for the same set.
+    /// Returns `true` if another notification begins where this one ends, for the same set.
     fn meets(&self, next: &Self) -> bool {
         let is_change = |of: &Self| of.header.capability() == Some(&Capability::ChangeNotification);
         let end = self.span().and_then(|(_, until)| until);

@@ -6,7 +6,7 @@ use resourcesync::Uri;
 use super::hub::Signature;
 use crate::render::SourcePlace;
 
-/// The hub below the base URL, where subscribers send their requests.
+/// The path of the hub below the base URL, to which subscribers send their requests.
 pub(super) const HUB: &str = "resourcesync/hub";
 
 /// The form of notifications.

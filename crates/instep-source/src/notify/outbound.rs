@@ -16,7 +16,7 @@ const BACKLOG: usize = 64;
 /// Pauses before further attempts after a 5xx or no answer. A hub that is down for longer misses the notification.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(25)];
 
-/// A hub that somebody else runs, with a queue of its own: a slow one delays neither publications nor other hubs.
+/// A hub of another operator, with its own queue: a slow one delays neither publications nor other hubs.
 #[derive(Debug)]
 pub(super) struct ExternalHub {
     messages: mpsc::Sender<(HeaderValue, Bytes)>,

@@ -59,13 +59,13 @@ pub(crate) async fn topic(State(topic): State<Topic>, mut request: Request) -> R
     if topic.origin.as_ref().is_some_and(is_foreign) {
         return StatusCode::FORBIDDEN.into_response();
     }
-    // From here on nothing is missed, whatever the handshake takes.
+    // From here on no message is missed, even if the handshake takes long.
     let messages = topic.channel.listen();
     let first = topic.channel.last().filter(|_| topic.has_ended);
     asked.accept(move |socket| send_messages(socket, first, messages, topic.ending))
 }
 
-/// Without a socket: events where they are asked for, else the last message.
+/// Without a socket: events if requested, otherwise the last message.
 fn read(topic: &Topic, headers: &HeaderMap) -> Response {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let mut response = if accept.contains("text/event-stream") {
@@ -83,7 +83,7 @@ fn read(topic: &Topic, headers: &HeaderMap) -> Response {
     response
 }
 
-/// Messages as server-sent events; who is too slow is dropped, and connects again.
+/// Messages as server-sent events; a client that is too slow is dropped, and connects again.
 pub(crate) fn events<T>(
     messages: broadcast::Receiver<T>,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! The ways on which notifications reach those who asked for them.
+//! The ways in which notifications reach their subscribers.
 
 use std::sync::Arc;
 

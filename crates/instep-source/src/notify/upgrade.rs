@@ -39,7 +39,7 @@ pub(super) struct SocketRequest {
 }
 
 impl SocketRequest {
-    /// Takes the handshake out of a request; `None` if it asks for something else.
+    /// Takes the handshake out of a request; `None` if it is another request.
     pub(super) fn of(request: &mut Request) -> Option<Self> {
         let headers = request.headers();
         let asks = request.method() == Method::GET
@@ -60,7 +60,7 @@ impl SocketRequest {
     {
         let Self { on_upgrade, accept } = self;
         tokio::spawn(async move {
-            // Who goes away during the handshake wants nothing more.
+            // A client that disconnects during the handshake needs nothing more.
             let Ok(upgraded) = on_upgrade.await else { return };
             let stream = Metered { stream: TokioIo::new(upgraded), left: ALLOWANCE };
             // Small buffers: thousands listen, and messages only leave.

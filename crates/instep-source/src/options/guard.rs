@@ -1,7 +1,7 @@
-//! The guard of a Source: what a publication may announce as deleted.
+//! The guard of a Source: the deletions that a publication may announce.
 
-/// The guard of a Source. An emptied folder or a disk that is not mounted looks like the deletion of everything; a
-/// publication that would announce more deletions than this is refused.
+/// The guard of a Source. An emptied folder or an unmounted disk looks like the deletion of everything; a publication
+/// that would announce more deletions than this is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeletionGuard {

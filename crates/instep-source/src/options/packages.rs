@@ -10,7 +10,7 @@ pub struct DumpOptions {
     pub policy: DumpPolicy,
     /// With [`DumpPolicy::Auto`]: bytes of resources up to which there is one; 1 GiB.
     pub auto_bytes: u64,
-    /// Bytes of resources in one package; 1 GiB. A larger resource has a package of its own.
+    /// Bytes of resources in one package; 1 GiB. A larger resource has its own package.
     pub part_bytes: u64,
     /// Resources in one package; 50,000.
     pub part_entries: u64,
@@ -18,8 +18,8 @@ pub struct DumpOptions {
     pub every: Duration,
     /// Publishes a Change Dump (§13); it needs the past states of the resources.
     pub changes: bool,
-    /// The age of the oldest change at which those that no package has are packed. Without it [`crate::publish`] packs
-    /// them at once, as there may be no later moment, and a Source that stays open every hour.
+    /// The age of the oldest unpacked change at which changes are packed. Without it [`crate::publish`] packs them at
+    /// once, because it may not run again, and a Source that stays open packs them every hour.
     pub changes_every: Option<Duration>,
 }
 

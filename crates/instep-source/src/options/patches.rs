@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Patches (§14.4): they need the states before, present ones too, and so the bytes of all resources once more.
+/// Patches (§14.4). They need the previous states of resources, also of unchanged ones, and so a second copy of all
+/// resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PatchOptions {
-    /// A patch is offered when it is smaller than so many hundredths of the resource; 50.
+    /// A patch is offered if it is smaller than this percentage of the resource; 50.
     pub share: u8,
-    /// Bytes of a resource up to which there are patches for it; 8 MiB, which is what readers patch in memory.
+    /// The largest resource with patches, in bytes; 8 MiB, which readers patch in memory.
     pub most_bytes: u64,
 }
 

@@ -6,7 +6,7 @@ use resourcesync::{ChangeFreq, Entry, Link, MediaType, Relation, Uri};
 
 use crate::content::Supply;
 
-/// A set of resources (§6.3.2): what is in it, and what is said about it.
+/// A set of resources (§6.3.2): its content and its metadata.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SetOptions {
@@ -29,9 +29,9 @@ pub struct SetOptions {
     pub links: Vec<LinkRule>,
     /// Rules for the change frequency of resources.
     pub frequencies: Vec<FrequencyRule>,
-    /// Files that are stored coded, and served so.
+    /// Files that are stored compressed, and served so.
     pub codings: Vec<CodingRule>,
-    /// URIs that stand for several resources (§14.3).
+    /// URIs that represent several resources (§14.3).
     pub generics: Vec<GenericRule>,
     /// Further entries of its Capability List: channels (CN-3).
     pub channels: Vec<Entry>,
@@ -80,7 +80,7 @@ pub enum Content {
     Folder {
         /// The folder.
         root: PathBuf,
-        /// The URI the folder is served at; none for the base URL.
+        /// The URI the folder is served at; `None` for the base URL.
         prefix: Option<String>,
     },
     /// The resources that a CSV or JSON Lines file names; `-` for standard input.
@@ -94,7 +94,7 @@ pub enum Content {
     Supplied {
         /// The supplier.
         supply: Supply,
-        /// The URI that its paths are served below; none for the base URL.
+        /// The URI that its paths are served below; `None` for the base URL.
         prefix: Option<String>,
     },
 }
@@ -107,7 +107,8 @@ pub struct LinkRule {
     pub resource: String,
     /// The relation of the target to the resource.
     pub rel: Relation,
-    /// The target: a path below the base URL or a URI; its `*` is what the resource's `*` stands for.
+    /// The target: a path below the base URL or a URI; its `*` is replaced by the text that the resource's `*`
+    /// matches.
     pub target: String,
     /// Media type of the target.
     pub media_type: Option<MediaType>,
@@ -138,13 +139,13 @@ impl FrequencyRule {
         Self { resource: resource.into(), frequency: Some(frequency) }
     }
 
-    /// A rule by which each resource has the frequency that the catalogue has seen.
+    /// A rule that gives each resource the frequency computed from the catalogue.
     pub fn auto(resource: impl Into<String>) -> Self {
         Self { resource: resource.into(), frequency: None }
     }
 }
 
-/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded one
+/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded length
 /// (AMB-B38).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -162,13 +163,14 @@ impl CodingRule {
     }
 }
 
-/// A URI without a file of its own, which answers with one of several resources: `res1` with `res1.html` or `res1.pdf`.
+/// A URI without its own file, which answers with one of several resources: `res1` with `res1.html` or `res1.pdf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GenericRule {
     /// The path below the base URL, with at most one `*`.
     pub generic: String,
-    /// The paths of the resources, whose `*` is what that of the generic one stands for; the preferred one first.
+    /// The paths of the resources, whose `*` is replaced by the text that the generic path matches; the preferred one
+    /// first.
     pub specific: Vec<String>,
     /// Serves the first one to a client that accepts none of them, instead of 406.
     pub default: bool,

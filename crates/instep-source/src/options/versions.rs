@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Prior versions (§14.6): how many are kept, and how long. They need the bytes of all resources once more, and those
-/// of each version.
+/// Prior versions (§14.6): their number and age. They need a second copy of all resources, and the bytes of each
+/// version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct VersionOptions {

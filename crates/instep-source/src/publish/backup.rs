@@ -1,7 +1,8 @@
-//! Backup and restore of what a Source cannot compute again: its catalogue and the subscriptions of its hub (D1).
+//! Backup and restore of data that a Source cannot compute again: its catalogue and the subscriptions of its hub
+//! (D1).
 //!
-//! A backup is a ZIP file with a consistent copy of each database. Documents and packages are not in it, because the
-//! next publication writes them; bytes of past states are not, because they are bounded by age and size anyway.
+//! A backup is a ZIP file with a consistent copy of each database. It has no documents and packages, because the next
+//! publication writes them, and no bytes of past states, because they are bounded by age and size anyway.
 
 use std::{
     fs::{self, File},
@@ -37,9 +38,9 @@ pub struct BackupReport {
     pub sequence: u64,
 }
 
-/// Writes a backup of a Source's state to a new file. A server that holds the Source goes on meanwhile.
+/// Writes a backup of a Source's state to a new file. A server that holds the Source continues meanwhile.
 ///
-/// The file gets its name when it is complete and on disk.
+/// The file gets its name when it is complete and durable.
 ///
 /// # Errors
 /// If nothing has been published with this state, the file exists, or a database or the disk fails.
@@ -103,7 +104,7 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
     restored.sequence = catalogue.snapshot()?.head().sequence;
     remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(|| remembered::unknown(file))?;
     drop(catalogue);
-    // The catalogue comes last: with it the state counts as there.
+    // The catalogue comes last: with it the state counts as existing.
     for name in restored.databases.iter().rev() {
         let (from, to) = (staging.path().join(name), state.join(name));
         fs::rename(&from, &to).map_err(Error::write(&to))?;

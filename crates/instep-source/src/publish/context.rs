@@ -11,7 +11,7 @@ use crate::{
     render::{SourcePlace, SourcePolicy},
 };
 
-/// A Source that is open: the options, and what follows from them.
+/// An open Source: the options, and the values derived from them.
 #[derive(Debug)]
 pub(super) struct SourceContext {
     pub(super) options: PublishOptions,

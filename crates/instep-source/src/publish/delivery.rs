@@ -1,7 +1,7 @@
-//! Delivers the documents in place to object storage, in the order in which readers may see them there.
+//! Delivers the documents in place to object storage, in an order in which readers never see a broken reference.
 //!
-//! Each delivery is recorded before documents are put in place, and struck out once it is delivered: a
-//! delivery that fails or is killed goes on with the next publication.
+//! Each delivery is recorded before documents are put in place, and its record is removed once it is delivered: a
+//! delivery that fails or is killed continues with the next publication.
 
 mod steps;
 
@@ -23,18 +23,18 @@ use crate::{
     sink::Rank,
 };
 
-/// The metadata by which a Source knows its objects.
+/// The metadata by which a Source recognizes its objects.
 const MARK: &str = "instep-source";
 
-/// Documents that are delivered together, where their order does not matter.
+/// Documents that are delivered together if their order does not matter.
 const GROUP: usize = 64;
 
 /// The longest time for which a delivery is not recorded: a killed one delivers this much again.
 const RECORDED_EVERY: Duration = Duration::from_secs(1);
 
 impl SourceContext {
-    /// Returns the record that these documents, in the order in which they are put in place, and these removals are to
-    /// be delivered; `None` if nothing ever is.
+    /// Returns the record of these documents and removals to deliver, in the order in which they are put in place;
+    /// `None` if nothing is ever delivered.
     pub(super) fn owing(
         &self,
         placed: &[(Rank, &str)],
@@ -54,7 +54,7 @@ impl SourceContext {
         Ok(Some(OUTBOX.write(&outbox)))
     }
 
-    /// Delivers what is not delivered yet. Returns the number of documents.
+    /// Delivers the pending documents. Returns their number.
     ///
     /// # Errors
     /// If object storage fails, or has objects of others at the names of documents.
@@ -78,8 +78,8 @@ impl SourceContext {
         })
     }
 
-    /// Returns what is to be delivered to a place. Of a place that is new, or of which nothing is known, that is every
-    /// document of the folder.
+    /// Returns the documents to deliver to a place. For a place that is new or unknown, these are all documents of
+    /// the folder.
     fn outbox(&self, place: &ObjectPlace) -> Result<Outbox, Error> {
         let known = OUTBOX.read(&self.catalogue)?.unwrap_or_default();
         if known.place == place.to_string() && !known.everything {
@@ -121,7 +121,7 @@ impl From<Error> for DeliveryFailure {
     }
 }
 
-/// A delivery under way: what is left of it.
+/// A delivery in progress: the remaining documents.
 struct PlannedDelivery {
     folder: RootFolder,
     record: Outbox,
@@ -130,14 +130,14 @@ struct PlannedDelivery {
 }
 
 impl PlannedDelivery {
-    /// Puts what is in the folder, and removes what is not: the folder is what was published.
+    /// Puts documents that are in the folder, and removes those that are not: the folder has the published state.
     fn new(mut record: Outbox, folder: &Path) -> Result<Self, Error> {
         let root = RootFolder::open(folder).map_err(Error::read(folder))?;
         let documents = std::mem::take(&mut record.documents);
         let is_there =
             |document: &UndeliveredDocument| root.kind(&document.name).is_ok_and(|kind| kind.is_some());
         let (puts, mut removals): (_, Vec<_>) = documents.into_iter().partition(is_there);
-        // A document that refers to others goes before them.
+        // A document that refers to others is removed before them.
         removals.sort_by_key(|document| Reverse(steps::step_of(&document.name)));
         Ok(Self { folder: root, record, puts, removals })
     }
@@ -146,7 +146,7 @@ impl PlannedDelivery {
         self.puts.len() + self.removals.len()
     }
 
-    /// Returns the record of what is left.
+    /// Returns the record of the remaining documents.
     fn outbox(&self) -> Outbox {
         let documents = self.puts.iter().chain(&self.removals).cloned().collect();
         Outbox { documents, ..self.record.clone() }
@@ -189,7 +189,7 @@ impl PlannedDelivery {
         Ok(())
     }
 
-    /// The mark by which this Source knows the objects that it wrote.
+    /// The mark by which this Source recognizes its objects.
     fn mark(&self) -> ObjectMark {
         ObjectMark { name: MARK, value: self.record.mark.clone() }
     }
@@ -203,8 +203,8 @@ impl PlannedDelivery {
         }
     }
 
-    /// Refuses to replace objects that this Source did not write (C15). Names that carry a moment or a digest are
-    /// nobody else's.
+    /// Refuses to replace objects that this Source did not write (C15). Names with a time or a digest cannot belong
+    /// to others.
     fn refuse_overwriting(&self, bucket: &Bucket, place: &ObjectPlace) -> Result<(), DeliveryFailure> {
         let new = self.puts.iter().filter(|document| document.is_new);
         let asked: Vec<_> =

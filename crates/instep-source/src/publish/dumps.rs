@@ -19,7 +19,8 @@ use crate::{
 const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
 impl SourceContext {
-    /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
+    /// Returns the Resource Dumps that are due; `None` if there are none. The job can run concurrently with
+    /// publications.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -120,8 +121,8 @@ impl SourceContext {
     }
 }
 
-/// An empty Change Dump from the `at` of this publication, as the first Change List: who has the Resource List of
-/// that moment can go on with it.
+/// An empty Change Dump from the `at` of this publication, like the first Change List: a reader that has the Resource
+/// List of that time can continue with it.
 fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<PublishedChangeDump, Error> {
     let mut through = 0;
     for change in snapshot.changes(1 << set, 0) {

@@ -1,4 +1,5 @@
-//! Files of the operator at the names of documents: never overwritten unasked, and never hidden without a word (C15).
+//! Files of the operator at the names of documents: never overwritten without consent, and never hidden silently
+//! (C15).
 
 use std::{io, path::Path};
 
@@ -36,8 +37,8 @@ pub(super) fn refuse_overwriting<'a>(
     }
 }
 
-/// A catalogue that was restored from a backup does not know the lists that were written since: nobody else gives files
-/// such numbers.
+/// A catalogue that was restored from a backup does not have the lists that were written since: only a Source gives
+/// files such numbers.
 fn is_ours(name: &str, published: &PublishedSource) -> bool {
     let document = name.strip_suffix(".gz").unwrap_or(name);
     let is_numbered =
@@ -49,7 +50,7 @@ fn is_ours(name: &str, published: &PublishedSource) -> bool {
 }
 
 impl SourceContext {
-    /// Warns of files among the resources that nobody can fetch, because their names are those of documents. If the
+    /// Warns of files among the resources that cannot be fetched, because their names are those of documents. If the
     /// documents lie among the resources, each of these files is served, and [`refuse_overwriting`] guards it.
     pub(super) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         let published = published::load(&self.catalogue.snapshot()?)?.published;
@@ -78,8 +79,8 @@ impl SourceContext {
 }
 
 impl SourceContext {
-    /// Returns the operator's robots.txt among the resources, for documents that have a folder of their own; `None` if
-    /// there is none, or the one beside the documents may be the operator's too.
+    /// Returns the operator's robots.txt among the resources, for documents that have their own folder; `None` if
+    /// there is none, or if the one beside the documents may also be the operator's.
     pub(super) fn operators_robots(&self) -> Result<Option<Vec<u8>>, Error> {
         if !self.keeps_documents_in_state() {
             return Ok(None);

@@ -11,13 +11,13 @@ use instep_store::{Lock, LockError, RootFolder};
 
 use crate::{Content, Error, PublishOptions};
 
-/// The name of the folder of the state where the operator names no other one.
+/// The name of the folder of the state, unless the operator names another one.
 const USUAL_NAME: &str = ".instep";
 
-/// Makes the folder of a state if it does not exist, and takes its lock.
+/// Creates the folder of a state if it does not exist, and takes its lock.
 ///
-/// A folder with the usual name lies among the resources, where others may be able to write: a link that somebody put
-/// there is not followed. The way to any other folder is the operator's.
+/// A folder with the usual name lies among the resources, where others may be able to write: a link placed there is
+/// not followed. The way to any other folder is the operator's.
 pub(super) fn take(state: &Path) -> Result<Lock, Error> {
     let folder = open(state).map_err(Error::write(state))?;
     Lock::take(&folder, &format!("process {}", std::process::id())).map_err(|error| match error {

@@ -80,7 +80,8 @@ impl SourceContext {
         Ok(())
     }
 
-    /// Records that the patches of a folder, which is about to be taken away, are to be removed where they were delivered.
+    /// Records that the patches of a folder, which is about to be removed, are to be removed where they were
+    /// delivered.
     fn owe_removal(&self, folder: &Path, number: u64) -> Result<(), Error> {
         let names = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let names = names.map_err(Error::read(folder))?;
@@ -134,7 +135,7 @@ impl Maker {
         Ok(patch_between(&before, &after, state.media_type.as_ref(), longest))
     }
 
-    /// A kept state, if it is what its name says.
+    /// A kept state, if its bytes match its name.
     fn bytes(&self, digests: &Digests) -> io::Result<Option<Vec<u8>>> {
         let (Some(file), Some(strongest)) = (self.spool.find(digests)?, digests.strongest()) else {
             return Ok(None);

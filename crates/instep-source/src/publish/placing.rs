@@ -8,7 +8,7 @@ use crate::{
     sink::{FolderSink, Sink},
 };
 
-/// Documents that are staged, between what is in place and what will be.
+/// Staged documents, between the present and the next state.
 pub(super) struct Rendered {
     pub(super) before: Before,
     pub(super) next: PublishedSource,
@@ -18,7 +18,8 @@ pub(super) struct Rendered {
 }
 
 impl SourceContext {
-    /// Puts the staged documents in place. The catalogue knows before and after, so that an interruption is noticed.
+    /// Puts the staged documents in place. The catalogue is updated before and after, so that an interruption is
+    /// detected.
     pub(super) fn place_documents(
         &self,
         rendered: &mut Rendered,
@@ -40,7 +41,8 @@ impl SourceContext {
         let outbox = self.owing(&sink.in_order(), &expired, &before.published)?;
         published::begin(&self.catalogue, next, outbox)?;
         let placed = sink.commit(&expired)?;
-        // The announcement still reads the changes that this publication adds: drop only what was not needed before it.
+        // The announcement still reads the changes that this publication adds: drop only those that were not needed
+        // before.
         let needed = needed::needed_after(&before.published).unwrap_or(0);
         let first_listed = needed::first_listed(next);
         published::complete(&self.catalogue, std::mem::take(next), needed)?;

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl SourceContext {
-    /// Copies the states that nobody has copied yet: those of the first complete scan, and those from before anybody
-    /// asked for patches.
+    /// Copies the states that are not copied yet: those of the first complete scan, and those from before patches
+    /// were enabled.
     pub(super) fn keep_present_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         let Some(spool) = StateSpool::of(&self.options)
             .filter(|_| self.options.patches().is_some() || self.options.versions.is_some())
@@ -18,7 +18,7 @@ impl SourceContext {
             return Ok(());
         };
         let snapshot = self.catalogue.snapshot()?;
-        // Once for each set: what changes from then on is kept when it is hashed.
+        // Once for each set: later changes are copied when they are hashed.
         let sets = snapshot.head().baselined;
         if STATES_KEPT.read(&snapshot)? == Some(sets) {
             return Ok(());

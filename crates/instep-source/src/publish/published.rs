@@ -1,4 +1,4 @@
-//! The record of what is published, kept in the catalogue.
+//! The record of the published documents, kept in the catalogue.
 
 use std::mem;
 
@@ -9,7 +9,7 @@ use crate::{
     render::Before,
 };
 
-/// Returns what the catalogue knows of the last publication. One that was interrupted is repaired by the next.
+/// Returns the record of the last publication. An interrupted one is repaired by the next.
 pub(super) fn load(snapshot: &Snapshot) -> Result<Before, Error> {
     let mut before = Before { published: PUBLISHED.read(snapshot)?.unwrap_or_default(), ..Before::default() };
     if let Some(placing) = PLACING.read(snapshot)? {
@@ -19,12 +19,12 @@ pub(super) fn load(snapshot: &Snapshot) -> Result<Before, Error> {
     Ok(before)
 }
 
-/// Returns what is published of one set.
+/// Returns the published documents of one set.
 pub(crate) fn published_set(snapshot: &Snapshot, set: &str) -> Result<PublishedSet, Error> {
     Ok(load(snapshot)?.published.sets.remove(set).unwrap_or_default())
 }
 
-/// Returns what the archives of a set keep.
+/// Returns the documents in the archives of a set.
 pub(super) fn archive(snapshot: &Snapshot, set: &str) -> Result<ArchivedDocuments, Error> {
     Ok(ARCHIVE.read_part(snapshot, set)?.unwrap_or_default())
 }
@@ -44,7 +44,7 @@ pub(super) fn sets(snapshot: &Snapshot) -> Result<Vec<String>, Error> {
     Ok(load(snapshot)?.published.sets.into_keys().collect())
 }
 
-/// Records what is about to be put in place, and with it what is to be delivered then.
+/// Records the documents that are about to be put in place, and those to be delivered afterwards.
 pub(super) fn begin(
     catalogue: &Catalogue,
     next: &PublishedSource,
@@ -53,8 +53,8 @@ pub(super) fn begin(
     Ok(catalogue.set_meta([PLACING.write(next)].into_iter().chain(outbox).collect())?)
 }
 
-/// Records that it is in place, and forgets the changes up to `needed`. Archives are kept apart, and only those are
-/// written that have changed: they grow with the history, and a publication must not.
+/// Records that it is in place, and removes the changes up to `needed`. Archives are stored separately, and written
+/// only if they have changed, because they grow with the history, and a publication must not.
 pub(super) fn complete(catalogue: &Catalogue, mut next: PublishedSource, needed: u64) -> Result<(), Error> {
     let archives = mem::take(&mut next.archives);
     let mut records: Vec<_> = archives.iter().map(|(set, kept)| ARCHIVE.write_part(set, kept)).collect();

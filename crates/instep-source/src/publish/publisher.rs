@@ -1,4 +1,4 @@
-//! A Source that is open: its lock, what it was opened with, and what works beside its publications.
+//! An open Source: its lock, the options it was opened with, and the work concurrent with its publications.
 
 use std::path::Path;
 
@@ -59,12 +59,12 @@ impl Publisher {
         Ok(Self { context, stop: ScanStop::default(), reported_clock: false, _lock: lock })
     }
 
-    /// Takes the lock of a Source that was opened before, with the content it had then: to record changes that an
-    /// application reports, or to maintain the catalogue. It cannot publish with the options of the operator, which are
-    /// not kept as a whole.
+    /// Takes the lock of a Source that was opened before, with its former content: to record changes that an
+    /// application reports, or to maintain the catalogue. It cannot publish with the options of the operator, which
+    /// are not stored completely.
     ///
     /// # Errors
-    /// If nothing has been published with this state; else as [`Publisher::open`].
+    /// If nothing has been published with this state; otherwise as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
         let unknown = || remembered::unknown(state);
         if !CatalogueLocation::is_in(state) {

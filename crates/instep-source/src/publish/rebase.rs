@@ -28,8 +28,8 @@ pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<
     }
 }
 
-/// Refuses another base URL than the one that the Source was published with: readers would take every resource for
-/// deleted and another one for created. Returns the base URL to move from; `None` if the Source stays where it is.
+/// Refuses a base URL that differs from the published one, because readers would treat every resource as deleted and
+/// another one as created. Returns the base URL to move from; `None` if the Source does not move.
 pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<Option<String>, Error> {
     let place = SourcePlace::new(&options.base_url)?;
     let Some(before) = base_url(catalogue)?.filter(|before| before != place.base()) else { return Ok(None) };
@@ -62,14 +62,14 @@ fn base_url(catalogue: &Catalogue) -> Result<Option<String>, Error> {
     Ok(written_for.split(' ').next().filter(|base| !base.is_empty()).map(str::to_owned))
 }
 
-/// Returns the base URLs that the Source had before.
+/// Returns the former base URLs of the Source.
 pub(super) fn former_base_urls(catalogue: &Catalogue) -> Result<Vec<String>, Error> {
     Ok(FORMER_BASE_URLS.read(catalogue)?.unwrap_or_default())
 }
 
 /// Moves resources, changes, versions and the numbers of folders in one transaction, and drops what cannot move:
-/// packages and archived documents have the old URIs inside. The next publication writes every document anew, with an
-/// inventory of this moment, and the Change Lists go on.
+/// packages and archived documents contain the old URIs. The next publication rewrites every document, with a new
+/// inventory, and the Change Lists continue.
 fn rebase(from: &str, to: &str, catalogue: &Catalogue) -> Result<(), Error> {
     let mut former = former_base_urls(catalogue)?;
     former.retain(|base| base != to && base != from);

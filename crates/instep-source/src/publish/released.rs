@@ -15,7 +15,7 @@ use crate::{
 /// States that are released together.
 const GROUP: usize = 1_024;
 
-/// The states that a Change Dump will need. They are looked up when somebody asks: most publications release nothing.
+/// The states that a Change Dump will need. They are looked up on demand: most publications release nothing.
 pub(super) struct UnpackedStates<'a> {
     source: &'a SourceContext,
     snapshot: &'a Snapshot,

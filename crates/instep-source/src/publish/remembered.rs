@@ -8,7 +8,7 @@ use crate::{
     records::{OPENED_WITH, OpenedWith},
 };
 
-/// Keeps the options that say which resources there are, if they changed.
+/// Stores the options that define the resources, if they changed.
 pub(super) fn keep(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
     let Some(opened) = OpenedWith::of(options) else { return Ok(()) };
     if OPENED_WITH.read(&catalogue.snapshot()?)?.as_ref() != Some(&opened) {

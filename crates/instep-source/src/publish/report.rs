@@ -37,7 +37,7 @@ pub struct PublishReport {
     pub bytes: u64,
     /// The time at which it began.
     pub at: DateTime,
-    /// The time at which the last file was looked at.
+    /// The time at which the last file was inspected.
     pub completed: DateTime,
     /// The past states that are kept, and their size on disk; `None` if they are not kept.
     pub kept_states: Option<SpoolUsage>,

@@ -2,8 +2,8 @@
 
 use crate::{Error, SetOptions, catalogue::Catalogue, records::SETS};
 
-/// Brings the sets into the order of their numbers: each keeps the one it has had, whatever the order in the
-/// configuration; a new one takes a free one. Where sets have gone, those behind them may move up.
+/// Sorts the sets by their numbers: each keeps its number in any order of the configuration; a new set takes a free
+/// one. If sets were removed, those behind them may move up.
 pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<(), Error> {
     let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
     let (mut known, mut new): (Vec<_>, Vec<_>) = sets.drain(..).partition(|set| kept.contains(&set.name));

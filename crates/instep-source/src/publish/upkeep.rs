@@ -24,12 +24,12 @@ pub struct Compaction {
 }
 
 impl Publisher {
-    /// Returns the base URLs that the Source had before.
+    /// Returns the former base URLs of the Source.
     pub(crate) fn former_base_urls(&self) -> Result<Vec<String>, Error> {
         rebase::former_base_urls(self.catalogue())
     }
 
-    /// Warns of files among the resources that nobody can fetch, because their names are those of documents.
+    /// Warns of files among the resources that cannot be fetched, because their names are those of documents.
     pub(crate) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         self.context.report_hidden(monitor)
     }
@@ -56,8 +56,9 @@ impl Publisher {
     }
 }
 
-/// Hashes all content of a Source that was opened before, and holds its catalogue against it; nothing is recorded. Each
-/// difference goes to `differs`. Beside a process that holds the Source the catalogue is read as it goes on.
+/// Hashes all content of a Source that was opened before, and compares it with its catalogue; nothing is recorded.
+/// Each difference is passed to `differs`. If another process holds the Source, the catalogue is read while it
+/// changes.
 ///
 /// # Errors
 /// If nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails.
@@ -92,11 +93,11 @@ pub fn check(
     }
 }
 
-/// Looks at all content as a publication would; nothing is recorded or written. Each difference to what was recorded
-/// goes to `differs`.
+/// Scans all content like a publication; nothing is recorded or written. Each difference from the catalogue is passed
+/// to `differs`.
 ///
 /// # Errors
-/// If an option cannot be followed, a folder or manifest cannot be read, or the catalogue fails.
+/// If an option is invalid, a folder or manifest cannot be read, or the catalogue fails.
 pub fn preview(
     options: &PublishOptions,
     monitor: &dyn PublishMonitor,
@@ -115,15 +116,15 @@ pub fn preview(
     scan::check(&holdings, &catalogue, &ScanOptions::new(&options), false, monitor, differs)
 }
 
-/// Returns what the operator adds to the host of a Source, without publishing anything.
+/// Returns the settings that the operator adds to the web server, without publishing anything.
 ///
 /// # Errors
-/// If an option cannot be followed.
+/// If an option is invalid.
 pub fn setup(options: &PublishOptions) -> Result<HostSetup, Error> {
     Ok(host_setup(&SourcePolicy::new(options)?, &[]))
 }
 
-/// The same as [`Publisher::compact`], for who has only the catalogue.
+/// The same as [`Publisher::compact`], for a caller that has only the catalogue.
 pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
     let (published, head) = {
         let snapshot = catalogue.snapshot()?;

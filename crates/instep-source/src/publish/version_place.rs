@@ -46,7 +46,7 @@ impl VersionPlace {
     /// Returns the links of an entry to the versions of its resource, whose present state began at `since` (LN-16 to
     /// LN-19).
     pub(super) fn links(&self, uri: &Uri, state: &ResourceState, since: Option<DateTime>) -> Vec<Link> {
-        // Nobody has the bytes of a resource that an application only reports.
+        // If an application only reports a resource, its bytes are not available.
         if state.digests.is_empty() {
             return Vec::new();
         }

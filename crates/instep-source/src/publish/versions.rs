@@ -16,7 +16,7 @@ use crate::{
 const GROUP: usize = 1_024;
 
 impl SourceContext {
-    /// Records the versions that changes have made since the last time; at first, what is there.
+    /// Records the versions of the changes since the last time; at first, the present versions.
     pub(super) fn keep_versions(&self) -> Result<(), Error> {
         let (Some(options), Some(spool)) = (self.options.versions, StateSpool::of(&self.options)) else {
             return Ok(());
@@ -86,7 +86,7 @@ impl VersionRecorder<'_> {
         let failed = || Error::write(self.spool.folder());
         let dropped = self.source.catalogue.keep_versions(group, self.keep, beside)?;
         for digests in &dropped {
-            // A state that a package is still to have goes with that package.
+            // A state that a package still needs is removed with that package.
             if !self.unpacked.contains(digests)? {
                 self.spool.remove(digests).map_err(failed())?;
             }

@@ -1,4 +1,5 @@
-//! The options that a Source was opened with last: who records or checks beside it need not be given them again.
+//! The options that a Source was last opened with: processes that record or check beside it need not be given them
+//! again.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +14,7 @@ use crate::{
     options::PatchOptions,
 };
 
-/// The part of the options that says which resources there are, and which of their states are kept.
+/// The options that define the resources, and which of their states are kept.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OpenedWith {
     base_url: String,
@@ -46,7 +47,8 @@ enum OpenedContent {
 }
 
 impl OpenedWith {
-    /// Returns the record of options; `None` if an application supplies resources, as nobody else can ask it.
+    /// Returns the record of options; `None` if an application supplies resources, because no other process can use
+    /// it.
     pub(crate) fn of(options: &PublishOptions) -> Option<Self> {
         let set = |set: &SetOptions| {
             Some(OpenedSet {
@@ -103,7 +105,7 @@ impl OpenedContent {
         })
     }
 
-    /// Returns the content; `None` if it is in object storage at a place that is none.
+    /// Returns the content; `None` if its place in object storage is invalid.
     fn content(self, hash: &[Algorithm]) -> Option<Content> {
         Some(match self {
             Self::Folder { root, prefix } => Content::Folder { root, prefix },
@@ -116,7 +118,7 @@ impl OpenedContent {
     }
 }
 
-/// Returns the same place for a process with another current folder; standard input has none.
+/// Returns the same place for a process with another current folder; `None` for standard input.
 fn absolute(path: &Path) -> PathBuf {
     let kept = || path.to_owned();
     if path == Path::new("-") { kept() } else { std::path::absolute(path).unwrap_or_else(|_| kept()) }

@@ -1,5 +1,5 @@
-//! The record of what is still to be delivered to object storage: written before documents are put in place, so that no
-//! interruption loses one.
+//! The record of documents still to be delivered to object storage: written before documents are put in place, so
+//! that no interruption loses one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub(crate) struct Outbox {
     pub place: String,
     /// The mark of the objects of this Source.
     pub mark: String,
-    /// `true` if nothing is known of what is there: then every document is to be delivered.
+    /// `true` if the content of the place is unknown: then every document must be delivered.
     pub everything: bool,
     /// The documents. One that is in the folder is put, one that is not is removed.
     pub documents: Vec<UndeliveredDocument>,
@@ -45,7 +45,7 @@ pub(crate) enum DeliveryStep {
     Index,
     /// Capability Lists.
     CapabilityList,
-    /// The Source Description, and what leads to it.
+    /// The Source Description, and the documents that lead to it.
     Source,
     /// Documents that are removed.
     Removal,
@@ -53,7 +53,7 @@ pub(crate) enum DeliveryStep {
 
 impl Outbox {
     /// Adds documents of a later publication. Both sequences are in an order that holds within a step, and so is the
-    /// result: a document that both have stands where the later one has it, after what came before it in the earlier.
+    /// result: a document in both takes its place from the later one, after those that precede it in the earlier.
     pub(crate) fn add(&mut self, later: Vec<UndeliveredDocument>) {
         let names: BTreeSet<&str> = later.iter().map(|document| document.name.as_str()).collect();
         let places = self.documents.iter().enumerate();

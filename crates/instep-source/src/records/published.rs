@@ -1,4 +1,4 @@
-//! The record of what is published: it is kept between publications, so that only what changed is written.
+//! The record of published documents: it is kept between publications, so that only changed ones are written.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,7 +11,7 @@ use super::{Moment, Span};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct PublishedSource {
-    /// The base URL and the version that all documents depend on: with another one each of them is written anew.
+    /// The base URL and the version that all documents depend on: if it changes, all of them are rewritten.
     pub written_for: String,
     /// Each set, by its name.
     pub sets: BTreeMap<String, PublishedSet>,
@@ -22,7 +22,7 @@ pub(crate) struct PublishedSource {
     /// `true` if the documents have gzip twins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gzip_twins: bool,
-    /// The archives of the sets where they have changed. They are stored apart from all else, as they may be large.
+    /// The archives of the sets if they have changed. They are stored separately, because they may be large.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub archives: BTreeMap<String, ArchivedDocuments>,
 }
@@ -37,8 +37,13 @@ impl PublishedSource {
         names
     }
 
+    /// Returns the last change that a document shows.
+    pub(crate) fn through(&self) -> u64 {
+        self.sets.values().map(PublishedSet::through).max().unwrap_or(0)
+    }
+
     /// Returns the documents that may be in place after the publication of `next` was interrupted: its lists, and the
-    /// documents of both, those among them that were about to be removed.
+    /// documents of both, including those that were about to be removed.
     pub(crate) fn interrupted(self, next: Self) -> Self {
         let (mut documents, mut retired) = (self.documents, self.retired);
         documents.extend(next.documents);
@@ -73,6 +78,16 @@ pub(crate) struct PublishedSet {
     pub change_dump: Option<PublishedChangeDump>,
     /// A summary of its archives, as far as each publication needs it.
     pub archive: ArchiveSummary,
+}
+
+impl PublishedSet {
+    /// Returns the last change that a document of the set shows.
+    fn through(&self) -> u64 {
+        let lists = self.change_list.as_ref().map(|lists| lists.through);
+        let list = self.resource_list.as_ref().map(|list| list.sequence);
+        let dump = self.change_dump.as_ref().map(|dump| dump.through);
+        lists.max(list).max(dump).unwrap_or(0)
+    }
 }
 
 /// A Resource List in place: the snapshot it shows.
@@ -129,17 +144,17 @@ pub(crate) struct PublishedResourceDump {
     pub packages: Vec<PublishedPackage>,
 }
 
-/// The archives of a set, without what they keep: enough to see that they stay as they are.
+/// The archives of a set without their documents: enough to see that they are unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct ArchiveSummary {
-    /// Since when the oldest of what they keep is superseded or closed.
+    /// The time since which the oldest of their documents is superseded or closed.
     pub oldest: Option<Moment>,
     /// The number of documents in the largest of them.
     pub most: usize,
     /// The `at` of the last Resource List in them.
     pub last_list: Option<Moment>,
-    /// The change that the first of their Change Lists comes after.
+    /// The change before the first one in their Change Lists.
     pub after: Option<u64>,
     /// The rest that they show: the closed Change Lists that have not left the index, and which archives there are.
     pub shown: String,
@@ -235,7 +250,7 @@ pub(crate) struct ArchivedSnapshot {
     pub completed: Moment,
     /// Since when it is superseded.
     pub since: Moment,
-    /// The name, among the documents of the set, of the document that stands for it.
+    /// The name, among the documents of the set, of the document that represents it.
     pub document: String,
     /// The names, below `out`, of the other documents and packages it consists of.
     pub parts: Vec<String>,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Moment;
 
-/// The part of the change log that one Change List holds. Which change stands in which list follows from the log
-/// alone, so a publication that was interrupted comes to the same lists.
+/// The part of the change log in one Change List. The log alone decides which change is in which list, so an
+/// interrupted publication produces the same lists when it is repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct Span {
@@ -15,7 +15,7 @@ pub(crate) struct Span {
     pub from: Moment,
     /// `until` of the list; `None` while it is open.
     pub until: Option<Moment>,
-    /// The sequence number that its first entry comes after.
+    /// The sequence number before its first entry.
     pub after: u64,
     /// The datetime of its first entry.
     pub first: Option<Moment>,

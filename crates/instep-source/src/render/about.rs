@@ -23,8 +23,8 @@ pub(super) fn source_page(policy: &SourcePolicy) -> Uri {
     policy.described_by.clone().unwrap_or_else(|| policy.place.set("").uri(PAGE))
 }
 
-/// Writes the pages that are linked to and not the operator's. They say what does not change from one publication to
-/// the next.
+/// Writes the linked pages that the operator does not provide. They contain nothing that changes from one publication
+/// to the next.
 pub(super) fn render(policy: &SourcePolicy, documents: &mut RenderedDocuments<'_>) -> Result<(), Error> {
     if let Some(stylesheet) = &policy.stylesheet {
         documents.bytes(&policy.place.set("").name(STYLESHEET), Rank::Part, stylesheet.as_bytes())?;

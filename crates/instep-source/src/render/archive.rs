@@ -44,7 +44,7 @@ pub(super) struct Offers<'a> {
 pub(super) struct SupersededSnapshot<'a> {
     pub(super) at: Moment,
     pub(super) completed: Moment,
-    /// The document that stands for it.
+    /// The document that represents it.
     pub(super) name: &'static str,
     /// The other documents and packages it consists of, by their names below `out`.
     pub(super) parts: &'a [String],
@@ -72,7 +72,8 @@ impl<'a> Archive<'a> {
         Ok(self.archived.get_or_insert_default())
     }
 
-    /// Drops what a publication that was interrupted recorded and never put in place: an archive must not lead to it.
+    /// Drops entries that an interrupted publication recorded but never put in place: an archive must not lead to
+    /// them.
     fn forget_missing(&self, archived: &mut ArchivedDocuments, documents: &RenderedDocuments<'_>) {
         let facts = mem::take(&mut archived.documents);
         let is_there = |name: &String| documents.is_in_place(name, &facts);
@@ -157,8 +158,8 @@ impl<'a> Archive<'a> {
         }))
     }
 
-    /// Writes the archives of what is offered, drops what is too old or too much, and keeps the documents of the rest.
-    /// If all stays as it is, nothing of what they keep is read.
+    /// Writes the archives of the offered capabilities, drops documents that are too old or too many, and keeps the
+    /// rest. If nothing changes, the records of archived documents are not read.
     pub(super) fn render(
         mut self,
         offers: Offers<'_>,

@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// Writes the Change Dump over packages in place (§13.1). It stays open: packages are added to it (CD-2). If it has
-/// too many packages, the older half leaves it, so that the archive gets whole dumps and not one package at a time. A
-/// missing package leaves it together with all before it, because a dump must not have a gap.
+/// too many packages, the older half is removed, so that the archive gets complete dumps and not one package at a
+/// time. A missing package is removed together with all before it, because a dump must not have a gap.
 ///
-/// Returns the dump and the packages that leave it; `None` if there is no dump.
+/// Returns the dump and the removed packages; `None` if there is no dump.
 pub(super) fn render(
     policy: &SourcePolicy,
     set: &SetPolicy,

@@ -30,7 +30,7 @@ impl ChangeLists {
     }
 }
 
-/// Decides which changes stand in which list. The first publication starts an empty list from its own `at`.
+/// Decides which change is in which list. The first publication starts an empty list from its own `at`.
 pub(super) fn plan(
     policy: &SourcePolicy,
     view: &dyn SetView,
@@ -42,7 +42,7 @@ pub(super) fn plan(
         Some(held) => held,
         None => starting(view, now, single)?,
     };
-    // One plain list does not rotate; what it cannot hold leaves it at its beginning.
+    // One plain list does not rotate; when it is full, changes at its beginning are dropped.
     let rotation = match single {
         true => Rotation { entries: policy.lists.entries.div_ceil(2), age: std::time::Duration::MAX },
         false => policy.lists.rotation,
@@ -66,8 +66,8 @@ pub(super) fn plan(
     })
 }
 
-/// An empty open list from the `at` of the first publication. What was logged before then is not in it; what an
-/// application recorded while the content was looked at is.
+/// An empty open list from the `at` of the first publication. It does not have changes logged before, but does have
+/// changes that an application recorded during the scan.
 fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChangeLists, Error> {
     let mut through = 0;
     for change in view.changes(0) {
@@ -81,8 +81,8 @@ fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChang
     Ok(PublishedChangeLists { through, single, closed: Vec::new(), open })
 }
 
-/// Writes the lists that changed, and the index over them. Lists older than `needed_from` leave the index when it has
-/// more than the policy says; returns these too.
+/// Writes the lists that changed, and the index over them. Lists older than `needed_from` are removed from the index
+/// if it has more than the policy allows; also returns these.
 pub(super) fn render(
     policy: &SourcePolicy,
     set: &SetPolicy,
@@ -101,11 +101,11 @@ pub(super) fn render(
     let leaves = |span: &&Span| needed_from.is_none_or(|needed| span.until <= Some(needed));
     let leaving = published.closed.iter().take(surplus).take_while(leaves).count();
     let leaving: Vec<_> = published.closed.drain(..leaving).collect();
-    // A list in the archive alone is a member of no index any more (NAV-2).
+    // A list that is only in the archive is no longer a member of an index (NAV-2).
     for span in leaving.iter().filter(|_| policy.archives.is_some()) {
         writer.list(&set.place.name(&span.document()), span, false, documents)?;
     }
-    // A new list is in place before the one that refers to it by its end: the open one comes first.
+    // A new list must be in place before the list that refers to it: the open one comes first.
     for span in [&published.open].into_iter().chain(published.closed.iter().rev()) {
         let name = set.place.name(&span.document());
         if span.number >= first_new || !documents.keep(&name) {
@@ -141,7 +141,7 @@ impl ListWriter<'_> {
         })
     }
 
-    /// One plain list of what the open span and the one before it hold.
+    /// One plain list of the changes in the open span and the one before it.
     fn single(
         &self,
         published: &PublishedChangeLists,

@@ -11,7 +11,7 @@ pub(crate) fn resource_entry(resource: Resource) -> Entry {
     entry
 }
 
-/// A change as Change Lists show it (CL-7, CL-8, CL-10); of a deleted resource nothing but the event is said (CL-14).
+/// A change as Change Lists show it (CL-7, CL-8, CL-10); of a deleted resource only the event (CL-14).
 pub(crate) fn change_entry(record: ChangeRecord) -> Entry {
     let mut entry = Entry::new(record.uri);
     if record.change != Change::Deleted {

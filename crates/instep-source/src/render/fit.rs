@@ -1,5 +1,5 @@
-//! Entries with a part that no document can carry. What comes from upstream, or from an application, is not ours: one
-//! bad link or URI must not keep everything else from being published.
+//! Entries with a part that no document can express. Values from upstream or from an application are not under our
+//! control: one bad link or URI must not prevent the publication of everything else.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ pub(crate) struct Omission {
 #[derive(Debug, Default)]
 pub(crate) struct Omissions {
     first: BTreeMap<String, String>,
-    /// Those that came when no more were kept.
+    /// The number of further ones after the limit.
     more: u64,
 }
 
@@ -39,7 +39,7 @@ impl Omissions {
         }
     }
 
-    /// Returns the resources that are known by name, and what is left out of them.
+    /// Returns the resources that are known by name, and the parts left out of them.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
         self.first.iter().map(|(uri, what)| (uri.as_str(), what.as_str()))
     }
@@ -62,11 +62,11 @@ impl Fitting {
         Self { header: header.clone(), options: options.clone() }
     }
 
-    /// Writes an entry, or what a document can carry of it. Returns what is left out; `None` if nothing is.
+    /// Writes an entry, or the parts of it that a document can express. Returns the parts left out; `None` if there
+    /// are none.
     ///
     /// # Errors
-    /// If the sink fails, or an entry that is right by itself does not follow the one before: that is no fault of the
-    /// resource.
+    /// If the sink fails, or a valid entry is in the wrong order: that is not a fault of the resource.
     pub(crate) fn write<W: Write>(
         &self,
         writer: &mut DocumentWriter<W>,
@@ -92,7 +92,7 @@ impl Fitting {
         let mut reduced = entry.clone();
         reduced.links.clear();
         if !self.takes(&reduced) {
-            // The values that say nothing of where the resource is, or what happened to it.
+            // The values that neither locate the resource nor describe its change.
             let bare = &mut reduced.metadata;
             (bare.media_type, bare.encoding, bare.length, reduced.priority) = (None, None, None, None);
             bare.other.clear();
@@ -113,7 +113,7 @@ impl Fitting {
         Some(reduced)
     }
 
-    /// Gives back each value that is right by itself.
+    /// Restores each value that is valid by itself.
     fn put_back(&self, entry: &Entry, reduced: &mut Entry) {
         let given: [fn(&Entry, &mut Entry); 5] = [
             |entry, reduced| reduced.metadata.media_type.clone_from(&entry.metadata.media_type),
@@ -139,7 +139,7 @@ impl Fitting {
     }
 }
 
-/// Names what an entry has lost.
+/// Names the parts that an entry has lost.
 fn missing(entry: &Entry, reduced: &Entry) -> String {
     let (before, after) = (&entry.metadata, &reduced.metadata);
     let mut names: Vec<String> = [

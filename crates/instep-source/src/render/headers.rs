@@ -1,4 +1,4 @@
-//! The headers of a document, which its name decides, whoever serves it.
+//! The headers of a document. They follow from its name, with any server.
 
 /// Returns the `Cache-Control` of a document.
 pub(crate) fn cache_control(name: &[u8]) -> &'static str {

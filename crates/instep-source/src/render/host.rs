@@ -27,8 +27,7 @@ pub struct HostSetup {
     pub well_known: Option<Redirect>,
     /// Lines for the host's `robots.txt` (DISC-5); empty if it was written.
     pub robots: Vec<String>,
-    /// Redirects from the base URLs that the Source had before: each path below `from` leads to the same one below
-    /// `to`.
+    /// Redirects from the former base URLs of the Source: each path below `from` leads to the same one below `to`.
     pub moved: Vec<Redirect>,
     /// Directives for the `server` block of nginx.
     pub nginx: String,
@@ -80,7 +79,7 @@ fn origin(policy: &SourcePolicy) -> &str {
     policy.place.base().strip_suffix(policy.place.path()).unwrap_or_default()
 }
 
-/// Returns the paths on this host below which resources lie.
+/// Returns the paths on this host with resources below them.
 fn prefixes(policy: &SourcePolicy) -> BTreeSet<&str> {
     let prefixes = policy.sets.iter().flat_map(|set| &set.prefixes);
     prefixes.filter_map(|(prefix, _)| prefix.strip_prefix(origin(policy))).collect()
@@ -107,8 +106,8 @@ fn link_at(policy: &SourcePolicy, path: &str) -> Option<String> {
     Some(links.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the files of a coding rule. Their type is that of the name without the ending of the coding, as in the
-/// lists; a server would go by that ending, and code once more.
+/// Returns the files of a coding rule. Their type is that of the name without the extension of the coding, as in the
+/// lists; a server would use that extension, and compress again.
 fn coded_files(policy: &SourcePolicy, rule: &CodingRule) -> CodedFiles {
     let path = policy.place.path();
     let pattern = rule.resource.trim_start_matches('/');

@@ -24,7 +24,7 @@ pub(super) struct PagedDocument<'a> {
 }
 
 impl PagedDocument<'_> {
-    /// Writes it in one piece, or in parts and an index where there are more entries than a document holds (GEN-12).
+    /// Writes it in one piece, or in parts and an index if there are more entries than a document may have (GEN-12).
     /// Returns the names of the documents.
     pub(super) fn render(
         &self,
@@ -38,7 +38,8 @@ impl PagedDocument<'_> {
             documents.small(&whole, Rank::Index, &(self.header)(Form::List), options, entries)?;
             return Ok(vec![whole]);
         }
-        // The index that goes to the archive with the parts: later the other name is that of other parts.
+        // The index that is archived with the parts, because the other name will be that of an index over other
+        // parts.
         let lasting = self.snapshot.filter(|_| self.policy.archives.is_some());
         let lasting = lasting.map(|at| snapshot_name(self.name, at));
         let index = lasting.as_deref().unwrap_or(self.name);

@@ -24,7 +24,7 @@ pub(crate) struct SourcePolicy {
     pub stylesheet: Option<Arc<str>>,
     /// The retention of archives; `None` if there are no archives.
     pub archives: Option<Archives>,
-    /// A description of the Source; none: a page is written.
+    /// A description of the Source; `None`: a page is written.
     pub described_by: Option<Uri>,
     /// Each document has a gzip twin.
     pub gzip_twins: bool,
@@ -44,7 +44,7 @@ pub(crate) struct SetPolicy {
     pub name: String,
     /// Names and URIs.
     pub place: SetPlace,
-    /// A description of the set; none: a page is written.
+    /// A description of the set; `None`: a page is written.
     pub described_by: Option<Uri>,
     /// Publishes a Resource List.
     pub resource_list: bool,
@@ -52,7 +52,7 @@ pub(crate) struct SetPolicy {
     pub change_list: bool,
     /// An identifier of the operator's rules for resources; empty if there are none.
     pub rules: String,
-    /// The URIs that resources of the set lie below, and the folders they are in; those of a manifest lie anywhere
+    /// The URIs that resources of the set lie below, and their folders; resources of a manifest may lie anywhere
     /// else.
     pub prefixes: Vec<(String, Option<PathBuf>)>,
     /// Which resources are stored in a content coding.

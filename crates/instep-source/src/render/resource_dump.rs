@@ -37,8 +37,8 @@ pub(super) fn render(
     Ok(Some(published))
 }
 
-/// Returns the names, below `out`, of everything that a dump in place consists of beside the document that stands for it:
-/// packages, copies of their manifests, and parts of a long dump.
+/// Returns the names, below `out`, of all files of a dump in place except the document that represents it: packages,
+/// copies of their manifests, and parts of a long dump.
 pub(super) fn files(
     set: &SetPolicy,
     published: &PublishedResourceDump,

@@ -18,14 +18,15 @@ use crate::{
     sink::Rank,
 };
 
-/// The Resource List is renewed if more than one resource in this number changed since its snapshot: reading so many
-/// changes costs a new reader more than reading a new list.
+/// The Resource List is renewed if more than one resource in this number changed since its snapshot: reading that
+/// many changes costs a new reader more than reading a new list.
 const RENEWED_AT: u64 = 10;
 
 /// The least time between two renewals for that reason, however fast resources change.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
-/// Returns `true` if a new snapshot has to be published. If nothing changed, none is, unless the operator asks for it.
+/// Returns `true` if a new snapshot must be published. Without changes there is none, unless the operator requests
+/// it.
 pub(super) fn is_due(
     policy: &SourcePolicy,
     set: &SetPolicy,
@@ -51,18 +52,18 @@ pub(super) fn is_due(
     let is_old = (fits_one && held.at.is_older_than(lists.small_snapshot_every, now.at))
         || held.at.is_older_than(lists.snapshot_every, now.at);
     let most = now.sequence.saturating_sub(held.sequence);
-    // Counting costs a look at each change, so it waits until it can matter.
+    // Counting reads each change, so it is done only if the result can matter.
     let is_young = !held.at.is_older_than(lists.small_snapshot_every.min(RENEWED_EVERY), now.at);
     if !is_old && (is_young || most * RENEWED_AT <= held.resources) {
         return Ok(false);
     }
     let changes = view.count_changes(held.sequence)?;
-    // The revision also counts what is no change of a resource: a link, a media type.
+    // The revision also counts changes of links and media types, which are not changes of a resource.
     let described = now.revision - held.revision > most;
     Ok((is_old && (changes > 0 || described)) || changes * RENEWED_AT > held.resources)
 }
 
-/// Returns `false` if the parts of a list name no index that goes to the archive with them.
+/// Returns `false` if the parts of a list name no index that is archived with them.
 fn has_own_index(policy: &SourcePolicy, set: &SetPolicy, held: &PublishedResourceList) -> bool {
     let own_index = || set.place.name(&snapshot_name(RESOURCE_LIST, held.at.0));
     held.documents.len() == 1 || policy.archives.is_none() || held.documents.contains(&own_index())
@@ -137,7 +138,7 @@ impl SnapshotLists<'_> {
         self.parts(documents)
     }
 
-    /// Writes the whole set into one document; returns `None` if it does not fit.
+    /// Writes the complete set into one document; returns `None` if it does not fit.
     fn single(&self, documents: &mut RenderedDocuments<'_>) -> Result<Option<String>, Error> {
         let name = self.set.place.name(self.form.name());
         let mut complete = false;
@@ -152,8 +153,8 @@ impl SnapshotLists<'_> {
 
     /// Writes the set in parts, and the index over them.
     ///
-    /// With archives the index has a second name from the beginning, under which it goes to the archive. The parts,
-    /// which never change, name that one: later `resourcelist.xml` is the index of other parts.
+    /// With archives the index has a second name from the beginning, under which it is archived. The parts, which
+    /// never change, name that one, because `resourcelist.xml` will be the index of other parts later.
     fn parts(&self, documents: &mut RenderedDocuments<'_>) -> Result<Vec<String>, Error> {
         let mut header = self.header(Form::List);
         let is_list = self.form == SnapshotForm::ResourceList;

@@ -12,7 +12,7 @@ use crate::{Error, sink::Rank};
 const BEGIN: &str = "# BEGIN instep";
 const END: &str = "# END instep";
 
-/// Writes the lines into `robots.txt`, where that lies at the host's root; what else is in it stays, byte for byte.
+/// Writes the lines into `robots.txt` if it lies at the root of the host; its other content stays, byte for byte.
 ///
 /// `operators` is the file that the operator has among the resources; `None` if the one in place is the operator's.
 pub(super) fn render(
@@ -37,8 +37,8 @@ pub(super) fn render(
     documents.bytes(ROBOTS, Rank::Source, &text)
 }
 
-/// A `Sitemap:` line for each set (DISC-5), and one for its plain Sitemap. The Resource List comes first: a Destination
-/// that follows one line only finds the Source.
+/// A `Sitemap:` line for each set (DISC-5), and one for its plain Sitemap. The Resource List comes first, so that a
+/// Destination that follows only one line finds the Source.
 pub(super) fn sitemap_lines(policy: &SourcePolicy) -> Vec<String> {
     let names = if policy.sitemap_twin { &[RESOURCE_LIST, SITEMAP][..] } else { &[RESOURCE_LIST] };
     let listed = policy.sets.iter().filter(|set| set.resource_list);
@@ -49,8 +49,8 @@ fn line(uri: &Uri) -> String {
     format!("Sitemap: {uri}")
 }
 
-/// Puts our lines between their markers: in place of those that are there, else at the end. The rest may be in any
-/// encoding that has ASCII in it, so it is taken as bytes.
+/// Puts our lines between their markers: replacing the present ones, otherwise at the end. The rest may be in any
+/// encoding that includes ASCII, so it is handled as bytes.
 fn with_lines(existing: &[u8], lines: &[String]) -> Vec<u8> {
     let (before, rest) = match find(existing, BEGIN) {
         Some(begin) => {

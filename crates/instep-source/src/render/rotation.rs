@@ -39,11 +39,11 @@ impl Span {
     }
 }
 
-/// Adds changes, given by sequence number and datetime, to the open list; returns the lists that close on the way
-/// and the open one after them.
+/// Adds changes, given by sequence number and datetime, to the open list; returns the lists that close on the way and
+/// the final open one.
 ///
 /// A list closes one microsecond before the next change, which is not before its own last one, and the next list
-/// starts there: together they leave no instant out, and no change stands in two.
+/// starts there: together they cover every instant, and each change is in exactly one list.
 pub(super) fn rotate<E>(
     mut open: Span,
     through: u64,

@@ -1,8 +1,8 @@
-//! The documents of one set, in the order in which one depends on another.
+//! The documents of one set, ordered by their dependencies.
 //!
-//! The interval of the Change Lists decides whether the Resource List is due; the age of the Resource List and the
-//! Resource Dump decides which closed Change Lists may leave the index; what leaves goes to the archives; the
-//! Capability List names what there is.
+//! The interval of the Change Lists decides if the Resource List is due. The age of the Resource List and the
+//! Resource Dump decides which closed Change Lists may be removed from the index; removed lists go to the archives.
+//! The Capability List names the results.
 
 use resourcesync::{Capability, Entry, Metadata};
 
@@ -54,7 +54,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         Ok(Self { policy, set, view, now, documents, archive, offered, next })
     }
 
-    /// Writes the documents of the set that differ from those in place. Returns the record of what will be published.
+    /// Writes the documents of the set that differ from those in place. Returns the record of the next state.
     pub(super) fn render(mut self, held: &PublishedSet, staged: StagedDumps) -> Result<PublishedSet, Error> {
         let lists = match self.set.change_list {
             true => Some(change_list::plan(self.policy, self.view, held.change_list.clone(), self.now)?),
@@ -81,8 +81,8 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         reaches: Option<Moment>,
     ) -> Result<(), Error> {
         let (policy, set, view) = (self.policy, self.set, self.view);
-        // One plain Change List may be too short for the changes of one publication. The Resource List has them, and is
-        // as good as one that was begun where the Change List begins.
+        // One plain Change List may be too short for the changes of one publication. The Resource List has them, and
+        // is equivalent to one made at the beginning of the Change List.
         let at = reaches.map_or(self.now.at, |reaches| reaches.0.max(self.now.at));
         let now = Now { at, ..self.now };
         let due = resource_list::is_due(policy, set, view, held, reaches, now)?;

@@ -1,4 +1,4 @@
-//! The documents of a whole Source: its sets, then what leads to them.
+//! The documents of a complete Source: its sets, then the documents that lead to them.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,12 @@ use super::{
 };
 use crate::{Error, records::PublishedSource, sink::Sink};
 
-/// Writes, into the sink, the documents that differ from those in place, so that the sink shows the sets as they are.
+/// Writes the documents that differ from those in place into the sink, which then shows the present state of the
+/// sets.
 ///
-/// `views` are the sets of the policy, in its order. `archives` reads what an archive keeps, and is called only if an
-/// archive changes. What no document can carry goes to `omissions`. Returns the record of what will be published; it
-/// equals the one in `before` if nothing was written.
+/// `views` are the sets of the policy, in its order. `archives` reads the documents of an archive, and is called only
+/// if an archive changes. Parts that no document can express are added to `omissions`. Returns the record of the next
+/// state; it equals the one in `before` if nothing was written.
 ///
 /// # Errors
 /// If the catalogue cannot be read or the sink cannot be written.
@@ -30,7 +31,7 @@ pub(crate) fn render(
     sink: &mut dyn Sink,
 ) -> Result<PublishedSource, Error> {
     let held = &before.published;
-    // Every document has absolute URIs: with another base URL none of them is right.
+    // Every document has absolute URIs: with another base URL all of them are wrong.
     let version = policy.write.version.to_string().replace('.', "_");
     // A stylesheet is named in every document too.
     let style = if policy.stylesheet.is_some() { " with a stylesheet" } else { "" };

@@ -17,10 +17,10 @@ use crate::{
     sink::{Rank, Sink},
 };
 
-/// Reads what the archives of a set keep.
+/// Reads the documents in the archives of a set.
 pub(crate) type ReadArchive<'a> = &'a mut dyn FnMut(&str) -> Result<ArchivedDocuments, Error>;
 
-/// The documents of one publication: what is written, and what stays as it is.
+/// The documents of one publication: those written, and those unchanged.
 pub(super) struct RenderedDocuments<'a> {
     sink: &'a mut dyn Sink,
     read_archive: ReadArchive<'a>,
@@ -32,7 +32,7 @@ pub(super) struct RenderedDocuments<'a> {
     dropped: Vec<String>,
     archives: BTreeMap<String, ArchivedDocuments>,
     omissions: &'a mut Omissions,
-    /// Writes documents although they were in place: after an interruption nothing is taken for granted.
+    /// Writes documents even if they are in place: after an interruption they may be wrong.
     repair: bool,
 }
 
@@ -65,14 +65,14 @@ impl<'a> RenderedDocuments<'a> {
         }
     }
 
-    /// Sets the documents in the archives from now on; those that they kept until now and no longer keep are removed.
+    /// Sets the documents of the archives from now on; documents that they no longer keep are removed.
     pub(super) fn keep_archive(&mut self, set: &str, before: &[String], archived: ArchivedDocuments) {
         let gone = before.iter().filter(|name| !archived.documents.contains_key(*name));
         self.dropped.extend(gone.cloned());
         self.archives.insert(set.to_owned(), archived);
     }
 
-    /// Ends the archives of a set that shall have none.
+    /// Ends the archives of a set that should have none.
     pub(super) fn drop_archive(&mut self, set: &str, held: &ArchiveSummary) -> Result<(), Error> {
         if *held != ArchiveSummary::default() {
             let names: Vec<_> = self.archive(set)?.documents.into_keys().collect();
@@ -90,7 +90,7 @@ impl<'a> RenderedDocuments<'a> {
         Some(fact)
     }
 
-    /// Returns `true` if the last publication was interrupted and this one repairs what it left.
+    /// Returns `true` if the last publication was interrupted and this one repairs it.
     pub(super) fn repairs(&self) -> bool {
         self.repair
     }
@@ -120,14 +120,14 @@ impl<'a> RenderedDocuments<'a> {
         self.held.documents.contains_key(name)
     }
 
-    /// Lets the bytes that a document has had until now stay under another name; false where they are not there.
+    /// Keeps the former bytes of a document under another name; `false` if they are missing.
     pub(super) fn preserve(&mut self, name: &str, under: &str) -> Result<bool, Error> {
         let Some(length) = self.sink.preserve(name, under)? else { return Ok(false) };
         self.next.insert(under.to_owned(), PublishedDocument { length, digest: None });
         Ok(true)
     }
 
-    /// Lets all of these stay, or none; they are named so that no other bytes ever have their names.
+    /// Keeps all of these, or none; their names are never those of other bytes.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
         let known_fact =
             |name: &String| self.held.documents.get(name).filter(|fact| self.sink.holds(name, fact.length));
@@ -138,7 +138,7 @@ impl<'a> RenderedDocuments<'a> {
         kept
     }
 
-    /// Lets all of these documents stay, or none.
+    /// Keeps all of these documents, or none.
     pub(super) fn keep_all(&mut self, names: &[String]) -> bool {
         let kept = names.iter().all(|name| self.keep(name));
         if !kept {
@@ -147,7 +147,7 @@ impl<'a> RenderedDocuments<'a> {
         kept
     }
 
-    /// Writes a document entry by entry; `entries` says when nothing more fits or follows.
+    /// Writes a document entry by entry; `entries` returns when no more entries fit or follow.
     pub(super) fn stream(
         &mut self,
         name: &str,
@@ -207,8 +207,8 @@ impl<'a> RenderedDocuments<'a> {
         self.sink.read(name)
     }
 
-    /// Returns the record of what is published: the documents in place after the publication, those that nothing
-    /// refers to any more, and the archives that have changed.
+    /// Returns the record of the published documents: those in place after the publication, those that are no longer
+    /// referenced, and the archives that have changed.
     pub(super) fn finish(self, now: DateTime) -> PublishedSource {
         let held = self.held;
         // Not ours to take away: the operator's own lines are in it.
@@ -235,7 +235,7 @@ pub(super) struct DocumentPage<'a> {
 }
 
 impl DocumentPage<'_> {
-    /// Writes an entry, or what a document can carry of it.
+    /// Writes an entry, or the parts of it that a document can express.
     pub(super) fn write(&mut self, entry: &Entry) -> Result<(), Error> {
         let omission = self.fitting.write(&mut self.writer, entry).map_err(failed(&self.name))?;
         omission.into_iter().for_each(|omission| self.omissions.add(omission));

@@ -1,4 +1,4 @@
-//! Digests that the operator asks for beside those that a supplier vouches for.
+//! Digests that the operator requests beyond those that a supplier guarantees.
 
 use std::{fs::File, io};
 
@@ -8,8 +8,8 @@ use crate::{catalogue::ResourceState, content::Root};
 
 const BUFFER: usize = 256 * 1024;
 
-/// Adds the digests by those of the algorithms that are missing: known ones of the same bytes, else they are
-/// computed. Whether the bytes are those that the supplier vouches for; of others nothing is added.
+/// Adds the missing digests: known ones of the same bytes, otherwise computed ones. Returns `true` if the bytes are
+/// those that the supplier guarantees; for other bytes nothing is added.
 pub(super) fn add(
     state: &mut ResourceState,
     known: Option<&ResourceState>,

@@ -1,4 +1,4 @@
-//! A file that may have changed, and what is published of it once it is hashed.
+//! A file that may have changed, and its published metadata once it is hashed.
 
 use std::{fs::File, io, path::PathBuf};
 
@@ -11,9 +11,9 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) enum Candidate<'a> {
-    /// A file of a folder: its name says all about it.
+    /// A file of a folder: all its metadata follows from its name.
     Walked { root: &'a Root, path: Vec<u8>, length: u64, sets: u64 },
-    /// A file that a manifest names: the manifest takes precedence, the file adds what it leaves out.
+    /// A file that a manifest names: the manifest takes precedence, the file adds missing values.
     Listed { resource: Box<Resource>, file: PathBuf, length: u64 },
 }
 

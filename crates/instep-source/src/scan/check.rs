@@ -14,7 +14,7 @@ use crate::{
     content::Holdings,
 };
 
-/// One resource of which catalogue and content say different things.
+/// One resource that differs between catalogue and content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
@@ -28,16 +28,16 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// The content has it, the catalogue does not know it.
+    /// The content has it, the catalogue does not.
     Unknown,
-    /// The bytes are others than those known.
+    /// The bytes have changed.
     Differs,
-    /// The catalogue knows it, the content has it no more.
+    /// The catalogue has it, the content no longer does.
     Missing,
 }
 
-/// Compares the content with the catalogue; each difference goes to `differs`. With `every_file` each one is hashed,
-/// else those that a scan would hash. The next scan records what has simply changed since the last one.
+/// Compares the content with the catalogue; each difference is passed to `differs`. With `every_file` all files are
+/// hashed, otherwise those that a scan would hash. Ordinary changes since the last scan are recorded by the next one.
 ///
 /// # Errors
 /// As for [`super::scan`].

@@ -1,4 +1,4 @@
-//! One file: its digests, and the proof that it stood still while they were computed.
+//! One file: its digests, and the proof that it did not change while they were computed.
 
 use std::io::{self, Read};
 
@@ -22,9 +22,8 @@ const RACY_NS: i64 = 2_000_000_000;
 /// Times that are multiples of this come from a file system that keeps no finer ones: FAT, HFS+, old NFS servers.
 const COARSE_NS: i64 = 10_000_000;
 const BUFFER: usize = 256 * 1024;
-/// Bytes of a file after which it is looked at whether it still rests, and whether anybody still waits for the scan.
-/// One that is appended to all the time must not hold up the others: it is set aside after this much, not after the
-/// whole of it.
+/// Bytes of a file after which the hasher checks if the file is unchanged and the scan still needed. A file that is
+/// appended to all the time must not delay the others: it is left for later after this many bytes, not at its end.
 const LOOK_EVERY: u64 = 32 << 20;
 
 /// The digests to compute.
@@ -32,11 +31,11 @@ const LOOK_EVERY: u64 = 32 << 20;
 pub(super) struct HashPlan {
     /// Those to publish.
     pub(super) published: Vec<Algorithm>,
-    /// Those published before, if the operator has chosen others since: only they show if a file changed.
+    /// Those published before, if the operator has since selected others: only they show if a file changed.
     pub(super) before: Vec<Algorithm>,
     /// The spool that new states are copied to.
     pub(super) spool: Option<StateSpool>,
-    /// The request to end: what is not hashed yet is left to the next scan.
+    /// The request to end: files that are not hashed yet are left to the next scan.
     pub(super) stop: ScanStop,
 }
 
@@ -95,8 +94,7 @@ impl<'a> FileHasher<'a> {
     fn unreadable(&mut self, file: &Candidate<'_>, what: &str) -> Option<Observation> {
         self.done.unreadable += 1;
         let path = file.path().display().to_string();
-        self.monitor
-            .problem(&PublishProblem::skipped(path, format!("{what}; what is known of it stays published")));
+        self.monitor.problem(&PublishProblem::skipped(path, format!("{what}; its published entry stays")));
         None
     }
 
@@ -114,7 +112,7 @@ impl<'a> FileHasher<'a> {
         digests.iter().filter(published).cloned().collect()
     }
 
-    /// Copies a new state to the spool, where there is one: known bytes need no second reading.
+    /// Copies a new state to the spool, if there is one, because known bytes need no second reading.
     fn keep(&mut self, file: &Candidate<'_>, hashed: Option<HashedFile>) -> io::Result<Option<HashedFile>> {
         let (Some(spool), Some(seen)) = (&self.hashing.spool, &hashed) else { return Ok(hashed) };
         if !spool.takes(seen.stamp.length) {
@@ -131,7 +129,7 @@ impl<'a> FileHasher<'a> {
         })
     }
 
-    /// Hashes a file until it has the same stamp before and after; nothing where it never stands still (S4).
+    /// Hashes a file until it has the same stamp before and after; `None` if it keeps changing (S4).
     fn hash(&mut self, file: &Candidate<'_>, spool: Option<&StateSpool>) -> io::Result<Option<HashedFile>> {
         for _ in 0..ATTEMPTS {
             if self.hashing.stop.is_requested() {
@@ -174,14 +172,14 @@ impl<'a> FileHasher<'a> {
     }
 }
 
-/// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has
-/// waited until none can. The time of the inode shows if they are, as only the file system sets it.
+/// Returns `true` if a write after the hashing could leave this stamp unchanged. If times are fine, [`standing`] has
+/// waited until no write can. The time of the inode shows this, because only the file system sets it.
 fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
     let is_coarse = stamp.ctime_ns % COARSE_NS == 0;
     is_coarse && stamp.mtime_ns.max(stamp.ctime_ns) > hashed_ns - RACY_NS
 }
 
-/// Reads as many bytes as the file is said to have: one call for most.
+/// Reads the stated number of bytes: one call for most files.
 fn read(
     file: &mut impl Read,
     expected: u64,

@@ -17,7 +17,7 @@ use crate::{
 pub(super) type KnownRows<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
 
 impl Merge<'_, '_> {
-    /// All that a manifest names. What it does not name is gone, unless it is a list of changes or has a wrong line.
+    /// All resources that a manifest names. Others are deleted, unless it is a list of changes or has a bad line.
     pub(super) fn manifest(&mut self, manifest: &Manifest, holdings: &Holdings) -> Result<(), Error> {
         let Some(listing) = manifest.read(self.monitor)? else { return Ok(()) };
         let snapshot = self.catalogue.snapshot()?;
@@ -41,7 +41,7 @@ impl Merge<'_, '_> {
         Ok(())
     }
 
-    /// A folder knows its own files.
+    /// A folder takes precedence for its own files.
     fn leave_to(&mut self, folder: &Path, uri: &Uri) -> Result<(), Error> {
         self.skips.unreadable += 1;
         let what = format!("is a URI of {}, which says itself what it holds", folder.display());
@@ -49,7 +49,7 @@ impl Merge<'_, '_> {
         Ok(())
     }
 
-    /// Passes over the rows before a key; they are gone where the manifest names everything.
+    /// Skips the rows before a key; they are deleted if the manifest names everything.
     pub(super) fn pass_to_listed(
         &mut self,
         key: &[u8],
@@ -74,7 +74,7 @@ impl Merge<'_, '_> {
     ) -> Result<(), Error> {
         self.saw_one();
         if listed.change == Some(Change::Deleted) {
-            // The manifest says so itself: nothing to guard against.
+            // The manifest itself reports the deletion: it is not guarded.
             return match held {
                 Some(_) => self.pipeline.observe(Observation::Gone { key }),
                 None => Ok(()),
@@ -84,7 +84,7 @@ impl Merge<'_, '_> {
         resource.history = held.as_ref().map(|held| held.history).unwrap_or_default();
         (resource.state, resource.file, resource.sets) = (listed.state, listed.file, sets);
         match resource.file.clone() {
-            // The digests of the manifest hold; nobody reads the file to compute its own.
+            // The digests of the manifest are used; the file is not read to compute others.
             Some(file) if resource.state.digests.is_empty() => match file_stamp(&file) {
                 Ok(stamp) => self.listed_file(resource, file, stamp, held),
                 Err(what) => {
@@ -98,7 +98,7 @@ impl Merge<'_, '_> {
         }
     }
 
-    /// A file without digests in the manifest: hashed unless it looks as it did.
+    /// A file without digests in the manifest: hashed unless it is unchanged.
     fn listed_file(
         &mut self,
         mut resource: Resource,
@@ -136,6 +136,6 @@ fn file_stamp(file: &Path) -> Result<FileStamp, String> {
     let stat = rustix::fs::stat(file).map_err(|error| format!("cannot be read: {error}"))?;
     match rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
         true => Ok(stamp(&stat)),
-        false => Err("is no regular file".to_owned()),
+        false => Err("is not a regular file".to_owned()),
     }
 }

@@ -16,11 +16,11 @@ use crate::{
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
-/// Holds what is on disk against what is known.
+/// Compares the files on disk with the records.
 pub(super) struct Merge<'a, 'p> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) options: &'a ScanOptions,
-    /// `true` if every file is hashed, whatever its stamp.
+    /// `true` if every file is hashed, with any stamp.
     pub(super) rehash_all: bool,
     pub(super) monitor: &'a dyn PublishMonitor,
     pub(super) pipeline: &'p mut HashPipeline<'a>,
@@ -70,7 +70,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.merge(root, walk, known)
     }
 
-    /// A file, or a folder with all that lies below it, or what was there and is no longer.
+    /// A file, or a folder with everything below it, or a path that no longer exists.
     pub(super) fn path(&mut self, root: &'a Root, path: &[u8]) -> Result<(), Error> {
         if path.is_empty() {
             return self.root(root);
@@ -112,6 +112,7 @@ impl<'a, 'p> Merge<'a, 'p> {
             }
             from = to.saturating_add(1);
         }
+        self.withheld.are_forsaken = !self.withheld.is_empty();
         self.pipeline.flush()
     }
 
@@ -134,7 +135,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.gone_all(known)
     }
 
-    /// Passes over the rows before a path: they are gone. What is known of the path itself, if anything.
+    /// Skips the rows before a path: they are deleted. Returns the record of the path itself, if there is one.
     fn pass_to(&mut self, path: &[u8], known: &mut Stamps) -> Result<Option<KnownStamp>, Error> {
         while let Some((key, held)) = known.peek() {
             match key[1..].cmp(path) {
@@ -170,8 +171,8 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.pipeline.candidate(Candidate::Walked { root, path: path.to_vec(), length: stamp.length, sets })
     }
 
-    /// Reports a path whose URI no document can have. What the catalogue knows of it stays there and is shown nowhere:
-    /// it was never published, so it cannot be gone.
+    /// Reports a path whose URI no document can have. Its record in the catalogue stays but is not shown: it was
+    /// never published, so it cannot be deleted.
     pub(super) fn is_too_long(&mut self, root: &Root, path: &[u8]) {
         self.skips.unpublishable += 1;
         let what = "is not published: its URI would have more than 2,047 characters (GEN-14)";
@@ -187,7 +188,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
     }
 
-    /// Withholds a deletion until the whole scan is done.
+    /// Withholds a deletion until the complete scan is done.
     pub(super) fn gone(&mut self, key: &[u8], sets: u64) -> Result<(), Error> {
         self.withheld.add(key, sets).map_err(Error::write("temporary file"))
     }
@@ -201,7 +202,7 @@ impl<'a, 'p> Merge<'a, 'p> {
     }
 }
 
-/// Returns `true` if a path is the one that is unknown, or lies in the folder that is.
+/// Returns `true` if a path is the unknown one, or lies in the unknown folder.
 fn is_within(path: &[u8], unknown: &[u8]) -> bool {
     path == unknown || (unknown.ends_with(b"/") && path.starts_with(unknown))
 }

@@ -3,14 +3,14 @@
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-/// A bucket, and the whole key of an object in it.
+/// A bucket, and the complete key of an object in it.
 pub(super) type NamedObject = (String, String);
 
-/// Reads a message of a service: `Records` as S3 and those that follow it send them to queues and webhooks, or an event of
-/// EventBridge. `None` for anything else.
+/// Reads a message of a service: `Records` as S3 and similar services send them to queues and webhooks, or an event
+/// of EventBridge. `None` for anything else.
 ///
 /// # Errors
-/// A sentence about what is wrong.
+/// A sentence that describes the fault.
 pub(super) fn named(item: &Value) -> Result<Option<Vec<NamedObject>>, String> {
     if let Some(records) = item.get("Records").and_then(Value::as_array) {
         let one = |(number, record): (usize, &Value)| {

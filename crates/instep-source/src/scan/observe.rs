@@ -1,4 +1,4 @@
-//! One look at the content: a thread that walks, threads that hash and one that records.
+//! One scan of the content: a thread that walks, threads that hash and one that records.
 
 use std::path::PathBuf;
 
@@ -14,8 +14,8 @@ use crate::{
     content::{Holdings, Skipped, Skips},
 };
 
-/// Looks at all content, and before it at what is known of content that is not configured any more: where a URI has
-/// moved from one to the other, it is deleted before it is created, not after.
+/// Scans all content, and first the records of content that is no longer configured: if a URI has moved from one to
+/// the other, it is deleted before it is created, not after.
 pub(super) fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holdings) -> Result<(), Error> {
     merge.forsaken(holdings.numbers())?;
     for root in holdings.roots() {
@@ -28,7 +28,7 @@ pub(super) fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holding
     Ok(())
 }
 
-/// Runs `look` with threads that hash and one that records behind it; `every_file` is hashed, or those that moved.
+/// Runs `look` with threads that hash and one that records; hashes every file (`every_file`), or the changed ones.
 pub(super) fn observe<'a>(
     holdings: &'a Holdings,
     catalogue: &'a Catalogue,
@@ -72,7 +72,7 @@ pub(super) fn observe<'a>(
     })
 }
 
-/// Reports what is left out by a rule, once for each rule.
+/// Reports files that are left out by a rule, once for each rule.
 fn report_skips(skips: &Skips, monitor: &dyn PublishMonitor) {
     let report = |skipped: &Skipped, what: &str| {
         if skipped.count > 0 {
@@ -85,11 +85,11 @@ fn report_skips(skips: &Skips, monitor: &dyn PublishMonitor) {
         "is not readable by everybody, so it is not published; what was published stays as it was",
     );
     report(&skips.links, "is a symbolic link, so it is not published");
-    report(&skips.special, "is no regular file, so it is not published");
+    report(&skips.special, "is not a regular file, so it is not published");
 }
 
-/// Looks at some files and folders only, each with all that lies below it; the cost is that of these alone. A path
-/// outside of every root is ignored.
+/// Scans only some files and folders, each with everything below it, at the cost of these alone. A path outside every
+/// root is ignored.
 ///
 /// # Errors
 /// As for [`scan`](super::scan).

@@ -55,11 +55,11 @@ impl ScanOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ScanReport {
-    /// The Source's time before the first file was looked at.
+    /// The Source's time before the first file was inspected.
     pub at: DateTime,
     /// The Source's time after the last file was hashed.
     pub completed: DateTime,
-    /// Files looked at.
+    /// Files inspected.
     pub seen: u64,
     /// Files read.
     pub hashed: u64,

@@ -1,4 +1,4 @@
-//! The threads of a scan: one looks, some hash, one records; bounded channels between them.
+//! The threads of a scan: one walks, some hash, one records; bounded channels between them.
 
 use std::{
     mem,
@@ -27,7 +27,7 @@ const BYTES_AT_ONCE: u64 = 1 << 20;
 /// The fate of a batch of observations.
 pub(super) type Record<'a> = dyn Fn(Vec<Observation>) -> Result<Recorded, CatalogueError> + Sync + 'a;
 
-/// The queue for what the looking thread finds.
+/// The queue for the results of the walking thread.
 #[derive(Debug)]
 pub(super) struct HashPipeline<'a> {
     files: SyncSender<Vec<Candidate<'a>>>,
@@ -57,7 +57,7 @@ impl<'a> HashPipeline<'a> {
         }
     }
 
-    /// Hands on what was found so far: it is recorded with or before all that follows.
+    /// Passes on the results so far: they are recorded with or before all that follow.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.send_candidates()?;
         self.send_observed()
@@ -139,7 +139,7 @@ fn hash<'a>(
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(files) = next else { return hasher.done };
-        // Files are still taken when nobody records any more, so that nobody waits for a place to put them.
+        // Files are still received after recording has stopped, so that no sender blocks.
         recorded = recorded && {
             let observed = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
             observations.send(observed).is_ok()
@@ -169,8 +169,8 @@ fn record_all(
         }
         batch.append(&mut next);
         if batch.len() >= GROUP || (last && !batch.is_empty()) {
-            // In the order of the table, and so that equal changes give equal logs; what is gone first, for its URI may
-            // be that of something new.
+            // In the order of the table, and so that equal changes give equal logs; deletions first, because their
+            // URIs may be those of new resources.
             let is_there =
                 |it: &Observation| !matches!(it, Observation::Gone { .. } | Observation::Moved { .. });
             batch.sort_unstable_by(|one, other| {

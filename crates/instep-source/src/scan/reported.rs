@@ -36,7 +36,7 @@ pub enum ReportedChange {
     Object {
         /// The bucket.
         bucket: String,
-        /// The whole key of the object.
+        /// The complete key of the object.
         key: String,
     },
 }
@@ -57,11 +57,11 @@ impl ReportedChange {
         Self::Object { bucket: bucket.into(), key: key.into() }
     }
 
-    /// Reads changes as they are written: one by an application, with `uri` and `change`, and what is known of the state,
-    /// named as in a manifest; or those of a message in which object storage names objects.
+    /// Reads changes in their JSON form: one by an application, with `uri` and `change` and the known state, named as
+    /// in a manifest; or those of a message in which object storage names objects.
     ///
     /// # Errors
-    /// A sentence about what is wrong.
+    /// A sentence that describes the fault.
     #[cfg(feature = "serve")]
     pub fn list_from_json(item: serde_json::Value) -> Result<Vec<Self>, String> {
         if let Some(objects) = super::object_event::named(&item)? {
@@ -75,9 +75,10 @@ impl ReportedChange {
     }
 }
 
-/// Records what an application reports; it is durable when this returns. Concurrent callers share a commit.
+/// Records changes that an application reports; they are durable when this returns. Concurrent callers share a
+/// commit.
 ///
-/// Each resource that the application names belongs to all sets of the Source. Adding one that is known is an update.
+/// Each resource that the application names belongs to all sets of the Source. Adding a known one is an update.
 ///
 /// # Errors
 /// If the catalogue fails, or a folder of the Source cannot be read.
@@ -131,7 +132,7 @@ fn named_one(
     Ok(Observation::Changed(resource))
 }
 
-/// Has each supplier look again at those of the paths that are its own.
+/// Has each supplier inspect its own paths again.
 fn look_at_supplies(
     holdings: &Holdings,
     files: &[(&Root, Vec<u8>)],
@@ -148,7 +149,7 @@ fn look_at_supplies(
     Ok(())
 }
 
-/// Files are looked at one caller after the other and recorded in that order; nobody waits for the disk meanwhile.
+/// Files are inspected one caller after the other and recorded in that order; no caller waits for the disk meanwhile.
 fn record_files<'a>(
     holdings: &'a Holdings,
     catalogue: &'a Catalogue,
@@ -177,7 +178,7 @@ fn record_files<'a>(
                 let file = Candidate::Walked { root, path, length: stamp.length, sets };
                 observed.extend(hasher.observe(file));
             }
-            // Also when it is not known: it may be on its way into the catalogue.
+            // Also if it is unknown: it may be about to be recorded in the catalogue.
             Look::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
             Look::Folder => folders.push(root.path(&path)),
             Look::Unknown => {}
@@ -187,7 +188,7 @@ fn record_files<'a>(
     drop(alone);
     let mut recorded = recording.wait()?;
     if !folders.is_empty() {
-        // The application names what is gone: nothing to guard against.
+        // The application names the deletion explicitly: it is not guarded.
         let options = ScanOptions { guard: None, ..options.clone() };
         recorded.add(&scan_paths(holdings, catalogue, &folders, &options, monitor)?.recorded);
     }

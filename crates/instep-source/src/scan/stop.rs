@@ -1,4 +1,4 @@
-//! The end of a scan that nobody waits for any more.
+//! The end of a scan that is no longer needed.
 
 use std::sync::{
     Arc,

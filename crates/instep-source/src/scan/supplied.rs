@@ -161,7 +161,7 @@ impl<'a> Merge<'a, '_> {
         })
     }
 
-    /// Copies a new state. One that is past already is not what was said of it, and there is the next one.
+    /// Copies a new state. If the bytes differ from it, they belong to a later state, which follows.
     fn keep(&mut self, root: &Root, path: &[u8], state: &ResourceState) {
         let Some(spool) =
             self.spool.as_ref().filter(|spool| state.length.is_some_and(|length| spool.takes(length)))
@@ -186,7 +186,7 @@ impl<'a> Merge<'a, '_> {
 
     fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {
         self.skips.unreadable += 1;
-        let what = format!("cannot be read: {error}; what is known of it stays published");
+        let what = format!("cannot be read: {error}; its published entry stays");
         self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));
         Ok(())
     }

@@ -15,17 +15,17 @@ use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 use crate::{catalogue::FileStamp, content::stamp};
 
-/// Bounds of what is taken for a tick.
+/// Bounds of the measured tick.
 const LEAST_TICK: Duration = Duration::from_millis(4);
 const MOST_TICK: Duration = Duration::from_millis(20);
-/// The pause between two looks at the clock.
+/// The pause between two readings of the clock.
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_micros(250);
 
 /// Longer than a tick.
 static TICK: LazyLock<Duration> = LazyLock::new(|| (2 * resolution()).clamp(LEAST_TICK, MOST_TICK));
 
-/// Returns the stamp of a file, once its last write lies so far back that the next one must leave another time.
+/// Returns the stamp of a file, once its last write is so long ago that the next one must leave another time.
 pub(super) fn standing(file: &File) -> io::Result<FileStamp> {
     let before = stamp(&rustix::fs::fstat(file)?);
     if !is_within_a_tick(before, now_ns(), *TICK) {
@@ -43,10 +43,10 @@ pub(super) fn await_tick(stamps: impl IntoIterator<Item = FileStamp>) {
     }
 }
 
-/// Returns `true` if a write now could leave the stamp as it is.
+/// Returns `true` if a write now could leave the stamp unchanged.
 ///
-/// The time of the last write is not enough by itself: a program can set it back, as `cp -p` and `rsync` do. The time
-/// of the last change of the inode nobody can set, but on many file systems it moves by ticks as well.
+/// The time of the last write is not enough: a program can set it back, as `cp -p` and `rsync` do. The time of the
+/// last change of the inode cannot be set, but on many file systems it also advances in ticks.
 fn is_within_a_tick(stamp: FileStamp, now_ns: i64, tick: Duration) -> bool {
     let is_close = |ns: i64| i128::from(ns.saturating_sub(now_ns).unsigned_abs()) <= tick.as_nanos() as i128;
     is_close(stamp.mtime_ns) || is_close(stamp.ctime_ns)
@@ -65,8 +65,9 @@ fn resolution() -> Duration {
     Duration::ZERO
 }
 
-/// Waits until the clock that gives the file its times is past this one, which a write set. Where that is the clock of this
-/// machine it is mostly less than a tick, and what follows a change waits for it; elsewhere it is that of a server.
+/// Waits until the clock of the file's times is past this time, which a write set. If it is the clock of this
+/// machine, this usually takes less than a tick, which delays the handling of a change; otherwise it is the clock of
+/// a server.
 #[cfg(target_os = "linux")]
 fn await_clock_after(ctime_ns: i64, file: &File) {
     // ext4, XFS, Btrfs, tmpfs, F2FS, ZFS, bcachefs.

@@ -1,5 +1,5 @@
-//! Deletions that a scan came upon. They are recorded last, and only if the guard allows all of them: a disk that is
-//! not mounted looks like the deletion of everything.
+//! Deletions found by a scan. They are recorded last, and only if the guard allows all of them, because an unmounted
+//! disk looks like the deletion of everything.
 
 use std::{
     io::{self, BufReader, Read, Seek, Write},
@@ -8,7 +8,11 @@ use std::{
 
 use tempfile::SpooledTempFile;
 
-use super::{options::ScanOptions, pipeline::Record};
+use super::{
+    options::ScanOptions,
+    pipeline::Record,
+    recent_changes::{Unpublished, still_deleted},
+};
 use crate::{
     DeletionGuard, Error,
     catalogue::{Catalogue, Observation, Recorded, Resource, Snapshot},
@@ -19,6 +23,8 @@ use crate::{
 const IN_MEMORY: usize = 1 << 20;
 /// Deletions in one transaction.
 const GROUP: usize = 4_096;
+/// The most sets of a Source.
+const SETS: usize = 64;
 
 /// The keys of resources that are gone, and their number in each set.
 #[derive(Debug)]
@@ -26,11 +32,32 @@ pub(super) struct WithheldDeletions {
     keys: SpooledTempFile,
     count: u64,
     by_set: Vec<u64>,
+    /// `true` if some of them are of a folder or manifest that is not configured any more.
+    pub(super) are_forsaken: bool,
+}
+
+/// Resources by set, as the guard counts them.
+struct Losses {
+    /// Resources that are gone.
+    gone: Vec<u64>,
+    /// Those among them whose folder or manifest is not configured any more.
+    forsaken: Vec<u64>,
+    /// Resources that are gone before any document has named them.
+    unpublished: Vec<u64>,
+    /// Resources that documents have named.
+    published: Vec<u64>,
+    /// Resources that were deleted within the last hour.
+    before: Vec<u64>,
 }
 
 impl WithheldDeletions {
     pub(super) fn new() -> Self {
-        Self { keys: SpooledTempFile::new(IN_MEMORY), count: 0, by_set: vec![0; 64] }
+        let keys = SpooledTempFile::new(IN_MEMORY);
+        Self { keys, count: 0, by_set: vec![0; SETS], are_forsaken: false }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Withholds the deletion of a resource of some sets.
@@ -39,14 +66,12 @@ impl WithheldDeletions {
         self.keys.write_all(&length.to_le_bytes())?;
         self.keys.write_all(key)?;
         self.count += 1;
-        for (number, count) in self.by_set.iter_mut().enumerate() {
-            *count += sets >> number & 1;
-        }
+        count(&mut self.by_set, sets);
         Ok(())
     }
 
-    /// Checks the deletions against the guard. All else that the scan came upon is recorded already, so that a resource
-    /// counts as left if it was found in another place.
+    /// Checks the deletions against the guard. All other results of the scan are already recorded, so that a resource
+    /// counts as existing if it was found in another place.
     pub(super) fn check(
         &mut self,
         catalogue: &Catalogue,
@@ -55,55 +80,65 @@ impl WithheldDeletions {
     ) -> Result<(), Error> {
         let Some(guard) = options.guard.filter(|_| self.count > 0) else { return Ok(()) };
         let snapshot = catalogue.snapshot()?;
-        if self.refusal(guard, &snapshot, holdings, options)?.is_some() {
+        let mut losses = self.largest(holdings);
+        if self.are_forsaken || refusal(&losses, guard, &snapshot, options)?.is_some() {
             // Counting these costs a look-up for each, so it is done only when it matters.
-            self.by_set = self.count_gone(&snapshot, holdings)?;
-            if let Some(refusal) = self.refusal(guard, &snapshot, holdings, options)? {
+            losses = self.counted(&snapshot, holdings, options)?;
+            if let Some(refusal) = refusal(&losses, guard, &snapshot, options)? {
                 return Err(refusal);
             }
         }
-        holdings.recent_deletions().add(&self.by_set, Instant::now());
+        holdings.recent_deletions().add(&losses.gone, snapshot.head().sequence, Instant::now());
         Ok(())
     }
 
-    fn refusal(
-        &self,
-        guard: DeletionGuard,
+    /// Returns the losses as if each deletion counted.
+    fn largest(&self, holdings: &Holdings) -> Losses {
+        let none = vec![0; SETS];
+        let before = recently_deleted(holdings);
+        Losses {
+            gone: self.by_set.clone(),
+            forsaken: none.clone(),
+            unpublished: none,
+            published: vec![u64::MAX; SETS],
+            before,
+        }
+    }
+
+    /// Counts the resources of each set that are gone for readers: without those that have only moved to another place,
+    /// and without those that no document has named, as after a run with a wrong prefix that was refused (C19).
+    fn counted(
+        &mut self,
         snapshot: &Snapshot,
         holdings: &Holdings,
         options: &ScanOptions,
-    ) -> Result<Option<Error>, Error> {
-        for (set, name) in (0u8..).zip(&options.set_names) {
-            let now = self.by_set[usize::from(set)];
-            if now == 0 {
-                continue;
-            }
-            let resources = snapshot.totals(set)?.resources;
-            let before = holdings.recent_deletions().of_set(usize::from(set), Instant::now());
-            let (deletions, limit) = (now + before, guard.most.limit(resources.saturating_add(before)));
-            let empty = now >= resources && !guard.allow_empty;
-            if empty || deletions > limit {
-                let set = name.clone();
-                return Ok(Some(Error::DeletionsRefused { set, deletions, resources, limit, empty }));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Counts the resources of each set that are gone, without those that have only moved to another place.
-    fn count_gone(&mut self, snapshot: &Snapshot, holdings: &Holdings) -> Result<Vec<u64>, Error> {
-        let mut by_set = vec![0; 64];
+    ) -> Result<Losses, Error> {
+        let never = Unpublished::of(snapshot, &options.set_names)?;
+        let mut losses = self.largest(holdings);
+        losses.gone = vec![0; SETS];
+        let (named, configured) = ([0, u8::MAX], holdings.numbers());
         self.each(&mut |key| {
             if let Some(held) = snapshot.resource(&key)?
                 && !has_moved(&held, snapshot, holdings)?
             {
-                for (number, count) in by_set.iter_mut().enumerate() {
-                    *count += held.sets >> number & 1;
+                let unpublished = never.sets_of(held.uri.as_str());
+                count(&mut losses.unpublished, held.sets & unpublished);
+                count(&mut losses.gone, held.sets & !unpublished);
+                if !named.contains(&key[0]) && !configured.contains(&key[0]) {
+                    count(&mut losses.forsaken, held.sets & !unpublished);
                 }
             }
             Ok(())
         })?;
-        Ok(by_set)
+        for (set, published) in (0u8..).zip(&mut losses.published[..options.set_names.len()]) {
+            *published = never.published(set, snapshot.totals(set)?.resources);
+        }
+        if let Some(after) = holdings.recent_deletions().begin(Instant::now())
+            && let Some(still) = still_deleted(snapshot, after)?
+        {
+            losses.before.iter_mut().zip(still).for_each(|(before, still)| *before = still.min(*before));
+        }
+        Ok(losses)
     }
 
     /// Records the deletions.
@@ -143,6 +178,45 @@ impl WithheldDeletions {
             take(read_key(&mut keys).map_err(failed())?)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the error for the first set that loses too much.
+fn refusal(
+    losses: &Losses,
+    guard: DeletionGuard,
+    snapshot: &Snapshot,
+    options: &ScanOptions,
+) -> Result<Option<Error>, Error> {
+    for (set, name) in (0u8..).zip(&options.set_names) {
+        let index = usize::from(set);
+        let (now, before) = (losses.gone[index], losses.before[index]);
+        if now == 0 {
+            continue;
+        }
+        if losses.forsaken[index] >= losses.published[index] && !guard.allow_empty {
+            return Ok(Some(Error::SetMoved { set: name.clone(), resources: now }));
+        }
+        let resources = snapshot.totals(set)?.resources.saturating_sub(losses.unpublished[index]);
+        let (deletions, limit) = (now + before, guard.most.limit(resources.saturating_add(before)));
+        let empty = now >= resources && !guard.allow_empty;
+        if empty || deletions > limit {
+            let set = name.clone();
+            return Ok(Some(Error::DeletionsRefused { set, deletions, resources, limit, empty }));
+        }
+    }
+    Ok(None)
+}
+
+fn recently_deleted(holdings: &Holdings) -> Vec<u64> {
+    let recent = holdings.recent_deletions();
+    (0..SETS).map(|set| recent.of_set(set, Instant::now())).collect()
+}
+
+/// Counts one for each of some sets.
+fn count(by_set: &mut [u64], sets: u64) {
+    for (number, count) in by_set.iter_mut().enumerate() {
+        *count += sets >> number & 1;
     }
 }
 

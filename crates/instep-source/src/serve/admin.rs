@@ -34,7 +34,7 @@ const REQUEST_BYTES: usize = 4 << 20;
 /// The time limit of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
-/// The time limit of a compaction, which writes the catalogue anew.
+/// The time limit of a compaction, which rewrites the catalogue.
 const COMPACTION_TIME: Duration = Duration::from_secs(1_800);
 
 /// The listener for applications and the operator.
@@ -60,7 +60,7 @@ pub(crate) struct Admin {
     pub(crate) overview: watch::Receiver<Arc<Overview>>,
 }
 
-/// Records what applications say.
+/// Records changes reported by applications.
 pub(crate) struct Recorder {
     holdings: Holdings,
     catalogue: Catalogue,
@@ -89,7 +89,7 @@ impl Recorder {
     }
 }
 
-/// The routes; each of them, and each path that is none, asks for the token.
+/// The routes; each of them, and each unknown path, requires the token.
 pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
     let expected = blake3::hash(format!("Bearer {token}").as_bytes());
     Router::new()
@@ -103,7 +103,7 @@ pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
         .layer(middleware::from_fn(move |request: Request, next: Next| authorize(expected, request, next)))
 }
 
-/// Comparing digests takes the same time whatever the token.
+/// Comparing digests takes the same time for every token.
 async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION).map(|value| blake3::hash(value.as_bytes()));
     if given != Some(expected) {
@@ -113,7 +113,7 @@ async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Resp
     timeout(limit, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
-/// Records what an application says, and answers when it is durable.
+/// Records changes reported by an application, and answers when they are durable.
 async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
     let said = match said(&body) {
         Ok(said) => said,
@@ -136,7 +136,7 @@ async fn scan(State(admin): State<Arc<Admin>>) -> StatusCode {
     StatusCode::ACCEPTED
 }
 
-/// Drops what the change log keeps in vain; who records waits meanwhile.
+/// Drops unneeded parts of the change log; recording waits meanwhile.
 async fn compact(State(admin): State<Arc<Admin>>) -> Response {
     let compact = move || crate::publish::compact(&admin.recorder.catalogue);
     let done = match spawn_blocking(compact).await {
@@ -152,7 +152,7 @@ async fn status(State(admin): State<Arc<Admin>>) -> Response {
     Json(&*overview).into_response()
 }
 
-/// One change, or an array of them: `uri` and `change`, and what is known of the state, named as in a manifest; or messages of
+/// One change, or an array of them: `uri` and `change`, and the known state, named as in a manifest; or messages of
 /// object storage.
 fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     let json: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;

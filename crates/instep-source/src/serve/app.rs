@@ -74,8 +74,8 @@ impl App {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Returns the routes, at the path of the base URL: to be served as they are, or merged into a router with routes and a
-    /// fallback of its own. At the root of a host they take every path that the other router has no route for.
+    /// Returns the routes, at the path of the base URL: to be served directly, or merged into a router with its own
+    /// routes and fallback. At the root of a host they take every path that the other router has no route for.
     pub(crate) fn router(&self) -> Router {
         let answers = Router::new().route("/", any(answer)).route("/{*path}", any(answer));
         let answers = answers.with_state(Arc::clone(&self.shared));
@@ -140,7 +140,7 @@ impl AppState {
         self.resources.named.answer(method, &name, headers)
     }
 
-    /// One of the resources that a generic URI stands for (RFC 9110 §12.4.1), else the state of the Source.
+    /// One of the resources that a generic URI represents (RFC 9110 §12.4.1), otherwise the state of the Source.
     fn generic_or_state(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
         let mut refused = Vec::new();
         for candidate in self.resources.generics.candidates(path, headers) {
@@ -175,7 +175,7 @@ impl AppState {
         let (content_type, text) = match path {
             "healthz" => ("text/plain; charset=utf-8", "alive\n".to_owned()),
             "readyz" => ("text/plain; charset=utf-8", overview.readiness()),
-            // A person gets a page, made where this answers nothing.
+            // A browser gets a page, which is added later if this returns nothing.
             "status" if self.pages.is_some() && pages::accepts_html(headers) => return None,
             "status" => ("application/json", overview.to_json()),
             "metrics" => ("text/plain; version=0.0.4", self.observer.metrics.exposition(&overview)),

@@ -91,7 +91,9 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
     };
     let body = match body::read(request.into_body(), permit.most_bytes).await {
         Ok(body) => body,
-        Err(status) => return refused(status, "the request is too long, or took too long"),
+        Err(status) => {
+            return refused(status, "the request is too long, took too long, or its coding is damaged");
+        }
     };
     let Ok(worker) = endpoint.admission.worker().await else { return busy() };
     let Ok(asked) = serde_json::from_slice(&body) else { return refused(StatusCode::BAD_REQUEST, ASKED) };
@@ -119,7 +121,7 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
 
 const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:00:00Z\"}";
 
-/// A request that asks for nothing that there can be.
+/// An invalid request.
 enum Wrong {
     /// More resources than this were named.
     Count(u64),
@@ -146,7 +148,7 @@ fn selection(asked: BatchBody) -> Result<BatchSelection, Wrong> {
     }
 }
 
-/// Answers with a package. Only the one who builds it keeps the worker; the others wait for the package.
+/// Answers with a package. Only the builder keeps the worker; the others wait for the package.
 async fn package(endpoint: &Arc<Endpoint>, batch: Batch, worker: OwnedSemaphorePermit) -> Response {
     /// The approximate size of a manifest entry and the headers of a member.
     const OVERHEAD: u64 = 1_024;
@@ -218,7 +220,7 @@ fn refusal(error: &Error) -> Response {
 }
 
 fn unknown(uris: &[String]) -> Response {
-    let error = "these are no resources of this set";
+    let error = "these are not resources of this set";
     (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "error": error, "unknown": uris }))).into_response()
 }
 

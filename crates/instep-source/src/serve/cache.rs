@@ -1,4 +1,4 @@
-//! A cache of what is known about files that are requested often, within a bound of memory.
+//! A cache of metadata of frequently requested files, with bounded memory.
 
 use std::{
     collections::BTreeMap,
@@ -7,8 +7,8 @@ use std::{
 
 use super::representation::Representation;
 
-/// Representation by name. Two generations: the young one becomes the old one when it is full, and what is asked for
-/// again in the old one becomes young; so the bound costs no bookkeeping per request.
+/// Representation by name. There are two generations: the young one becomes the old one when it is full, and an entry
+/// that is requested again moves from the old to the young one, so the bound needs no bookkeeping per request.
 #[derive(Debug)]
 pub(crate) struct Cache {
     generations: Mutex<Generations>,

@@ -16,7 +16,7 @@ pub(crate) struct RepresentationValidators {
 /// The result of the preconditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precondition {
-    /// Answer as if there were none.
+    /// Answer as if there were no condition.
     Proceed,
     /// 304
     NotModified,
@@ -66,7 +66,7 @@ fn names(headers: &HeaderMap, name: header::HeaderName, etag: &HeaderValue, comp
     })
 }
 
-/// The tags of a list, with their quotes; commas may stand inside of them.
+/// The tags of a list, with their quotes; tags may contain commas.
 fn tags(mut list: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     std::iter::from_fn(move || {
         let opening = list.iter().position(|byte| *byte == b'"')?;

@@ -31,7 +31,7 @@ use super::{stall::StallGuard, tls::Tls};
 use answer::AnswerBody;
 use places::{ConnectionPlace, ConnectionPlaces};
 
-/// Bounds of what clients can take (S10).
+/// Bounds of the resources that clients can use (S10).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerLimits {
@@ -66,10 +66,10 @@ impl Default for ServerLimits {
     }
 }
 
-/// Serves a router on a listener until `shutdown`; then answers what is in flight and ends.
+/// Serves a router on a listener until `shutdown`; then finishes current answers and ends.
 ///
 /// # Errors
-/// If the listener fails for good.
+/// If the listener fails permanently.
 pub async fn run(
     listener: TcpListener,
     app: Router,
@@ -99,7 +99,7 @@ pub(crate) trait ConnectionListener: Send {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next one, and the address it comes from if it has one.
+    /// The next connection, and its address if it has one.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<IpAddr>)>> + Send;
 }
 
@@ -108,7 +108,7 @@ impl ConnectionListener for TcpListener {
 
     async fn accept(&self) -> io::Result<(TcpStream, Option<IpAddr>)> {
         let (stream, address) = Self::accept(self).await?;
-        // Answers are written whole; waiting for more would only delay them.
+        // Answers are written completely; waiting for more would only delay them.
         let _ = stream.set_nodelay(true);
         Ok((stream, Some(address.ip())))
     }

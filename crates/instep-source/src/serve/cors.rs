@@ -1,13 +1,13 @@
-//! Cross-origin requests: pages of other origins may read documents, channels included, where the operator lets them.
+//! Cross-origin requests: pages of other origins may read documents, channels included, if the operator allows it.
 //!
-//! A resource gets no such header: who may read it is for the operator's own server to say.
+//! A resource gets no such header: access to it is a decision of the operator's own server.
 
 use axum::{extract::Request, middleware::Next, response::Response};
 use http::{HeaderValue, Method, header};
 
 use super::documents;
 
-/// Lets pages of any origin read the answer if it is a document; nothing in one depends on who asks.
+/// Lets pages of any origin read the answer if it is a document; documents do not depend on the client.
 pub(crate) async fn allow_any_origin(request: Request, next: Next) -> Response {
     let is_document = documents::owns(request.uri().path().trim_start_matches('/'));
     let method = request.method().clone();

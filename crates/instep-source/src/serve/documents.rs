@@ -18,8 +18,7 @@ pub(crate) struct DocumentFolder(PathBuf);
 
 impl DocumentFolder {
     /// Names the folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`. It is opened for each
-    /// document: if somebody takes it away, the next publication makes another one, which is the one to be served
-    /// (C18).
+    /// document: if it is removed, the next publication creates another one, which must then be served (C18).
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         RootFolder::open(folder).map(|_| Self(folder.to_owned()))
     }

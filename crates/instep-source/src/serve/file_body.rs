@@ -17,8 +17,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 const PIECE: u64 = 256 * 1024;
 
-/// A part of a file as the body of an answer. A file that became shorter ends it with an error: the client must
-/// not take it for whole.
+/// A part of a file as the body of an answer. If the file became shorter, the body ends with an error, so that the
+/// client does not treat it as complete.
 #[derive(Debug)]
 pub(crate) struct FileBody {
     file: Arc<File>,

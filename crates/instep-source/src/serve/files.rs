@@ -17,9 +17,9 @@ use super::{
 /// Bytes of representations kept for one folder in each of two generations.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Files by name, and what the Source knows of them. What it does not know is not served.
+/// Files by name, and their metadata in the Source. Unknown files are not served.
 pub(crate) trait FileProvider: Send + Sync {
-    /// Opens what lies under a name.
+    /// Opens the file with a name.
     fn open(&self, name: &[u8]) -> io::Result<File>;
 
     /// Returns the description of the file under a name; `None` if it is not published.
@@ -42,12 +42,12 @@ pub(crate) struct Files {
 struct FoundFile {
     file: File,
     representation: Arc<Representation>,
-    /// The media type of what a gzip twin is the gzip form of.
+    /// The media type of the document that a gzip twin contains.
     twin_of: Option<HeaderValue>,
 }
 
 impl Files {
-    /// Files of a shelf.
+    /// Files of a provider.
     pub(crate) fn new(provider: impl FileProvider + 'static) -> Self {
         Self { provider: Box::new(provider), cache: Cache::new(CACHE_BYTES) }
     }
@@ -77,7 +77,7 @@ impl Files {
         Ok(self.find(&index_of(name))?.is_some())
     }
 
-    /// The file under a name, or its prepared gzip form where that is asked for and not older.
+    /// The file with a name, or its prepared gzip form if requested and not older.
     fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> io::Result<Option<FoundFile>> {
         let Some(plain) = self.find(name)? else { return Ok(None) };
         if !self.provider.is_for_documents() || !accepts_gzip(headers) {

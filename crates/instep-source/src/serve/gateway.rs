@@ -8,10 +8,10 @@ use super::view::SourceView;
 
 /// A protocol beside ResourceSync that a Source answers, such as OAI-PMH.
 pub trait Gateway: fmt::Debug + Send + Sync {
-    /// Returns its routes, below the base URL. Called once, before the first publication; a document or resource under
-    /// the same path is not served any more.
+    /// Returns its routes, below the base URL. Called once, before the first publication; a document or resource
+    /// under the same path is not served any more.
     ///
     /// # Errors
-    /// If a file of its own cannot be opened.
+    /// If one of its files cannot be opened.
     fn routes(&self, source: &Arc<SourceView>) -> io::Result<Router>;
 }

@@ -43,8 +43,8 @@ impl Generics {
         rules.map(generic).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The resources that a path may stand for, those first that the client prefers; of equal ones, as the operator
-    /// named them.
+    /// The resources that a path may represent, in the client's order of preference; equal ones in the operator's
+    /// order.
     pub(crate) fn candidates(&self, path: &str, headers: &HeaderMap) -> Vec<GenericCandidate> {
         let found = self.0.iter().find_map(|generic| Some((generic, generic.pattern.matches(path)?)));
         let Some((generic, part)) = found else { return Vec::new() };
@@ -71,7 +71,7 @@ impl Accept {
         Self(ranges.map(range).collect())
     }
 
-    /// By the range that is most specific; all are equal where the client says nothing (RFC 9110 §12.5.1).
+    /// By the most specific matching range; all are equal if the client states no preference (RFC 9110 §12.5.1).
     fn quality(&self, media_type: &MediaType) -> u16 {
         if self.0.is_empty() {
             return 1_000;

@@ -1,7 +1,7 @@
-//! The host that a request names: a name that is not the Source's own is refused where it would do harm.
+//! The host that a request names: a name that is not the Source's own is refused if it could do harm.
 //!
-//! A page of any site can make its own name lead to 127.0.0.1 (DNS rebinding), and then reads a Source on loopback as
-//! if it were its own. The browser names the page's host in the request, which gives it away (C8).
+//! A page of any site can make its own name lead to 127.0.0.1 (DNS rebinding), and could then read a Source on
+//! loopback as if it were its own. The browser names the page's host in the request, which reveals this (C8).
 
 use std::net::IpAddr;
 
@@ -58,8 +58,8 @@ fn authority_of(base_url: &str) -> &str {
     base_url.split('/').nth(2).unwrap_or_default()
 }
 
-/// Returns `true` if an authority names this machine by a name that no resolver is asked for (RFC 6761 §6.3), or by an
-/// address.
+/// Returns `true` if an authority names this machine by an address, or by a name that needs no resolver (RFC 6761
+/// §6.3).
 fn is_loopback(authority: &str) -> bool {
     let Ok(authority) = authority.parse::<Authority>() else { return false };
     let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! Requests for a base URL that the Source had before: redirected to the present one where nothing else has the name.
+//! Requests for a former base URL of the Source: redirected to the present one, unless something else has the name.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use http::{HeaderValue, StatusCode, header, uri::Authority};
 
 use crate::render::SourcePlace;
 
-/// The base URLs that a Source had, and the one it has.
+/// The former base URLs of a Source, and its present one.
 #[derive(Debug)]
 struct Moves {
     former: Vec<SourcePlace>,
@@ -36,7 +36,7 @@ async fn redirect(State(moves): State<Arc<Moves>>, request: Request, next: Next)
     let named = named.or_else(|| request.headers().get(header::HOST)?.to_str().ok()).unwrap_or_default();
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let location = moves.location(named, target);
-    // Below a host that the Source has left there is nothing else; below its present one there may be.
+    // If the Source has left a host, nothing else is below it; below its present host there may be.
     let is_elsewhere = !named.eq_ignore_ascii_case(authority(&moves.present));
     if let Some(location) = location.as_deref().filter(|_| is_elsewhere) {
         return moved(location);

@@ -1,4 +1,4 @@
-//! Stands in for `channels.rs` in a build without notification: changes are found by reading the documents.
+//! Replaces `channels.rs` in a build without notification: changes are found by reading the documents.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
-//! Stands in for `tls.rs` in a build without TLS: there are no certificates.
+//! Replaces `tls.rs` in a build without TLS: there are no certificates.
 
 use std::io;
 
 use crate::Error;
 
-/// A certificate, of which there is none.
+/// A certificate, which does not exist in this build.
 #[derive(Clone, Debug)]
 pub(crate) enum Tls {}
 

@@ -16,7 +16,7 @@ use axum::{
 use http_body::Body as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use super::host::AcceptedHosts;
+use super::{framing, host::AcceptedHosts};
 use crate::status::Overview;
 
 /// The figures of one application. They are not in a global recorder: a program that mounts the router has its own.
@@ -104,6 +104,9 @@ pub(crate) struct Observer {
 
 /// Counts a request and writes its line of the access log: target `instep::access`.
 pub(crate) async fn observe(State(observer): State<Arc<Observer>>, request: Request, next: Next) -> Response {
+    if let Some(refusal) = framing::refusal(&request) {
+        return refusal;
+    }
     if let Err(refusal) = observer.hosts.check(&request) {
         return refusal.into_response();
     }

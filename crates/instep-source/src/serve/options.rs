@@ -9,14 +9,15 @@ use super::{AdminOptions, Gateway, Pages, ServerLimits, channels::Channels, tls:
 use crate::notify::ChannelOptions;
 use crate::{DumpPolicy, Error, PublishOptions, live::LiveOptions};
 
-/// A Resource List of one document is renewed so often at most: who reads it reads the changes after it too.
+/// The shortest interval between renewals of a one-document Resource List: a reader of it also reads the later
+/// changes.
 const SMALL_SNAPSHOT_EVERY: Duration = Duration::from_secs(300);
 
 /// A Source that is published continuously and served.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServeOptions {
-    /// Options for the publication. An empty base URL stands for that of the address listened on.
+    /// Options for the publication. An empty base URL means that of the listening address.
     pub publish: PublishOptions,
     /// Host and port to listen on; port 0 takes any free one.
     pub listen: String,
@@ -25,30 +26,30 @@ pub struct ServeOptions {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Options for finding and publishing changes.
     pub live: LiveOptions,
-    /// Bounds of what clients can take.
+    /// Bounds of the resources that clients can use.
     pub limits: ServerLimits,
     /// The channels that announce changes.
     #[cfg(feature = "notify")]
     pub channels: ChannelOptions,
     /// Answers requests for many resources at once.
     pub batches: bool,
-    /// The listener for applications and the operator; none: there is none.
+    /// The listener for applications and the operator; `None` if there is none.
     pub admin: Option<AdminOptions>,
     /// Refuses requests for any host but that of the base URL, with 421. A Source whose base URL is on loopback
     /// refuses all hosts but those of loopback in any case.
     pub strict_host: bool,
-    /// Lets web pages of any origin read the documents (CORS). `None` lets them unless the base URL is on loopback:
-    /// what only this machine can reach is not for every site that its user visits.
+    /// Lets web pages of any origin read the documents (CORS). `None` allows it unless the base URL is on loopback,
+    /// so that sites that the user visits cannot read a Source that only this machine can reach.
     pub cors: Option<bool>,
-    /// Pages for people, which the caller makes; `None` if there are none.
+    /// Web pages, which the caller provides; `None` if there are none.
     pub pages: Option<Arc<dyn Pages>>,
-    /// Further protocols that the Source answers, which the caller brings.
+    /// Further protocols of the Source, which the caller provides.
     pub gateways: Vec<Arc<dyn Gateway>>,
 }
 
 impl ServeOptions {
-    /// The files of a folder, at `http://127.0.0.1:8080/`; documents and state lie in its folder `.instep`. There is a
-    /// Resource Dump while the set is small enough.
+    /// The files of a folder, at `http://127.0.0.1:8080/`; documents and state lie in its folder `.instep`. There is
+    /// a Resource Dump while the set is small enough.
     pub fn new(folder: impl AsRef<Path>) -> Self {
         let folder = folder.as_ref();
         let mut publish = PublishOptions::new(folder, "");

@@ -1,4 +1,5 @@
-//! The door for pages: a program adds them to a Source, and answers with them what is neither document nor resource.
+//! The interface for web pages: a program adds them to a Source, and they answer requests for neither a document nor
+//! a resource.
 
 use std::{fmt, sync::Arc};
 
@@ -30,20 +31,20 @@ pub struct PageRequest {
     pub path: String,
     /// The query, without its question mark.
     pub query: String,
-    /// `true` if the client says that it accepts HTML, as browsers do and programs do not.
+    /// `true` if the client accepts HTML explicitly, as browsers do and programs do not.
     pub accepts_html: bool,
     /// The status of the answer without a page.
     pub status: StatusCode,
 }
 
-/// The pages of a Source, and what they show.
+/// The pages of a Source, and the data for them.
 #[derive(Clone, Debug)]
 pub(crate) struct PagesOfSource {
     pub(crate) pages: Arc<dyn Pages>,
     pub(crate) view: Arc<SourceView>,
 }
 
-/// Answers with a page where there would be none otherwise.
+/// Answers with a page if there would be no other answer.
 pub(crate) async fn answer_with_page(
     State(source): State<PagesOfSource>,
     request: Request,
@@ -71,7 +72,7 @@ pub(crate) async fn answer_with_page(
     }
 }
 
-/// Returns `true` if a browser is asking: a program that accepts anything wants what programs get.
+/// Returns `true` for a browser: a program that accepts anything gets the answer for programs.
 pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     let fields = headers.get_all(header::ACCEPT).iter().filter_map(|field| field.to_str().ok());
     fields.flat_map(|field| field.split(',')).any(|range| {
@@ -80,7 +81,7 @@ pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Returns `true` for answers that say nothing: absent, another method, no message on a channel yet.
+/// Returns `true` for answers without content: absent, another method, no message on a channel yet.
 fn has_room_for_page(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NO_CONTENT)
 }

@@ -13,8 +13,8 @@ pub(crate) struct Beneath<'a> {
     pub is_folder: bool,
 }
 
-/// Decodes the path of a request, without its leading `/`. None where it can name nothing that is served: the
-/// answer is then the same as for what does not exist, so that nothing is learnt from it (S1).
+/// Decodes the path of a request, without its leading `/`. `None` if it cannot name anything that is served: the
+/// answer is then the same as for a missing file, so that it reveals nothing (S1).
 pub(crate) fn beneath(path: &str) -> Option<Beneath<'_>> {
     let (path, is_folder) = match path.strip_suffix('/') {
         Some(rest) => (rest, true),

@@ -1,11 +1,12 @@
-//! Which part of a representation is asked for (RFC 9110 §14). PURE.
+//! The requested part of a representation (RFC 9110 §14). PURE.
 
 use std::ops::Range;
 
 /// The part of a representation that a `Range` header selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestedRange {
-    /// The whole: no range, an unknown unit, or several ranges, which are not worth a multipart answer (S8).
+    /// The complete representation: no range, an unknown unit, or several ranges, which do not justify a multipart
+    /// answer (S8).
     Whole,
     /// These bytes.
     Part(Range<u64>),
@@ -49,7 +50,7 @@ fn part(text: &str, length: u64) -> Option<Range<u64>> {
     Some(first..end)
 }
 
-/// A decimal number; one beyond 64 bits lies behind every end.
+/// A decimal number; one beyond 64 bits lies after every end.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))

@@ -27,7 +27,7 @@ pub(crate) struct Representation {
     pub last_modified: HeaderValue,
     /// `Content-Type`
     pub content_type: HeaderValue,
-    /// `Content-Encoding`, of what is stored coded.
+    /// `Content-Encoding`, of files that are stored compressed.
     pub content_encoding: Option<HeaderValue>,
     /// `Link`: the Capability Lists that cover it.
     pub link: Option<HeaderValue>,
@@ -42,7 +42,7 @@ pub(crate) struct Description {
     pub published: Option<ResourceState>,
     /// The stamp of the file when the digests of that state were computed.
     pub hashed: Option<FileStamp>,
-    /// `Content-Type`, where no published state says it.
+    /// `Content-Type`, if no published state has it.
     pub content_type: Option<HeaderValue>,
     /// `Link`
     pub link: Option<HeaderValue>,

@@ -1,4 +1,4 @@
-//! The resources, as the catalogue knows them.
+//! The resources, according to the catalogue.
 
 use std::{fs::File, io, os::unix::fs::PermissionsExt};
 
@@ -25,12 +25,12 @@ pub(crate) struct ResourceFiles {
     pub(crate) folders: Vec<(String, Files)>,
     /// The files outside of the folders that manifests name.
     pub(crate) named: Files,
-    /// URIs that stand for several resources.
+    /// URIs that represent several resources.
     pub(crate) generics: Generics,
 }
 
 impl ResourceFiles {
-    /// Holds open the folders of a Source that lie below its base URL.
+    /// Keeps the folders of a Source that lie below its base URL open.
     pub(crate) fn open(publisher: &Publisher) -> Result<Self, Error> {
         let place = publisher.place();
         let known = KnownResources {
@@ -71,7 +71,7 @@ struct KnownResources {
 }
 
 impl KnownResources {
-    /// As it was last committed: who asks for a resource does not wait for those that record.
+    /// In its last committed state: requests do not wait for recording.
     fn resource(&self, key: &[u8]) -> io::Result<Option<Resource>> {
         self.catalogue.resource(key).map_err(io::Error::other)
     }
@@ -117,8 +117,8 @@ impl FileProvider for InFolder {
         supplied.unwrap_or_else(|| {
             let folder = self.known.holdings.handle(self.number).ok_or(io::ErrorKind::NotFound)?;
             let file = folder.entry(name)?;
-            // The scan publishes what everybody may read; a mode that was taken away since holds here at once. A
-            // supplier decides by itself.
+            // The scan publishes files that everybody may read; if the permission was removed since, this takes
+            // effect at once here. A supplier decides by itself.
             let is_private = self.supply.is_none() && file.metadata()?.permissions().mode() & 0o004 == 0;
             if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
         })
@@ -138,7 +138,7 @@ impl FileProvider for InFolder {
     }
 }
 
-/// The files that manifests name, by what follows the base URL in their URI, as it is written.
+/// The files that manifests name, by the rest of their URI after the base URL, as written.
 #[derive(Debug)]
 struct Named {
     known: KnownResources,
@@ -177,5 +177,5 @@ impl FileProvider for Named {
     }
 }
 
-/// A resource may change at any moment: whoever keeps it asks again, which costs little.
+/// A resource may change at any moment: caches must revalidate, which is cheap.
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");

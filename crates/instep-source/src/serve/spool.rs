@@ -1,4 +1,4 @@
-//! Packages that were asked for, on disk within a quota: one build serves all who ask for the same (S9).
+//! Requested packages, on disk within a quota: one build serves all equal requests (S9).
 
 use std::{
     collections::BTreeMap,
@@ -44,7 +44,7 @@ pub(crate) enum BuildState {
 
 /// The decision about a request for a package.
 pub(crate) enum PackageClaim {
-    /// Somebody builds it, or it is there.
+    /// It is being built, or exists.
     Shared(watch::Receiver<BuildState>),
     /// The caller builds it, into this file.
     Build(Building),
@@ -61,13 +61,13 @@ pub(crate) struct Building {
 }
 
 impl PackageSpool {
-    /// A spool in a folder, which is made where it is missing.
+    /// A spool in a folder, which is created if it does not exist.
     pub(crate) fn new(folder: &Path, quota_bytes: u64) -> io::Result<Arc<Self>> {
         std::fs::create_dir_all(folder)?;
         Ok(Arc::new(Self { folder: folder.to_owned(), quota_bytes, packages: Mutex::default() }))
     }
 
-    /// Asks for the package with a key, which will take about so many bytes.
+    /// Requests the package with a key, which will take about this many bytes.
     pub(crate) fn claim(self: &Arc<Self>, key: &str, bytes: u64) -> PackageClaim {
         let mut packages = self.packages.lock().unwrap_or_else(PoisonError::into_inner);
         packages.clock += 1;
@@ -90,7 +90,7 @@ impl PackageTable {
         self.by_key.values().filter(|slot| matches!(*slot.package.borrow(), BuildState::Building)).count()
     }
 
-    /// Drops what was not asked for longest, until there is room. Who still reads a package keeps it.
+    /// Drops the packages that were unused longest, until there is room. A package that is being read stays readable.
     fn make_room(&mut self, bytes: u64, quota_bytes: u64) -> bool {
         loop {
             let held: u64 = self.by_key.values().map(|slot| slot.bytes).sum();
@@ -109,7 +109,7 @@ impl PackageTable {
 }
 
 impl Building {
-    /// A file without a name: it takes no room longer than somebody holds it.
+    /// A file without a name: its space is freed as soon as it is closed.
     pub(crate) fn file(&self) -> io::Result<File> {
         tempfile::tempfile_in(&self.spool.folder)
     }

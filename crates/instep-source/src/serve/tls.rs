@@ -52,11 +52,11 @@ impl Tls {
     }
 }
 
-/// Says what is wrong with a file, without the words of the library about where it noticed that.
-fn plain(error: &rustls::pki_types::pem::Error) -> String {
+/// Describes the fault of a file that should hold `what`: it cannot be read, or it holds something else.
+fn fault(what: &str, error: &rustls::pki_types::pem::Error) -> String {
     match error {
-        rustls::pki_types::pem::Error::Io(error) => error.to_string(),
-        other => other.to_string(),
+        rustls::pki_types::pem::Error::Io(error) => format!("cannot be read: {error}"),
+        other => format!("is no {what}: {other}"),
     }
 }
 
@@ -69,9 +69,9 @@ fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
     };
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| wrong(certificate, format!("is no certificate: {}", plain(&error))))?;
-    let secret = PrivateKeyDer::from_pem_file(key)
-        .map_err(|error| wrong(key, format!("is no private key: {}", plain(&error))))?;
+        .map_err(|error| wrong(certificate, fault("certificate", &error)))?;
+    let secret =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, fault("private key", &error)))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong(certificate, error.to_string()))?

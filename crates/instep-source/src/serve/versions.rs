@@ -67,7 +67,7 @@ struct VersionFiles {
 }
 
 impl VersionFiles {
-    /// The versions of a resource that can be had, oldest first.
+    /// The available versions of a resource, oldest first.
     fn versions(&self, original: &Uri) -> io::Result<Vec<ResourceVersion>> {
         let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
         let mut versions = snapshot.versions(original).map_err(io::Error::other)?;
@@ -133,14 +133,14 @@ fn rest<'a>(request: &'a Request, kind: &str) -> &'a str {
 }
 
 impl Versions {
-    /// Leads to the version that was there at the time asked for: the one before it, or the first (RFC 7089 §4.1).
+    /// Redirects to the version at the requested time: the one before it, or the first (RFC 7089 §4.1).
     fn timegate(&self, path: &str, headers: &HeaderMap) -> io::Result<Response> {
         let asked = headers.get(ACCEPT_DATETIME).map(|value| {
             let date = value.to_str().ok().and_then(asked_date);
             date.map(|date| date.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
         });
         if asked == Some(None) {
-            return Ok(plain_answer(StatusCode::BAD_REQUEST, "Accept-Datetime is no HTTP date"));
+            return Ok(plain_answer(StatusCode::BAD_REQUEST, "Accept-Datetime is not an HTTP date"));
         }
         let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
         let versions = self.kept.versions(&original)?;

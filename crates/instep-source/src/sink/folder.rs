@@ -17,17 +17,16 @@ use super::{
 };
 use crate::Error;
 
-/// Up to so many documents or folders each is synced by itself; more are synced with their file system. Most
-/// publications write four or five documents, and waiting for whatever else is being written to the disk would delay
-/// them.
+/// At most this many documents or folders are synced separately; more are synced with their file system. Most
+/// publications write four or five documents, and should not wait for other writes to the same disk.
 const MOST_SYNCED_ONE_BY_ONE: usize = 32;
 
-/// Everybody may read what is published, whatever the process's mask says: a web server mostly runs as another user
-/// (C18). Who may get to the folder of the documents is the operator's to decide.
+/// Everybody may read the documents, with any umask of the process: a web server usually runs as another user (C18).
+/// Access to the folder of the documents is a decision of the operator.
 const READABLE: u32 = 0o644;
 
-/// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, whoever
-/// planted it.
+/// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, even one that
+/// an attacker placed.
 #[derive(Debug, Default)]
 pub(crate) struct FolderSink {
     path: PathBuf,
@@ -53,7 +52,7 @@ impl FolderSink {
         Self { path: path.into(), purpose: purpose.to_owned(), gzip_twins, open: None, staged: Vec::new() }
     }
 
-    /// Opens what is staged under a name, else what is in place, to read it back.
+    /// Opens the staged document with a name, otherwise the one in place, to read it back.
     ///
     /// # Errors
     /// If there is neither, or it cannot be read.
@@ -71,12 +70,12 @@ impl FolderSink {
         self.staged.is_empty()
     }
 
-    /// Returns the names of what is staged.
+    /// Returns the names of the staged documents.
     pub(crate) fn staged(&self) -> impl Iterator<Item = &str> {
         self.staged.iter().map(|staged| staged.name.as_str())
     }
 
-    /// Returns what is staged with its ranks, in the order in which it is put in place.
+    /// Returns the staged documents with their ranks, in the order in which they are put in place.
     pub(crate) fn in_order(&self) -> Vec<(Rank, &str)> {
         let mut staged: Vec<_> = self.staged.iter().map(|one| (one.rank, one.name.as_str())).collect();
         staged.sort_by_key(|(rank, _)| *rank);
@@ -132,7 +131,8 @@ impl FolderSink {
         Ok(())
     }
 
-    /// Makes the folders of what is staged; returns them open, and the names of all in which a name is new.
+    /// Creates the folders of the staged documents; returns them open, and the names of all that have new names in
+    /// them.
     fn make_folders(
         &self,
         open: &OpenFolder,
@@ -155,7 +155,7 @@ impl FolderSink {
         root.remove_file(name).map_err(Error::write(self.path.join(name)))
     }
 
-    /// Puts what is staged in place, in the order of the ranks, durably.
+    /// Puts the staged documents in place, in the order of the ranks, durably.
     fn place(&mut self, open: &OpenFolder) -> Result<Vec<(String, u64)>, Error> {
         let sync = |staged: &StagedDocument| open.staging.sync(staged.number);
         sync_group(self.staged.iter(), MOST_SYNCED_ONE_BY_ONE, &open.root, sync)
@@ -170,7 +170,7 @@ impl FolderSink {
                 open.staging.place(number, folder, last).map_err(Error::write(self.path.join(&name)))?;
             }
             if !self.gzip_twins && has_twin(&name) {
-                // A twin from a publication with twins would go on to show the old state.
+                // A twin left by a publication with twins would continue to show the old state.
                 self.remove(&open.root, &twin(&name))?;
             }
             placed.push((name, length));
@@ -243,7 +243,7 @@ impl Sink for FolderSink {
 }
 
 impl Drop for FolderSink {
-    /// Takes away what was staged and is not put in place, as after a failure.
+    /// Removes staged documents that were not put in place, as after a failure.
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
             open.discard();

@@ -7,10 +7,10 @@ use instep_store::{NameKind, RootFolder, Staging};
 /// Documents are staged below this folder, beside those in place, so that a rename does not cross file systems.
 const STAGE: &str = "resourcesync/.stage";
 
-/// The purposes of sinks, each with a staging of its own.
+/// The purposes of sinks, each with its own staging.
 const PURPOSES: [&str; 3] = ["lists", "dumps", "patches"];
 
-/// Everybody may enter the folders of what is published, whatever the process's mask says: a web server mostly runs as
+/// Everybody may enter the folders of the documents, with any umask of the process: a web server usually runs as
 /// another user (C18).
 const ENTERABLE: u32 = 0o755;
 
@@ -26,7 +26,7 @@ impl OpenFolder {
     /// Opens the folder and an empty staging in it.
     pub(super) fn open(documents: &Path, purpose: &str) -> io::Result<Self> {
         let root = RootFolder::open_or_make(documents)?;
-        // Apart from staging, which is for nobody else: others read the documents.
+        // Staging is separate and only for this process, because others read the documents.
         let parent = split(STAGE).0;
         let mut is_new = false;
         root.make_folder(parent, 0o777, &mut |_| is_new = true)?;
@@ -39,7 +39,7 @@ impl OpenFolder {
         Ok(Self { root, staging, stage })
     }
 
-    /// Opens what a process left staged; `None` if there is nothing.
+    /// Opens the files that a process left staged; `None` if there are none.
     fn left(documents: &Path, purpose: &str) -> Option<Self> {
         let (root, stage) = (RootFolder::open(documents).ok()?, stage_folder(purpose));
         let is_folder = |name: &str| matches!(root.kind(name), Ok(Some(NameKind::Folder)));
@@ -57,7 +57,8 @@ impl OpenFolder {
         made.iter().try_for_each(|new| let_everybody_in(&self.root, new))
     }
 
-    /// Empties the staging and removes its folder. What cannot be removed costs space only, until the next publication.
+    /// Empties the staging and removes its folder. A file that cannot be removed costs only space, until the next
+    /// publication.
     pub(super) fn discard(&self) {
         let emptied = self.staging.clear(|_| false).and_then(|()| self.root.remove_empty_folder(&self.stage));
         if emptied.unwrap_or(false) {
@@ -66,7 +67,7 @@ impl OpenFolder {
     }
 }
 
-/// Takes away what killed processes left staged below a folder of documents.
+/// Removes files that killed processes left staged below a folder of documents.
 pub(crate) fn discard_leftovers(documents: &Path) {
     for purpose in PURPOSES {
         if let Some(left) = OpenFolder::left(documents, purpose) {

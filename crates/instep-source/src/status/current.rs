@@ -38,7 +38,7 @@ pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overv
     Ok(overview)
 }
 
-/// Returns the overview before a publication that failed, with the reason. Everybody who reaches the server reads it.
+/// Returns the overview before a failed publication, with the reason. Everybody who can reach the server can read it.
 pub(crate) fn failed(before: &Overview, error: &Error) -> Overview {
     Overview { failure: Some(error.public_text()), ..before.clone() }
 }

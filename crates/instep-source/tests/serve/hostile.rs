@@ -178,6 +178,12 @@ fn s14_ambiguous_requests_are_refused_and_their_connection_closed() {
         format!(
             "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
         ),
+        format!(
+            "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
+        format!(
+            "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n{smuggled}"
+        ),
     ];
     for text in ambiguous {
         let answer = raw::send(server.address, text.as_bytes());

@@ -44,7 +44,7 @@ pub enum DatabaseError {
         source: io::Error,
     },
     /// The statements that lead to the newest version failed.
-    #[error("Cannot bring {} from format {from} to the present one", path.display())]
+    #[error("Cannot migrate {} from format {from} to the present one", path.display())]
     Migration {
         /// The file.
         path: PathBuf,
@@ -71,7 +71,8 @@ impl DatabaseError {
         }
     }
 
-    /// Returns `true` if the disk is full, read-only, failing or out of reach, as opposed to what the file holds.
+    /// Returns `true` if the disk is full, read-only, failing or out of reach, and `false` for faults of the file's
+    /// content.
     pub fn is_storage_failure(&self) -> bool {
         match self {
             Self::Open { source, .. } | Self::Migration { source, .. } => is_storage_failure(source),
@@ -81,8 +82,8 @@ impl DatabaseError {
     }
 }
 
-/// Returns `true` if an error of SQLite says that the disk is full, read-only, failing or out of reach, as opposed to
-/// what the file holds.
+/// Returns `true` if an error of SQLite means that the disk is full, read-only, failing or out of reach, and `false`
+/// for faults of the file's content.
 pub fn is_storage_failure(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

@@ -1,4 +1,4 @@
-//! The file itself: opened through no link, copied, written anew.
+//! The file itself: opened without following links, copied, rewritten.
 
 use std::{
     fs, io,
@@ -16,7 +16,7 @@ use super::error::DatabaseError;
 /// and the longest of those, a large migration, takes seconds.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Opens a file that nobody writes, without making its log or its index, which SQLite does even to read.
+/// Opens a file that no process writes, without creating its log or its index, which SQLite creates even for reading.
 pub(super) fn open_at_rest(path: &Path, cache_kib: u32) -> Result<Connection, DatabaseError> {
     let mut address = "file:".to_owned();
     for byte in resolved(path).as_os_str().as_bytes() {
@@ -35,7 +35,7 @@ pub(super) fn open_at_rest(path: &Path, cache_kib: u32) -> Result<Connection, Da
     with_cache(opened.map_err(DatabaseError::opening(path))?, path, cache_kib)
 }
 
-/// Has a connection keep at most so many KiB of its file in memory.
+/// Limits the part of a file that a connection keeps in memory to this many KiB.
 pub(super) fn with_cache(
     connection: Connection,
     path: &Path,
@@ -55,8 +55,8 @@ pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection
     Ok(connection)
 }
 
-/// Resolves the folder of a file, because SQLite's check for links is for the whole path. A folder that does not exist
-/// is SQLite's to report.
+/// Resolves the folder of a file, because SQLite checks the whole path for links. A missing folder is left to SQLite
+/// to report.
 fn resolved(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let resolved = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
@@ -71,8 +71,8 @@ pub fn backup_path(path: &Path, version: u32) -> PathBuf {
     name.into()
 }
 
-/// Copies a file, replacing a copy that is there. The copy is durable when this returns: the migration that follows may
-/// fail.
+/// Copies a file, replacing an existing copy. The copy is durable when this returns, because the migration that
+/// follows may fail.
 pub(super) fn back_up(connection: &Connection, copy: &Path) -> Result<(), DatabaseError> {
     let failing = |source| DatabaseError::Backup { path: copy.to_owned(), source };
     match fs::remove_file(copy) {
@@ -85,15 +85,15 @@ pub(super) fn back_up(connection: &Connection, copy: &Path) -> Result<(), Databa
     fs::File::open(copy).and_then(|copy| copy.sync_all()).map_err(failing)
 }
 
-/// Copies a file to a folder where temporary files are. What a process is writing meanwhile is in the copy or it is
-/// not, whole.
+/// Copies a file to the folder of temporary files. A concurrent transaction is in the copy completely or not at all.
 pub(super) fn temporary_copy(connection: &Connection, path: &Path) -> Result<TempDir, DatabaseError> {
     let folder = temporary_folder()?;
     connection.backup("main", in_copy(&folder, path), None).map_err(DatabaseError::opening(path))?;
     Ok(folder)
 }
 
-/// Copies a file that nobody writes, with the log that a killed process left beside it; `None` if there is no log.
+/// Copies a file that no process writes, with the log that a killed process left beside it; `None` if there is no
+/// log.
 pub(super) fn copy_with_log(path: &Path) -> Result<Option<TempDir>, DatabaseError> {
     let log = |path: &Path| {
         let mut name = path.as_os_str().to_owned();
@@ -123,7 +123,7 @@ fn temporary_folder() -> Result<TempDir, DatabaseError> {
     TempDir::with_prefix("instep-").map_err(failing)
 }
 
-/// Writes a file anew without its empty pages; returns its bytes before and after. Whoever writes has to wait.
+/// Rewrites a file without its empty pages; returns its bytes before and after. Writers must wait.
 ///
 /// # Errors
 /// If the disk has no room for a copy, or fails.

@@ -1,4 +1,4 @@
-//! One answer: right, or wrong in the way that was asked for.
+//! One answer: correct, or with the requested fault.
 
 use std::{
     io::{self, Write},
@@ -73,7 +73,7 @@ fn right_answer(request: &ReceivedRequest, page: Option<Page>, fault: Option<&Fa
     page.headers.into_iter().fold(answer, |answer, (name, value)| answer.with(name, value))
 }
 
-/// The one range asked for, none inside where it cannot be satisfied.
+/// The requested range, with `None` inside if it cannot be satisfied.
 fn requested_range(
     request: &ReceivedRequest,
     etag: &str,
@@ -120,7 +120,7 @@ impl FakeAnswer {
         self.headers.push((name.to_owned(), value));
     }
 
-    /// Another status, and a body that says nothing.
+    /// Another status, and a meaningless body.
     fn become_status(&mut self, status: u16) {
         *self = Self::new(status, format!("status {status}\n").into_bytes());
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A fault of one answer.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// This status, without the body asked for.
+    /// This status, without the requested body.
     Status(u16),
     /// This status with a `Retry-After` of any form.
     RetryAfter(u16, String),
@@ -27,13 +27,13 @@ pub enum Fault {
     Truncate(usize),
     /// Only this many bytes of the body; then a reset.
     Reset(usize),
-    /// The whole body under another `Content-Length`; then the end of the connection.
+    /// The complete body under another `Content-Length`; then the end of the connection.
     Length(u64),
     /// Another body.
     Body(Vec<u8>),
     /// The right body with its first bit flipped.
     Flip,
-    /// The right body, gzip-coded and said to be so.
+    /// The right body, gzip-coded and declared so.
     Gzip,
     /// Without `Content-Length`: chunked.
     Chunked,
@@ -43,7 +43,7 @@ pub enum Fault {
     EndlessHeaders,
     /// `Range` is passed over: 200 with all of it.
     RangeIgnored,
-    /// `Range` is answered with other bytes than those asked for, and says so.
+    /// `Range` is answered with other bytes than requested, and declared so.
     RangeShifted,
     /// Two parts as `multipart/byteranges`.
     RangeMultipart,

@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand, because no HTTP library would write what is tested here.
+//! HTTP/1.1 by hand, because no HTTP library would write these faults.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ pub(super) fn accept(listener: &TcpListener, shared: &Arc<FakeServer>) {
         drop(script);
         let shared = Arc::clone(shared);
         thread::spawn(move || {
-            // A client that goes away in the middle is what many tests are about.
+            // Many tests are about clients that disconnect.
             drop(converse(&stream, &shared));
             shared.script().open.remove(&number);
         });

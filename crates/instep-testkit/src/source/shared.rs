@@ -1,4 +1,4 @@
-//! The state of a `FakeSource`: what it offers, what it does wrong, and what it was asked.
+//! The state of a `FakeSource`: its content, its faults, and its requests.
 
 use std::{
     collections::{BTreeMap, VecDeque},

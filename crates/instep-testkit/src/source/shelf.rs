@@ -24,7 +24,7 @@ pub struct Layout {
     pub change_dump: bool,
     /// The Change Dump as an index over one of each interval.
     pub change_dump_index: bool,
-    /// An endpoint that packs: whatever it is asked for, all of the snapshot.
+    /// An endpoint that packs the complete snapshot for every request.
     pub batch: bool,
     /// A copy of its manifest beside each package.
     pub contents: bool,
@@ -127,7 +127,7 @@ impl FakeShelf {
         Uri::parse(&format!("{}{path}", self.base)).expect("a path that a URI may have")
     }
 
-    /// Stores a resource, a second later, and records what that changed.
+    /// Stores a resource, a second later, and records the change.
     pub(super) fn put(&mut self, path: &str, bytes: Vec<u8>) {
         let modified = self.clock.advance(1);
         let resource = ServedResource { bytes, modified };
@@ -203,7 +203,7 @@ impl FakeShelf {
         instead.map_or_else(|| bytes.to_vec(), Clone::clone)
     }
 
-    /// The entry as it is published: edited, where a test asked for that.
+    /// The published entry: edited, if a test requested it.
     pub(super) fn publish(&self, path: &str, entry: &Entry) -> Entry {
         let mut entry = entry.clone();
         if let Some(edit) = self.edits.get(path) {
@@ -213,7 +213,7 @@ impl FakeShelf {
     }
 }
 
-/// The media type that a name stands for.
+/// The media type for a name.
 pub(super) fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "txt" => "text/plain",

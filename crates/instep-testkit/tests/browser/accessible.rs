@@ -5,7 +5,11 @@ use std::{fs, path::Path};
 use instep_testkit::peers;
 use serde_json::Value;
 
-use crate::{chromium::Page, sample, serving::Serving};
+use crate::{
+    chromium::Page,
+    sample,
+    serving::{Serving, escaped},
+};
 
 /// axe-core among the peers.
 const AXE: &str = "axe_playwright_python/axe.min.js";
@@ -43,6 +47,39 @@ async fn finding_d14_axe_finds_nothing_on_any_page_at_any_width_in_light_and_dar
             assert_accessible(&mut page, &axe, width, &format!("{name} at {width} in {scheme}")).await;
         }
     }
+}
+
+#[tokio::test]
+async fn finding_d26_long_names_and_an_empty_source_fit_every_width_and_folders_are_named_as_people_read_them()
+ {
+    let (Some([chromium]), Some(axe)) = (peers::find(["chromium"]), axe()) else { return };
+    let (empty, long) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = format!("a folder — {}Übersetzungen", "with many words ".repeat(8));
+    let file = format!("{}.txt", "one_word".repeat(25));
+    fs::create_dir(long.path().join(&folder)).unwrap();
+    fs::write(long.path().join(&folder).join(&file), "text\n").unwrap();
+    let (empty, long) = (Serving::start(empty.path(), &[]), Serving::start(long.path(), &[]));
+    let address = escaped(&format!("{}/{}", escaped(&folder), escaped(&file)));
+    let browse = format!("resourcesync/browse?path={}%2F", escaped(&escaped(&folder)));
+    let mut page = Page::open(&chromium).await;
+    for (serving, path) in [
+        (&empty, String::new()),
+        (&empty, "resourcesync/browse".to_owned()),
+        (&empty, "resourcesync/search?q=word".to_owned()),
+        (&long, String::new()),
+        (&long, browse),
+        (&long, format!("resourcesync/resource?uri={}{address}", escaped(&long.base))),
+        (&long, "resourcesync/search?q=one_word".to_owned()),
+    ] {
+        for (width, scheme) in [(320, "light"), (768, "dark"), (1440, "light")] {
+            page.show_at(width, scheme).await;
+            page.go(&format!("{}{path}", serving.base)).await;
+            assert_accessible(&mut page, &axe, width, &format!("{path:?} at {width} in {scheme}")).await;
+        }
+    }
+    page.go(&long.base).await;
+    let shown = page.evaluate("document.body.innerText").await;
+    assert!(shown.as_str().unwrap().contains(&folder), "{shown}");
 }
 
 async fn open(chromium: &Path, path: &str) -> (Page, Serving, tempfile::TempDir) {

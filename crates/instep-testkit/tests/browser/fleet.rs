@@ -55,7 +55,7 @@ async fn finding_d14_the_pages_of_a_fleet_are_accessible_at_any_width_in_light_a
         "source/paused/",
         "source/nobody/",
     ] {
-        for (width, scheme) in [(320, "dark"), (1024, "light")] {
+        for (width, scheme) in [(320, "dark"), (768, "light"), (1440, "dark")] {
             page.show_at(width, scheme).await;
             page.go(&format!("{}{path}", serving.base)).await;
             if let Some(axe) = &axe {

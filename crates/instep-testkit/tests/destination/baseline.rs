@@ -6,7 +6,7 @@ use resourcesync::{Entry, Uri};
 
 use crate::{
     support::{Copy, many, three},
-    unsaid::audited,
+    unsaid::{audited, without},
 };
 
 #[test]
@@ -233,4 +233,22 @@ fn what_an_entry_links_to_is_fetched_where_it_is_asked_for() {
     let run = copy.sync_with(|options| options.selection.with_links.push("describedby".to_owned()));
     assert_eq!((run.exit_code(), run.report().created), (0, 4));
     assert_eq!(copy.read("about.xml").as_deref(), Some("about a"));
+}
+
+#[test]
+fn o51_what_was_deleted_and_kept_goes_once_deletions_are_wanted() {
+    let copy = Copy::laid_out(|layout| layout.lastmod = false);
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.delete("a.txt");
+    copy.source.put("b.txt", "changed after the deletion");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
+    copy.source.put("b.txt", "changed once more");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.snapshot();
+    copy.source.gap();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
 }

@@ -150,7 +150,7 @@ fn d39_parts_of_two_states_delete_nothing() {
     let run = copy.sync_with(delete);
     assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
     assert_eq!(copy.source.requests_for(PART), 3, "it is read three times and no more");
-    let told = run.heard.problems.iter().filter(|(_, _, what)| what.contains("published anew"));
+    let told = run.heard.problems.iter().filter(|(_, _, what)| what.contains("republished"));
     assert_eq!(told.count(), 1);
     copy.source.heal();
     let run = copy.sync_with(delete);

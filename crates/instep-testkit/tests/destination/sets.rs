@@ -34,6 +34,16 @@ pub(crate) fn publish(source: &FakeSource, second: u32, sets: [&[&str]; 2]) {
     }
 }
 
+/// Has a set name an index over its Resource List, which does not say its time.
+pub(crate) fn serve_behind_index(source: &FakeSource, name: &str) {
+    let member = format!("<sitemap><loc>{}</loc></sitemap>", source.url(&format!("{name}-list.xml")));
+    let index = format!("<sitemapindex {SPACES}><rs:md capability='resourcelist'/>{member}</sitemapindex>");
+    source.serve(&format!("{name}-index.xml"), index);
+    let list = format!("{name}-index.xml");
+    let entry = [(list.as_str(), "<rs:md capability='resourcelist'/>")];
+    source.serve(&format!("{name}.xml"), document(source, "capabilitylist", "", &entry));
+}
+
 #[test]
 fn a_shared_resource_stays_until_no_set_holds_it() {
     let mut layout = Layout::new();
@@ -62,7 +72,7 @@ fn a_shared_resource_stays_until_no_set_holds_it() {
 }
 
 /// Serves the Resource List of one of the sets, with its only resource as it was modified on a day.
-fn list_shared(source: &FakeSource, name: &str, at: &str, day: u32, length: usize) {
+pub(crate) fn list_shared(source: &FakeSource, name: &str, at: &str, day: u32, length: usize) {
     let entry = format!("<lastmod>2026-01-{day:02}T00:00:00Z</lastmod><rs:md length='{length}'/>");
     let list = document(source, "resourcelist", at, &[("shared.txt", &entry)]);
     source.serve(&format!("{name}-list.xml"), list);

@@ -105,17 +105,13 @@ fn o33_a_clock_that_is_put_back_hides_no_change() {
     copy.source.delete("d/c.txt");
     let run = copy.sync_with(|options| options.delete = true);
     in_step(&copy, &run);
-    assert!(run.heard.notes.iter().any(|note| note.contains("ahead of the clocks")), "{:?}", run.heard.notes);
+    assert!(run.heard.notes.iter().any(|note| note.contains("is in the future")), "{:?}", run.heard.notes);
     assert_eq!(run.report().coverage, Some(Coverage::Unknown), "nobody knows since when the clock is right");
     assert_eq!(audited(&copy), (0, 3));
     copy.source.put("a.txt", "changed once more");
     let run = copy.sync_with(|options| options.delete = true);
     in_step(&copy, &run);
-    assert!(
-        !run.heard.notes.iter().any(|note| note.contains("ahead of the clocks")),
-        "{:?}",
-        run.heard.notes
-    );
+    assert!(!run.heard.notes.iter().any(|note| note.contains("is in the future")), "{:?}", run.heard.notes);
     copy.source.snapshot();
     let run = copy.sync_with(|options| options.delete = true);
     in_step(&copy, &run);
@@ -152,4 +148,59 @@ fn o33_what_is_pending_since_a_clock_was_ahead_outlasts_no_later_change() {
     assert_eq!(audited(&copy), (0, 2));
     // What is held has a time that cannot be, and the inventory may be older.
     in_step(&copy, &copy.sync_with(|options| (options.delete, options.repair) = (true, true)));
+}
+
+const DAY: i64 = 86_400;
+
+/// Has each answer say this time.
+fn answer_at(copy: &Copy, date: &str) {
+    let documents = ["capabilitylist.xml", "resourcelist.xml", "changelist.xml"];
+    let lists = ["changelist-000001.xml", "changelist-000002.xml"];
+    for path in ["", ".well-known/resourcesync"].iter().chain(&documents).chain(&lists) {
+        copy.source.fail_always(path, Fault::Header("Date", date.to_owned()));
+    }
+}
+
+#[test]
+fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_known() {
+    let copy = Copy::of_three();
+    copy.source.clock().advance(10 * DAY);
+    copy.source.put("a.txt", "by the right clock");
+    answer_at(&copy, "Sun, 11 Jan 2026 12:00:00 GMT");
+    in_step(&copy, &copy.sync());
+    copy.source.clock().advance(-3 * DAY);
+    copy.source.rotate();
+    copy.source.put("b.txt", "by a clock that went back");
+    answer_at(&copy, "Thu, 08 Jan 2026 12:00:00 GMT");
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(run.report().coverage, Some(Coverage::Unknown));
+    assert!(format!("{:?}", run.heard.problems).contains("went back"), "{:?}", run.heard.problems);
+    assert_ne!(audited(&copy).0, 0);
+
+    // It is right again: until everything is listed anew, nobody knows what was missed meanwhile.
+    copy.source.clock().advance(4 * DAY);
+    copy.source.put("d/c.txt", "by the right clock again");
+    answer_at(&copy, "Mon, 12 Jan 2026 12:00:00 GMT");
+    assert_eq!(copy.sync().report().coverage, Some(Coverage::Unknown));
+    copy.source.snapshot();
+    let run = copy.sync();
+    in_step(&copy, &run);
+    assert!(run.report().coverage.is_some_and(Coverage::is_complete), "by the new inventory");
+}
+
+#[test]
+fn o46_an_entry_from_before_its_list_began_came_by_a_clock_that_went_back() {
+    let copy = Copy::of_three();
+    copy.source.clock().advance(10 * DAY);
+    copy.source.put("a.txt", "by the right clock");
+    in_step(&copy, &copy.sync());
+    copy.source.rotate();
+    copy.source.clock().advance(-3 * DAY);
+    copy.source.put("b.txt", "by a clock that went back");
+    copy.source.delete("d/c.txt");
+    copy.source.clock().advance(4 * DAY);
+    copy.source.put("a.txt", "by the right clock again");
+    in_step(&copy, &copy.sync_with(|options| options.delete = true));
+    assert_eq!(audited(&copy), (0, 2));
 }

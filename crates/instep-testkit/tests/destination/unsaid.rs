@@ -4,7 +4,7 @@
 use instep_destination::Coverage;
 use instep_testkit::{FakeSource, Fault, Layout};
 
-use crate::support::{Copy, three};
+use crate::support::{Copy, in_step, three};
 
 const CHANGE_LIST: &str = "changelist-000001.xml";
 
@@ -266,4 +266,22 @@ fn o20_lists_that_were_read_are_told_by_the_times_of_changes_that_stand_in_lastm
     let run = copy.sync_with(delete);
     assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o47_a_new_inventory_that_says_nothing_of_the_bytes_ends_the_wait_for_those_that_are_gone() {
+    let copy = Copy::laid_out(|layout| layout.lastmod = false);
+    copy.source.rewrite("resourcelist.xml", |text| {
+        ["at", "completed", "hash", "length"].iter().fold(text, |text, attribute| without(&text, attribute))
+    });
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("a.txt", "second");
+    copy.source.fail("a.txt", [Fault::Status(500), Fault::Status(500)]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.put("a.txt", "the third, of which no change is listed");
+    copy.source.put("new.txt", "so that the inventory is another one");
+    copy.source.snapshot();
+    copy.source.gap();
+    in_step(&copy, &copy.sync());
 }

@@ -208,7 +208,7 @@ fn a_moment_before_the_oldest_list_is_had_by_taking_changes_back() {
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
     assert_eq!(copy.read("b.txt").as_deref(), Some("a second version"));
     assert_eq!(copy.read("e.txt"), None);
-    assert!(run.heard.notes.iter().any(|note| note.contains("taken back")), "{:?}", run.heard.notes);
+    assert!(run.heard.notes.iter().any(|note| note.contains("reverted")), "{:?}", run.heard.notes);
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
 }

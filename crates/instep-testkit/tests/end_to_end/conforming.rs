@@ -117,6 +117,27 @@ fn a7_a_source_that_moved_and_a_copy_that_is_published_again_conform_without_a_f
     assert!(false_alarms.is_empty(), "{}", false_alarms.join("\n"));
 }
 
+#[test]
+fn c22_packages_of_two_sets_with_one_file_name_are_each_compared_with_their_own_dump() {
+    let folder = content();
+    fs::create_dir(folder.path().join("letters")).unwrap();
+    let sets = "[[set]]\nname = \"papers\"\ncontent = \"papers\"\n[[set]]\nname = \"letters\"\ncontent = \"letters\"\n";
+    let configuration: Configuration = (&["--change-dump", "--gzip"], sets);
+    for text in ["one", "another, which is longer"] {
+        fs::write(folder.path().join("letters/a.txt"), text).unwrap();
+        fs::write(folder.path().join("papers/one.pdf"), text.repeat(9)).unwrap();
+        publish(folder.path(), configuration);
+    }
+    assert_eq!(false_alarm(configuration, &validate(folder.path())), None);
+    let packages = folder.path().join("resourcesync/letters");
+    let package = fs::read_dir(&packages).unwrap().flatten().map(|item| item.path());
+    let package = package.filter(|path| path.extension().is_some_and(|end| end == "zip")).last().unwrap();
+    fs::write(&package, [fs::read(&package).unwrap(), b"more".to_vec()].concat()).unwrap();
+    let found = findings(&validate(folder.path()));
+    assert!(found.iter().any(|found| found.rule == "ATT-15"), "{}", shown(&found));
+    assert!(found.iter().all(|found| !found.line.contains("papers/changedump.xml")), "{}", shown(&found));
+}
+
 /// A deliberate damage to a published document.
 struct Damage {
     rule: &'static str,

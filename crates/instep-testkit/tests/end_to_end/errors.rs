@@ -46,7 +46,7 @@ const CASES: &[Case] = &[
         command: "sync {url} {dir}",
         code: 4,
         words: &[
-            "No ResourceSync capability found at {url}. Looked at:\n",
+            "No ResourceSync capability found at {url}. Tried:\n",
             "\n  {url}: a web page without a link of rel=\"resourcesync\"\n",
             "\n  {url}.well-known/resourcesync: it answers 404 Not Found\n",
             "\n  {url}robots.txt: it answers 404 Not Found\n",
@@ -127,7 +127,7 @@ const CASES: &[Case] = &[
         pages: &[],
         command: "sync {url} {dir} --where-metadata ==",
         code: 2,
-        words: &["\"==\" is no test of metadata", "write a path"],
+        words: &["\"==\" is not a test of metadata", "write a path"],
     },
     Case { pages: &[], command: "explore ftp://h/", code: 2, words: &["ftp://h/", "http"] },
 ];
@@ -220,7 +220,7 @@ fn b25_status_tells_of_each_source_of_a_copy_or_of_the_one_that_is_named() {
     let json: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
     assert_eq!((&json["type"], &json["owed"]), (&"status".into(), &1.into()), "{json}");
     let none = status(&["--source", "http://nobody.example/"]).with_code(2).stderr;
-    for word in ["http://nobody.example/ is no Source of", &one.url(""), &two.url("")] {
+    for word in ["http://nobody.example/ is not a Source of", &one.url(""), &two.url("")] {
         assert!(none.contains(word), "{word} is missing in {none}");
     }
 }

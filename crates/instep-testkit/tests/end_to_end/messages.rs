@@ -60,35 +60,35 @@ fn finding_d15_errors_of_folders_name_the_path_and_what_to_do() {
     drop(newer);
     fs::write(scene.path("broken/.instep/state.sqlite"), "no database at all, but long enough to be one")
         .unwrap();
-    const KEEP: &str = "  Keep files that are right with --adopt, put the copy between them with --into-existing, or choose another folder";
+    const KEEP: &str = "  Keep correct files with --adopt, put the copy beside them with --into-existing, or choose another folder";
     let cases = [
         Case {
             arguments: &["sync", "URL/", "DIR/file"],
             code: 8,
             said: &[
                 "instep: Cannot open DIR/file: it is not a folder",
-                "  Check that the folder can be written by you, and that its disk has space",
+                "  Check that you can write to the folder, and that its disk has space",
             ],
         },
         Case {
             arguments: &["sync", "URL/", "DIR/full"],
             code: 6,
-            said: &["instep: Refused: DIR/full is no copy and holds files, mine.txt among them", KEEP],
+            said: &["instep: Refused: DIR/full is not a copy and has files, mine.txt among them", KEEP],
         },
         Case {
             arguments: &["status", "DIR/none"],
             code: 2,
-            said: &["instep: DIR/none holds no copy", "  instep sync URL DIR makes one"],
+            said: &["instep: DIR/none holds no copy", "  Make one with instep sync URL DIR"],
         },
         Case {
             arguments: &["audit", "URL/", "DIR/none"],
             code: 2,
-            said: &["instep: DIR/none holds no copy", "  instep sync URL DIR makes one"],
+            said: &["instep: DIR/none holds no copy", "  Make one with instep sync URL DIR"],
         },
         Case {
             arguments: &["audit", "--offline", "DIR/file"],
             code: 2,
-            said: &["instep: DIR/file holds no copy", "  instep sync URL DIR makes one"],
+            said: &["instep: DIR/file holds no copy", "  Make one with instep sync URL DIR"],
         },
         Case {
             arguments: &["sync", "URL/", "DIR/copy", "--ca-file", "DIR/none.pem", "--proxy", "ftp://h/"],
@@ -243,7 +243,7 @@ fn finding_d15_errors_of_tls_say_what_is_wrong_with_the_certificate() {
     };
     let url = server.url().replace("http://", "https://");
     let unknown = said(&url, &[]);
-    let why = "no connection: its certificate is of an authority that is not trusted here";
+    let why = "no connection: its certificate is from an authority that is not trusted here";
     assert_eq!(
         unknown.lines().collect::<Vec<_>>(),
         [

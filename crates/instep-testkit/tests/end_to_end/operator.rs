@@ -141,7 +141,7 @@ fn s11_a_dry_run_shows_what_would_be_published_and_writes_nothing() {
         for (letter, name) in [("~", "a.txt"), ("-", "b.txt"), ("+", "c.txt")] {
             assert!(shown.contains(&named(letter, name)), "{shown}");
         }
-        assert!(shown.ends_with("+1 ~1 -1; 2 files looked at\n"), "{shown}");
+        assert!(shown.ends_with("+1 ~1 -1; 2 files checked\n"), "{shown}");
     }
     let list = fs::read_to_string(folder.path().join("resourcesync/resourcelist.xml")).unwrap();
     assert!(list.contains("b.txt") && !list.contains("c.txt"), "{list}");

@@ -7,8 +7,10 @@ mod inventories;
 use std::collections::BTreeMap;
 
 use crate::{
-    source::{Event, Segment, Set, Source, written},
+    oddities::Oddities,
+    source::{Clock, Event, Segment, Set, Source},
     style::{Changes, Dialect, Start, Style, Written},
+    times::{written, written_in_a_zone},
 };
 
 /// A statement about a resource: a version, or `None` if it was deleted, as of a time.
@@ -69,10 +71,18 @@ pub(crate) struct Site {
 }
 
 /// Renders all documents of a Source at this base URL, and its resources.
-pub(crate) fn render(source: &Source, seed: u64, base: &str) -> Site {
+pub(crate) fn render(source: &Source, oddities: &Oddities, seed: u64, base: &str) -> Site {
     let mut site = Site::default();
     for set in &source.sets {
-        let mut writer = Writer { style: &source.style, set, seed, base, pages: &mut site.pages };
+        let mut writer = Writer {
+            style: &source.style,
+            oddities,
+            set,
+            clock: &source.clock,
+            seed,
+            base,
+            pages: &mut site.pages,
+        };
         let offer = writer.write_set();
         site.offers.push(offer);
         for (resource, event) in set.state_at(i64::MAX).iter().enumerate() {
@@ -82,7 +92,7 @@ pub(crate) fn render(source: &Source, seed: u64, base: &str) -> Site {
             }
         }
     }
-    write_description(source, seed, base, &mut site);
+    write_description(source, oddities, seed, base, &mut site);
     site
 }
 
@@ -105,14 +115,14 @@ fn roll(seed: u64, text: &str) -> u64 {
 
 const SITEMAPS: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 
-fn write_description(source: &Source, seed: u64, base: &str, site: &mut Site) {
-    let Source { style, sets, .. } = source;
+fn write_description(source: &Source, oddities: &Oddities, seed: u64, base: &str, site: &mut Site) {
+    let Source { style, sets, clock, .. } = source;
     let set = &sets[0];
     if style.dialect == Dialect::Sitemap {
         site.start = "resourcelist.xml".to_owned();
         return;
     }
-    let writer = Writer { style, set, seed, base, pages: &mut site.pages };
+    let writer = Writer { style, oddities, set, clock, seed, base, pages: &mut site.pages };
     let is_index = matches!(style.dialect, Dialect::V0_5 | Dialect::DLib);
     let capability = match style.dialect {
         Dialect::V0_9 => "resourcesync",
@@ -139,7 +149,9 @@ fn write_description(source: &Source, seed: u64, base: &str, site: &mut Site) {
 
 struct Writer<'a> {
     style: &'a Style,
+    oddities: &'a Oddities,
     set: &'a Set,
+    clock: &'a Clock,
     seed: u64,
     base: &'a str,
     pages: &'a mut BTreeMap<String, Vec<u8>>,
@@ -201,7 +213,12 @@ impl Writer<'_> {
     }
 
     fn time(&self, time: i64) -> String {
-        written(time, self.style.precision)
+        let stated = self.clock.stated(time);
+        let text = written(stated, self.style.precision);
+        match self.oddities.zones {
+            true => written_in_a_zone(stated, self.style.precision, roll(self.seed, &text)),
+            false => text,
+        }
     }
 
     fn timed(&self, list: &mut Attributes, (name, how): (&'static str, Written), key: &str, time: i64) {

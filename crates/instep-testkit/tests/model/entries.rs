@@ -47,7 +47,7 @@ impl Writer<'_> {
 
     pub(super) fn resource_entry(&self, event: &Event, key: &str) -> String {
         let (lastmod, md) = self.described(event, key);
-        self.url_entry(&format!("{}{}", self.base, self.set.path(event.resource)), &lastmod, &md)
+        self.url_entry(&self.set.url(self.base, event.resource), &lastmod, &md)
     }
 
     pub(super) fn change_entry(&self, event: &Event, key: &str, path: Option<String>) -> String {
@@ -68,7 +68,7 @@ impl Writer<'_> {
         }
         md.extend(described);
         md.extend(path.map(|path| ("path", path)));
-        self.url_entry(&format!("{}{}", self.base, self.set.path(event.resource)), &lastmod, &md)
+        self.url_entry(&self.set.url(self.base, event.resource), &lastmod, &md)
     }
 
     /// The entries of a list of changes, in the order that the Source writes them.

@@ -3,7 +3,8 @@
 
 use crate::{
     draw::Draw,
-    style::{Feature, Precision, Style, Written},
+    feature::Feature,
+    style::{Precision, Style, Written},
 };
 
 /// The habits of one server, and of the runs against it.

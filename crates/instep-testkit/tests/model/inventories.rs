@@ -13,13 +13,18 @@ impl Writer<'_> {
         for event in self.set.state_at(at).into_iter().flatten() {
             parts[event.resource % self.style.parts].push(event);
         }
+        if self.oddities.reorders {
+            for part in &mut parts {
+                part.sort_by_key(|event| roll(self.seed, &format!("{at} {}", event.resource)));
+            }
+        }
         parts
     }
 
     pub(super) fn write_resource_list(&mut self) -> Inventory {
         const NAME: &str = "resourcelist.xml";
         let at = self.set.inventory;
-        let is_index = self.style.parts > 1;
+        let is_index = self.style.parts > 1 || self.oddities.lone_index;
         let (mut parts, mut members) = (Vec::new(), String::new());
         for (number, events) in self.divided(at).into_iter().enumerate() {
             let name = if is_index { format!("resourcelist-{number}.xml") } else { NAME.to_owned() };
@@ -76,11 +81,7 @@ impl Writer<'_> {
             for event in &events {
                 let (lastmod, mut md) = self.described(event, &key);
                 md.push(("path", format!("/resources/{}", event.resource)));
-                manifest += &self.url_entry(
-                    &format!("{}{}", self.base, self.set.path(event.resource)),
-                    &lastmod,
-                    &md,
-                );
+                manifest += &self.url_entry(&self.set.url(self.base, event.resource), &lastmod, &md);
                 let version = event.version.unwrap_or_default();
                 let bytes = body(self.style, self.seed, self.set, event.resource, version);
                 members.push((format!("resources/{}", event.resource), bytes));

@@ -22,17 +22,24 @@ pub(crate) struct Expected {
     pub(crate) version: Option<u32>,
     /// Other states that are right too, because the documents do not tell which is newer.
     pub(crate) or: Vec<Option<u32>>,
+    /// Further such states, if the run says that something could not be read.
+    pub(crate) doubted: Vec<Option<u32>>,
     /// It may stay as it was if the run says that something is left to do.
     pub(crate) may_wait: bool,
 }
 
 impl Expected {
+    fn new(version: Option<u32>, may_wait: bool) -> Self {
+        Self { version, or: Vec::new(), doubted: Vec::new(), may_wait }
+    }
+
     /// Returns the state of a resource of two sets: it stays until neither names it, and the newer version counts.
     /// Versions of a shared resource have one count.
     pub(crate) fn with(self, other: Self) -> Self {
         let (version, older) = (self.version.max(other.version), self.version.min(other.version));
         let may_wait = self.may_wait || other.may_wait || version != older;
-        Self { version, or: [self.or, other.or].concat(), may_wait }
+        let doubted = [self.doubted, other.doubted].concat();
+        Self { version, or: [self.or, other.or].concat(), doubted, may_wait }
     }
 }
 
@@ -49,7 +56,7 @@ pub(crate) struct Verdict {
 impl Knowledge {
     /// Says what is right while the Source does not name the set: everything stays.
     pub(crate) fn stay(&mut self) -> Verdict {
-        let state = |claim: &Claim| Expected { version: claim.version, or: Vec::new(), may_wait: true };
+        let state = |claim: &Claim| Expected::new(claim.version, true);
         let resources = self.newest.iter().map(|(resource, claim)| (*resource, state(claim))).collect();
         let mut verdict = Verdict { resources, ..Verdict::default() };
         self.remember_perhaps(&mut verdict, true);
@@ -60,12 +67,15 @@ impl Knowledge {
     fn remember_perhaps(&mut self, verdict: &mut Verdict, may_wait: bool) {
         self.perhaps.retain(|resource, (claim, _)| self.newest.get(resource) == claim.as_ref());
         for (resource, (_, versions)) in &self.perhaps {
-            let absent = Expected { version: None, or: Vec::new(), may_wait };
+            let absent = Expected::new(None, may_wait);
             verdict.resources.entry(*resource).or_insert(absent).or.extend(versions);
         }
-        for (resource, expected) in verdict.resources.iter().filter(|(_, expected)| !expected.or.is_empty()) {
-            let claim = self.newest.get(resource).copied();
-            self.perhaps.entry(*resource).or_insert((claim, BTreeSet::new())).1.extend(&expected.or);
+        for (resource, expected) in &verdict.resources {
+            let others = [&expected.or[..], &expected.doubted].concat();
+            if !others.is_empty() {
+                let claim = self.newest.get(resource).copied();
+                self.perhaps.entry(*resource).or_insert((claim, BTreeSet::new())).1.extend(others);
+            }
         }
     }
 
@@ -104,7 +114,7 @@ impl Knowledge {
 
         let gap = !(continuous || archive_counts) || !offer.certain;
         for (resource, claim) in &self.newest {
-            let mut expected = Expected { version: claim.version, or: Vec::new(), may_wait };
+            let mut expected = Expected::new(claim.version, may_wait);
             for other in
                 [archived.get(resource), whole.get(resource), before.get(resource)].into_iter().flatten()
             {
@@ -116,7 +126,7 @@ impl Knowledge {
             if is_doubtful {
                 let parts = offer.changes.iter().chain(&offer.archived).filter(|part| is_whole(part));
                 let claims = parts.flat_map(|part| &part.claims).filter(|one| one.resource == *resource);
-                expected.or.extend(claims.map(|claim| claim.version));
+                expected.doubted.extend(claims.map(|claim| claim.version));
             }
             let told = [Some(claim), archived.get(resource)].map(|one| one.map(|one| one.version));
             verdict.misses |= whole.get(resource).is_some_and(|whole| !told.contains(&Some(whole.version)));
@@ -144,7 +154,7 @@ impl Knowledge {
             {
                 verdict
                     .resources
-                    .insert(*resource, Expected { version: None, or: vec![claim.version], may_wait });
+                    .insert(*resource, Expected { or: vec![claim.version], ..Expected::new(None, may_wait) });
             }
         }
         // That something is gone which nobody ever heard of is no loss.

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     io::{self, BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
+    process::Child,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -13,7 +14,7 @@ use flate2::{Compression, write::GzEncoder};
 use instep_destination::Shutdown;
 use md5::{Digest as _, Md5};
 
-use crate::habits::Habits;
+use crate::{habits::Habits, oddities::Oddities};
 
 /// The fault of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub(crate) enum End {
     Stop(Shutdown),
     /// The server refuses everything.
     Refusal,
+    /// The process of the run is killed.
+    Kill(Arc<Mutex<Child>>),
 }
 
 #[derive(Debug)]
@@ -65,6 +68,9 @@ struct Pages {
     broken: BTreeMap<String, Break>,
     etag: bool,
     habits: Habits,
+    oddities: Oddities,
+    /// The folder of what lies on the other host.
+    elsewhere: String,
     /// The Source's time, in microseconds.
     now: i64,
     /// The time at which each page became what it is.
@@ -82,6 +88,8 @@ impl Pages {
         match self.end.take_if(|(requests, _)| *requests <= self.log.len()) {
             Some((_, End::Stop(run))) => run.request(),
             Some((_, End::Refusal)) => self.refuses = true,
+            // One that has ended already cannot be killed.
+            Some((_, End::Kill(run))) => drop(run.lock().unwrap().kill()),
             None => {}
         }
     }
@@ -95,7 +103,7 @@ pub(crate) struct PageServer {
 }
 
 impl PageServer {
-    pub(crate) fn start(etag: bool, habits: Habits) -> Self {
+    pub(crate) fn start(etag: bool, habits: Habits, oddities: Oddities) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let shared = Arc::new(Mutex::new(Pages {
@@ -103,6 +111,8 @@ impl PageServer {
             broken: BTreeMap::new(),
             etag,
             habits,
+            oddities,
+            elsewhere: elsewhere(listener.local_addr().unwrap().port()),
             now: 0,
             modified: BTreeMap::new(),
             ended: false,
@@ -125,6 +135,11 @@ impl PageServer {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
+    }
+
+    /// The folder of the copy for what lies on the other host, and of the pages of that.
+    pub(crate) fn elsewhere(&self) -> String {
+        self.shared.lock().unwrap().elsewhere.clone()
     }
 
     /// Serves these pages from now on, with these of them broken.
@@ -162,6 +177,10 @@ impl Drop for PageServer {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
         drop(TcpStream::connect(&self.address));
     }
+}
+
+fn elsewhere(port: u16) -> String {
+    format!("@localhost_{port}")
 }
 
 /// A request, as far as it matters.
@@ -228,8 +247,11 @@ fn answer(pages: &Pages, asked: &Asked) -> Answer {
     }
     let moved = asked.path.strip_prefix("moved/");
     let path = moved.unwrap_or(&asked.path);
-    let broken = pages.broken.get(path).copied();
-    let (Some(page), true) = (pages.pages.get(path), broken != Some(Break::Missing)) else {
+    let is_elsewhere = asked.host.starts_with("localhost");
+    let page = if is_elsewhere { format!("{}/{path}", pages.elsewhere) } else { path.to_owned() };
+    let broken = pages.broken.get(&page).copied();
+    let modified = http_date(pages.modified.get(&page).copied().unwrap_or(pages.now));
+    let (Some(page), true) = (pages.pages.get(&page), broken != Some(Break::Missing)) else {
         return without_body("404 Not Found", "");
     };
     if habits.redirects && moved.is_none() && path.len().is_multiple_of(3) {
@@ -244,30 +266,55 @@ fn answer(pages: &Pages, asked: &Asked) -> Answer {
         if is_whole { page.clone() } else { broken.map_or(&page[..], |one| one.of(page)).to_vec() };
     let mut headers = date.clone();
     let is_document = path.ends_with(".xml") || path.contains(".well-known");
-    if habits.gzip && asked.takes_gzip && is_document {
+    let oddities = &pages.oddities;
+    let is_package = path.ends_with(".zip");
+    if habits.gzip && asked.takes_gzip && is_document || oddities.gzip_unasked && !is_package {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&page).unwrap();
         page = encoder.finish().unwrap();
         headers += "Content-Encoding: gzip\r\n";
     }
     let tag: String = Md5::digest(&page).iter().map(|byte| format!("{byte:02x}")).collect();
-    let modified = http_date(pages.modified.get(path).copied().unwrap_or(pages.now));
-    if pages.etag {
-        headers += &format!("ETag: \"{tag}\"\r\n");
+    // Some answers have neither, some one of them.
+    let lacks = |remainder: usize| oddities.few_validators && path.len() % 4 == remainder;
+    let has_tag = pages.etag && !lacks(0) && !lacks(1);
+    let has_time = habits.last_modified && !lacks(0);
+    if has_tag {
+        let weak = if lacks(2) { "W/" } else { "" };
+        headers += &format!("ETag: {weak}\"{tag}\"\r\n");
     }
-    if habits.last_modified {
+    if has_time {
         headers += &format!("Last-Modified: {modified}\r\n");
     }
-    let by_tag = pages.etag && asked.none_match == format!("\"{tag}\"");
-    let by_time = habits.last_modified && asked.none_match.is_empty() && asked.modified_since == modified;
+    let by_tag = has_tag && asked.none_match.trim_start_matches("W/") == format!("\"{tag}\"");
+    let by_time = has_time && asked.none_match.is_empty() && asked.modified_since == modified;
     if broken.is_none() && (by_tag || by_time) {
         let head = format!("HTTP/1.1 304 Not Modified\r\n{headers}\r\n");
         return Answer { head, body: Vec::new(), is_broken_off: false };
     }
-    let head = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", page.len());
     let is_broken_off = broken == Some(Break::Interrupted);
+    let length = page.len();
     let body = if is_broken_off { Break::Interrupted.of(&page).to_vec() } else { page };
+    if oddities.chunked {
+        let head = format!("HTTP/1.1 200 OK\r\n{headers}Transfer-Encoding: chunked\r\n\r\n");
+        return Answer { head, body: chunked(&body, !is_broken_off), is_broken_off };
+    }
+    let head = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {length}\r\n\r\n");
     Answer { head, body, is_broken_off }
+}
+
+/// Writes a body in chunks, the last of which says that it is whole.
+fn chunked(body: &[u8], is_whole: bool) -> Vec<u8> {
+    let mut text = Vec::new();
+    for chunk in body.chunks(100) {
+        text.extend(format!("{:x}\r\n", chunk.len()).into_bytes());
+        text.extend(chunk);
+        text.extend(b"\r\n");
+    }
+    if is_whole {
+        text.extend(b"0\r\n\r\n");
+    }
+    text
 }
 
 fn http_date(micros: i64) -> String {

@@ -44,17 +44,23 @@ pub(crate) struct Set {
     pub(crate) archived: Vec<Segment>,
     /// The end of what is published.
     pub(crate) published: i64,
-    /// The path of its first resource, if that is one of another set.
-    shared: Option<String>,
+    /// The paths of its first resources that are those of another set.
+    shared: Vec<String>,
+    /// The folder of the copy for what lies on the other host.
+    elsewhere: String,
+    /// `true` if its resources are on the other host now.
+    is_elsewhere: bool,
     before: i64,
     number: usize,
 }
 
 impl Set {
-    fn new(folder: String, resources: usize) -> Self {
+    fn new(folder: String, resources: usize, elsewhere: &str) -> Self {
         Self {
             folder,
             resources,
+            elsewhere: elsewhere.to_owned(),
+            is_elsewhere: false,
             events: Vec::new(),
             versions: 0,
             inventory: BEGINNING,
@@ -62,7 +68,7 @@ impl Set {
             segments: Vec::new(),
             archived: Vec::new(),
             published: BEGINNING,
-            shared: None,
+            shared: Vec::new(),
             before: BEGINNING,
             number: 0,
         }
@@ -70,7 +76,7 @@ impl Set {
 
     /// The state of each resource as of a time: the version, or `None` if it does not exist.
     pub(crate) fn state_at(&self, time: i64) -> Vec<Option<Event>> {
-        let mut state = vec![None; self.resources];
+        let mut state = vec![None; 2 * self.resources];
         for event in self.events.iter().filter(|event| event.time <= time) {
             state[event.resource] = event.version.map(|_| *event);
         }
@@ -106,10 +112,25 @@ impl Set {
         events.filter_map(|event| event.version).filter(move |later| version.is_some_and(|one| one < *later))
     }
 
+    /// The path of a resource in the copy, and with [`PageServer`](crate::server::PageServer). Each has a second self on the
+    /// other host, with a number as much higher as there are resources.
     pub(crate) fn path(&self, resource: usize) -> String {
-        match &self.shared {
-            Some(path) if resource == 0 => path.clone(),
-            _ => format!("{}d{}/r{resource}.txt", self.folder, resource % 3),
+        match resource.checked_sub(self.resources) {
+            Some(number) => format!("{}/{}", self.elsewhere, self.path_at_home(number)),
+            None => self.path_at_home(resource),
+        }
+    }
+
+    fn path_at_home(&self, resource: usize) -> String {
+        let own = || format!("{}d{}/r{resource}.txt", self.folder, resource % 3);
+        self.shared.get(resource).cloned().unwrap_or_else(own)
+    }
+
+    /// The URL of a resource of a Source at this base URL.
+    pub(crate) fn url(&self, base: &str, resource: usize) -> String {
+        match resource.checked_sub(self.resources) {
+            Some(number) => format!("{}{}", elsewhere(base), self.path_at_home(number)),
+            None => format!("{base}{}", self.path_at_home(resource)),
         }
     }
 
@@ -120,28 +141,47 @@ impl Set {
     }
 }
 
+/// The clock of a Source: by how much it is wrong, and since when.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clock(Vec<(i64, i64)>);
+
+impl Clock {
+    /// The time that the clock showed at a time.
+    pub(crate) fn stated(&self, time: i64) -> i64 {
+        let step = self.0.iter().rfind(|(since, _)| *since < time);
+        time + step.map_or(0, |(_, offset)| *offset)
+    }
+}
+
+/// The same base URL at another host.
+pub(crate) fn elsewhere(base: &str) -> String {
+    base.replace("127.0.0.1", "localhost")
+}
+
 /// A Source of one or more sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) style: Style,
     pub(crate) sets: Vec<Set>,
     pub(crate) now: i64,
+    pub(crate) clock: Clock,
     /// The set that the Source Description leaves out.
     pub(crate) vanished: Option<usize>,
 }
 
 impl Source {
-    /// A Source of a style; `shares` has its second set name the first resource of the first one.
-    pub(crate) fn new(style: Style, shares: bool, draw: &mut Draw) -> Self {
+    /// A Source of a style; its second set names so many resources of the first one. What lies on the other host comes to
+    /// a folder of the copy.
+    pub(crate) fn new(style: Style, shares: usize, elsewhere: &str, draw: &mut Draw) -> Self {
         let alone = style.sets == 1;
         let folder = |number: usize| if alone { String::new() } else { format!("s{number}/") };
         let mut sets: Vec<_> = (0..style.sets)
-            .map(|number| Set::new(folder(number), usize::try_from(draw.within(3, 12)).unwrap()))
+            .map(|number| Set::new(folder(number), usize::try_from(draw.within(3, 12)).unwrap(), elsewhere))
             .collect();
-        if shares {
-            sets[1].shared = Some(sets[0].path(0));
+        if shares > 0 {
+            sets[1].shared = (0..shares).map(|resource| sets[0].path(resource)).collect();
         }
-        let mut source = Self { style, sets, now: BEGINNING, vanished: None };
+        let mut source = Self { style, sets, now: BEGINNING, clock: Clock::default(), vanished: None };
         source.pass_time(draw);
         for set in 0..source.sets.len() {
             let initial = draw.within(1, source.sets[set].resources as u64);
@@ -166,7 +206,9 @@ impl Source {
         self.pass_time(draw);
         let now = self.now;
         let resource = usize::try_from(draw.below(self.sets[set].resources as u64)).unwrap();
-        let is_shared = resource == 0 && set < 2 && self.sets.get(1).is_some_and(|set| set.shared.is_some());
+        let is_shared = set < 2 && self.sets.get(1).is_some_and(|set| resource < set.shared.len());
+        let first = &self.sets[set];
+        let resource = if first.is_elsewhere { resource + first.resources } else { resource };
         let sets = if is_shared { &mut self.sets[..2] } else { &mut self.sets[set..=set] };
         let exists = sets[0].state_at(now)[resource].is_some();
         let next = sets.iter().map(|set| set.versions).max().unwrap() + 1;
@@ -175,6 +217,34 @@ impl Source {
             set.versions = version.unwrap_or(set.versions);
             set.events.push(Event { time: now, resource, version });
         }
+    }
+
+    /// All resources move to the other host, or back: there they are created, and here deleted.
+    pub(crate) fn move_host(&mut self, draw: &mut Draw) {
+        for set in 0..self.sets.len() {
+            let to_elsewhere = !self.sets[set].is_elsewhere;
+            let (now, count) = (self.now, self.sets[set].resources);
+            for event in self.sets[set].state_at(now).into_iter().flatten() {
+                self.pass_time(draw);
+                let resource = if to_elsewhere { event.resource + count } else { event.resource - count };
+                let set = &mut self.sets[set];
+                set.versions += 1;
+                set.events.push(Event { time: self.now, resource: event.resource, version: None });
+                self.now += SECOND;
+                set.events.push(Event { time: self.now, resource, version: Some(set.versions) });
+            }
+            self.sets[set].is_elsewhere = to_elsewhere;
+        }
+        self.pass_time(draw);
+    }
+
+    /// The clock is ahead by years, or behind by days, or right again. Returns `true` if it goes back.
+    pub(crate) fn step_clock(&mut self, draw: &mut Draw) -> bool {
+        const DAY: i64 = 86_400 * SECOND;
+        let before = self.clock.0.last().map_or(0, |(_, offset)| *offset);
+        let days = draw.pick(&[-3, -1, 0, 0, 1_826]);
+        self.clock.0.push((self.now, days * DAY));
+        days * DAY < before
     }
 
     /// The first publication.
@@ -256,27 +326,5 @@ fn renew_index(style: &Style, set: &mut Set, draw: &mut Draw) {
     let dropped: Vec<_> = set.segments.drain(..set.segments.len().saturating_sub(kept)).collect();
     if style.archive {
         set.archived.extend(dropped);
-    }
-}
-
-/// A time as W3C writes it, cut to a precision.
-pub(crate) fn written(time: i64, precision: Precision) -> String {
-    let (day, rest) = (time.div_euclid(86_400 * SECOND), time.rem_euclid(86_400 * SECOND));
-    // Days since 1970 to a date of the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
-    let shifted = day + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let date = format!("{year:04}-{month:02}-{date:02}");
-    let (seconds, micros) = (rest / SECOND, rest % SECOND);
-    let clock = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    match precision {
-        Precision::Micros => format!("{date}T{clock}.{micros:06}Z"),
-        Precision::Seconds => format!("{date}T{clock}Z"),
-        Precision::Days => date,
     }
 }

@@ -57,7 +57,7 @@ fn a_copy_becomes_a_bag_that_can_be_published_again() {
     // A damaged file is no part of a bag.
     fs::write(dir.path().join("copy/a.txt"), "oen").unwrap();
     let run = export("second").with_code(3);
-    assert!(run.stdout.contains("is not what the copy recorded"), "{}", run.stdout);
+    assert!(run.stdout.contains("differ from the copy's record"), "{}", run.stdout);
     judge(&dir.path().join("second"));
     assert!(!dir.path().join("second/data/a.txt").exists());
 }

@@ -49,3 +49,30 @@ fn damage_in_the_middle_of_an_archive_costs_the_record_that_it_hit() {
         }
     }
 }
+
+#[test]
+fn b38_bytes_that_are_not_whole_or_not_those_of_the_record_are_not_published() {
+    let record = |name: &str, more: &str, body: &str| {
+        format!(
+            "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\
+             WARC-Target-URI: http://example.org/{name}\r\n{more}Content-Length: {}\r\n\r\n{body}\r\n\r\n",
+            body.len()
+        )
+    };
+    let digest = "WARC-Payload-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\n";
+    let wrong = record("wrong", digest, "no empty body");
+    let cut = record("cut", "", "a body that is not all there");
+    let cut = &cut[..cut.len() - 12];
+    for (last, fault) in [(&*wrong, "its payload has the digest"), (cut, "is cut off")] {
+        let dir = TempDir::new().unwrap();
+        let (data, archive) = (dir.path().join("data"), dir.path().join("x.warc"));
+        fs::create_dir(&data).unwrap();
+        fs::write(&archive, [&record("empty", digest, ""), last].concat()).unwrap();
+        let mut publish = instep(["publish", "--base-url", "http://example.org/", "--from"]);
+        let run = Run::of(publish.arg(&archive).arg(&data)).with_code(3);
+        assert!(run.stderr.contains(fault), "{}", run.stderr);
+        let list = fs::read_to_string(data.join("resourcesync/resourcelist.xml")).unwrap();
+        assert_eq!(list.matches("<url>").count(), 1, "{list}");
+        assert!(list.contains("<loc>http://example.org/empty</loc>"), "{list}");
+    }
+}

@@ -78,6 +78,35 @@ fn a_collection_with_times_is_followed_by_its_activities() {
 }
 
 #[test]
+fn b32_activities_that_cannot_be_used_are_named_and_make_the_exit_code_3() {
+    let unusable = [
+        (json!({ "type": "Update", "id": "urn:act:2", "endTime": "2026-01-01T00:00:01Z" }), "no object"),
+        (json!({ "type": "Update", "id": "urn:act:2", "object": { "type": "Manifest" } }), "no object"),
+        (json!({ "type": "Invite", "id": "urn:act:2", "object": "iiif/1/manifest" }), "Invite"),
+        (json!({ "type": "Update", "id": "urn:act:2", "object": "x", "endTime": "today" }), "today"),
+    ];
+    for (activity, why) in unusable {
+        let dir = TempDir::new().unwrap();
+        let source = FakeSource::start();
+        manifest(&source, 1, "first");
+        serve_collection(&source, &[&[("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z")]]);
+        let good = json!({ "type": "Create", "object": source.url("iiif/1/manifest"), "endTime": "2026-01-01T00:00:00Z" });
+        let page = json!({ "type": "OrderedCollectionPage", "orderedItems": [good, activity] });
+        serve_json(&source, "activity/page-0", &page);
+        for _ in 0..2 {
+            let run = sync(&source, &dir).with_code(3);
+            let named = format!("! {}: activity 2 of the page (urn:act:2)", source.url("activity/page-0"));
+            assert!(run.stderr.contains(&named) && run.stderr.contains(why), "{}", run.stderr);
+        }
+        assert!(dir.path().join("copy/iiif/1/manifest").exists());
+    }
+    let (dir, source) = (TempDir::new().unwrap(), FakeSource::start());
+    serve_collection(&source, &[&[]]);
+    serve_json(&source, "activity/page-0", &json!({ "type": "OrderedCollectionPage", "orderedItems": {} }));
+    let _ = sync(&source, &dir).with_code(5);
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();

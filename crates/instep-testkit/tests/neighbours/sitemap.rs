@@ -102,3 +102,19 @@ fn the_sitemaps_of_an_index_become_its_parts() {
         _ = Run::of(std::process::Command::new(xmllint).arg("--noout").arg(&index)).with_code(0);
     }
 }
+
+#[test]
+fn b33_entries_that_name_nothing_are_named_by_their_lines_and_the_rest_is_published() {
+    let dir = TempDir::new().unwrap();
+    let (file, base) = (dir.path().join("sitemap.xml"), "http://example.org/");
+    let good = sitemap(base, &[("a", DAY), ("b", DAY)]);
+    fs::write(&file, good.replace("</urlset>", "<url><lastmod>2026</lastmod></url>\n</urlset>")).unwrap();
+    let run = upgrade(&file, base).with_code(3);
+    assert_eq!(figures(&run), [2, 0, 0]);
+    assert!(run.stdout.contains("line 6, column 1: an entry without loc"), "{}", run.stdout);
+    // What the damaged entry stood for may be just what seems to be gone.
+    fs::write(&file, sitemap(base, &[("a", DAY)]).replace("</urlset>", "<url/></urlset>")).unwrap();
+    let _ = upgrade(&file, base).with_code(6);
+    fs::write(&file, sitemap(base, &[("a", DAY)])).unwrap();
+    assert_eq!(figures(&upgrade(&file, base).with_code(0)), [0, 0, 1]);
+}

@@ -295,7 +295,7 @@ fn what_cannot_be_is_one_line_and_nothing_begins() {
     let mut other = kept.command(&["sync", &kept.web.url()]);
     let store = format!("s3://{BUCKET}/refused?layout=names");
     let run = Run::of(other.arg(kept.room.path().join("other")).args(["--store", &store])).with_code(6);
-    assert!(run.stderr.contains("is no copy and has objects"), "{}", run.stderr);
+    assert!(run.stderr.contains("is not a copy and has objects"), "{}", run.stderr);
     let mut moved = kept.command(&["sync", &kept.web.url()]);
     let elsewhere = ["--store", "s3://elsewhere/x"];
     let run = Run::of(moved.arg(kept.state()).args(elsewhere)).with_code(2);

@@ -138,7 +138,7 @@ fn an_inventory_that_cannot_be_used_is_named_and_takes_nothing_away() {
     assert_eq!((created, updated, deleted), (0, 0, 0));
     let mut folder = instep(["publish", "--base-url", "http://h/", "--inventory", &place]);
     let run = Run::of(folder.arg(source.room.path())).with_code(2);
-    assert!(run.stderr.contains("stands for the listing of a bucket"), "{}", run.stderr);
+    assert!(run.stderr.contains("replaces the listing of a bucket"), "{}", run.stderr);
 }
 
 #[test]

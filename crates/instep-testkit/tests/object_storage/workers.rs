@@ -191,5 +191,9 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
     // Life goes on.
     sources[1].put(HELD, "another text");
     drop(Run::of(&mut fleet.command(&["source", "run", "b"])).with_code(0));
-    wait_until("the change has come", || fleet.resources("b")[60] == "another text");
+    wait_for(|| match fleet.resources("b")[60].as_str() {
+        "another text" => Ok(()),
+        // A look that failed waits for its next turn: that is what to find out then.
+        text => Err(format!("{text:?}: {:?}", fleet.states())),
+    });
 }

@@ -53,7 +53,7 @@ fn finding_d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
     let serving = Serving::spawn(instep(["status", "--listen", "127.0.0.1:0", "--json"]).arg(&copy));
     let page = serving.page("");
     for part in [
-        "1 resource could not be had yet",
+        "1 resource could not be fetched yet",
         "What to do: ",
         "tell the Source",
         "bad.txt",

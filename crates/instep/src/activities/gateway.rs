@@ -1,4 +1,4 @@
-//! The collection of a Source that is served: brought up to date when it is asked for.
+//! The collection of a served Source: updated on request.
 
 use std::{
     fs, io,
@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 
 use super::{COLLECTION, FOLDER, write};
 
-/// The share of the time that goes into writing the collection, at most one part in so many.
+/// The share of the time spent on writing the collection: at most one part in this number.
 const SHARE: u32 = 20;
 
 /// A collection of activities beside the documents of a Source that is served.
@@ -92,7 +92,7 @@ impl ServedActivities {
             return Ok(None);
         }
         let publications = self.view.overview().publications;
-        // Who asks meanwhile waits for the same collection.
+        // Concurrent requests wait for the same collection.
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let may_write = written.not_before.is_none_or(|time| Instant::now() >= time);
         if written.publications != publications && may_write {

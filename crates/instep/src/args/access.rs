@@ -24,10 +24,10 @@ use crate::config::Config;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LimitArgs {
     /// Transfers at the same time
-    #[arg(long, default_value_t = 64, value_name = "N", help_heading = SPEED)]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = values::at_least_one, help_heading = SPEED)]
     transfers: usize,
-    /// Transfers at the same time per host; over HTTP/2 up to --transfers, as far as that is faster
-    #[arg(long, default_value_t = 8, value_name = "N", help_heading = SPEED, hide_short_help = true)]
+    /// Transfers at the same time per host; over HTTP/2 up to --transfers, if that is faster
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = values::at_least_one, help_heading = SPEED, hide_short_help = true)]
     per_host: usize,
     /// Bytes per second in all, such as 5MiB [default: unlimited]
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED)]
@@ -36,7 +36,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, visible_alias = "tpslimit", value_parser = values::rate, help_heading = SPEED, hide_short_help = true)]
     rate: Option<f64>,
     /// Further attempts after a failure; 0 for none
-    #[arg(long, default_value_t = 5, value_name = "N", help_heading = SPEED, hide_short_help = true)]
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = values::number::<u32>, help_heading = SPEED, hide_short_help = true)]
     retries: u32,
     /// Timeout for connecting, for headers and for stalled transfers
     #[arg(long, default_value = "30s", value_parser = values::duration, value_name = "DURATION",
@@ -80,8 +80,8 @@ pub(crate) struct AccessArgs {
 }
 
 impl LimitArgs {
-    /// Returns the settings for many Sources: limits and route for all of them, and what the `[credentials]` table of
-    /// the configuration sends to each origin.
+    /// Returns the settings for many Sources: limits and route for all of them, and the credentials for each origin
+    /// from the `[credentials]` table of the configuration.
     ///
     /// Errors: a file that cannot be read, or a table that is not complete.
     pub(crate) fn for_fleet(self, route: RouteArgs, config: &Config) -> anyhow::Result<AccessOptions> {
@@ -154,7 +154,7 @@ impl AccessArgs {
     }
 }
 
-/// Reads the `[credentials]` table: per origin, what is sent to it.
+/// Reads the `[credentials]` table: the credentials for each origin.
 pub(crate) fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     let Some(table) = config.shared("credentials") else { return Ok(Vec::new()) };
     let table = table.as_table().context("[credentials] must be a table with an origin as each key")?;

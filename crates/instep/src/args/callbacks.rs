@@ -15,18 +15,18 @@ pub(crate) struct CallbackArgs {
     #[arg(long, hide_short_help = true, value_name = "URL")]
     callback_url: Option<String>,
     /// Address and port to listen on for hubs [default: those of --callback-url]
-    #[arg(long, hide_short_help = true, value_name = "ADDRESS", requires = "callback_url")]
+    #[arg(long, hide_short_help = true, value_parser = values::address, value_name = "ADDRESS", requires = "callback_url")]
     callback_listen: Option<String>,
     /// Accept deliveries that are signed with SHA-1
     #[arg(long, hide_short_help = true, requires = "callback_url")]
     callback_sha1: bool,
-    /// Lease to ask hubs for; it is renewed after two thirds of the granted time
+    /// Lease to request from hubs; it is renewed after two thirds of the granted time
     #[arg(long, hide_short_help = true, value_parser = values::duration, requires = "callback_url", value_name = "DURATION")]
     callback_lease: Option<Duration>,
 }
 
 impl CallbackArgs {
-    /// Returns the settings; `None` if no hub is to call.
+    /// Returns the settings; `None` if hubs should not call.
     pub(crate) fn options(self) -> Option<CallbackOptions> {
         let mut options = CallbackOptions::new(self.callback_url?);
         options.listen = self.callback_listen;

@@ -29,7 +29,7 @@ pub(crate) struct ChannelArgs {
     /// Let the hub deliver to these private addresses, such as 10.0.0.0/8
     #[arg(long, hide_short_help = true, value_name = "CIDR")]
     allow_callback: Vec<Cidr>,
-    /// Digest of the hub's signatures; sha1 only for subscribers that know no other
+    /// Digest of the hub's signatures; sha1 only for subscribers that support nothing else
     #[arg(long, hide_short_help = true, default_value = "sha256", value_name = "DIGEST")]
     hub_signature: SignedBy,
 }

@@ -12,7 +12,7 @@ use super::values;
 pub(crate) struct FleetArgs {
     /// Folder of the fleet
     ///
-    /// It holds the record, and the copies that have no folder of their own. With --state it is this worker's own.
+    /// It has the record, and the copies without their own folder. With --state it belongs to this worker only.
     #[arg(long = "fleet", global = true, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
     pub(crate) folder: PathBuf,
     /// Keep the record and the states of all copies in PostgreSQL, which many workers share: postgres://USER@HOST/DATABASE
@@ -26,7 +26,8 @@ impl FleetArgs {
         FleetPlace::in_folder(&self.folder).with_state(self.state.last().cloned())
     }
 
-    /// Takes the word out that is a state of Sources, for the command that lists those in a state: `--state` names both.
+    /// Removes the argument that is a state of Sources, for the command that lists those in a state: `--state` has
+    /// both meanings.
     ///
     /// Errors: a value that is neither a URL nor a state.
     pub(crate) fn take_state_of_sources(&mut self) -> anyhow::Result<Option<SourceState>> {

@@ -1,4 +1,4 @@
-//! Folders that are chosen where the operator names none.
+//! Default folders, if the operator names none.
 
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ use resourcesync::Algorithm;
 use super::{access::credentials, headings::WHAT_TO_PUBLISH, values};
 use crate::{config::Config, copy::CopyContent};
 
-/// The treatment of what resources come from.
+/// The treatment of the origin of resources.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WHAT_TO_PUBLISH)]
 pub(crate) struct OriginArgs {
@@ -32,8 +32,8 @@ pub(crate) struct OriginArgs {
     /// Time between two comparisons of all records with a repository that lists no deletions
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     inventory_every: Duration,
-    /// Take the objects of a bucket from an inventory that the service writes as CSV: its `manifest.json`, or the folder of
-    /// its inventories for the newest
+    /// Read the objects of a bucket from an inventory that the service writes as CSV: its `manifest.json`, or the folder
+    /// of its inventories to use the newest
     #[arg(long, value_name = "s3://BUCKET/PATH", value_parser = object_place, hide_short_help = true)]
     inventory: Option<ObjectPlace>,
     /// The digests that are published.
@@ -49,7 +49,7 @@ pub(crate) struct OriginPlace<'a> {
     pub(crate) prefix: Option<String>,
     /// The name of the set; empty for the only one.
     pub(crate) set: &'a str,
-    /// `true` if the set asks for full texts.
+    /// `true` if the set includes full texts.
     pub(crate) full_texts: bool,
     /// The inventory of the set; `None` for that of the options.
     pub(crate) inventory: Option<ObjectPlace>,
@@ -61,9 +61,9 @@ impl OriginArgs {
         self.inventory.is_some()
     }
 
-    /// Returns content that is named instead of a folder: a manifest, a copy that is published again, a repository, or objects.
+    /// Returns content other than a folder: a manifest, a republished copy, a repository, or objects.
     ///
-    /// Errors: a copy that cannot be opened, a manifest that is not there, or a URL that is none of a repository.
+    /// Errors: a copy that cannot be opened, a missing manifest, or a URL that is not that of a repository.
     pub(crate) fn content(
         &self,
         from: PathBuf,

@@ -1,4 +1,4 @@
-//! Options of what a Source offers beside its lists: dumps, patches and archives.
+//! Options for the additions to the lists of a Source: dumps, patches and archives.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct PackageArgs {
     #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE",
         help_heading = PACKAGES, hide_short_help = true)]
     patch_max: u64,
-    /// Bytes of past states to keep for Change Dumps and patches; the oldest go first
+    /// Bytes of past states to keep for Change Dumps and patches; the oldest are removed first
     #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
         help_heading = PACKAGES, hide_short_help = true)]
     keep_bytes: u64,
@@ -42,7 +42,7 @@ pub(crate) struct PackageArgs {
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     archives: bool,
     /// Keep at most this many documents in each archive
-    #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = PACKAGES, hide_short_help = true)]
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = values::number::<usize>, help_heading = PACKAGES, hide_short_help = true)]
     archive_count: usize,
     /// Keep archived documents for this long
     #[arg(long, default_value = "2160h", value_parser = values::duration, value_name = "DURATION",
@@ -53,13 +53,16 @@ pub(crate) struct PackageArgs {
 /// Choices of offering a Resource Dump.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DumpChoice {
+    /// While it saves requests and is not larger than 1 GiB
     Auto,
+    /// However large it is
     Always,
+    /// Not at all
     Never,
 }
 
 impl PackageArgs {
-    /// Adds the settings to those of a publication. Dumps are offered by `dumps`, unless an option says otherwise.
+    /// Adds the settings to those of a publication. `dumps` is the default for dumps.
     pub(crate) fn apply(self, dumps: DumpPolicy, options: &mut PublishOptions) {
         options.dumps.policy = match self.dump {
             Some(DumpChoice::Auto) => DumpPolicy::Auto,

@@ -1,5 +1,5 @@
-//! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: what the documents state about
-//! resources, by their path.
+//! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: additional metadata of resources, by
+//! their path.
 
 use anyhow::{Context, bail};
 use instep_source::{CodingRule, FrequencyRule, GenericRule, LinkRule, SetOptions};

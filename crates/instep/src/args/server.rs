@@ -1,4 +1,4 @@
-//! Options of a server: where it listens, and how it keeps itself current.
+//! Options of a server: its address, and how it stays current.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ const LISTEN: &str = "127.0.0.1:8080";
 #[command(next_help_heading = SERVING)]
 pub(crate) struct ServerArgs {
     /// Address and port; port 0 for any free one [default of serve: 127.0.0.1:8080]
-    #[arg(long, alias = "addr", value_name = "ADDRESS")]
+    #[arg(long, alias = "addr", value_parser = values::address, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// URL under which clients reach the server [default: http://ADDRESS]
     #[arg(long, value_name = "URL")]
@@ -41,16 +41,16 @@ pub(crate) struct ServerArgs {
     /// Find changes by scanning only
     #[arg(long, hide_short_help = true)]
     no_watch: bool,
-    /// Time between two full scans, watched or not
+    /// Time between two full scans, with or without watches
     #[arg(long, default_value = "10m", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     scan_every: Duration,
-    /// Least time between two publications; the first change is published at once
+    /// Minimum time between two publications; the first change is published at once
     #[arg(long, default_value = "500ms", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     interval: Duration,
-    /// Do not answer batches, which are many resources in one request
+    /// Do not answer batch requests (many resources in one request)
     #[arg(long, hide_short_help = true)]
     no_batch: bool,
-    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: XML is metadata, all else is described in Dublin Core
+    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: XML resources are metadata, all others are described in Dublin Core
     #[arg(long, hide_short_help = true)]
     oai: bool,
     /// Name of the repository [default: the host]
@@ -60,7 +60,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "EMAIL", requires = "oai", hide_short_help = true)]
     oai_email: Option<String>,
     /// Records in one response
-    #[arg(long, default_value_t = 500, value_name = "N", requires = "oai", hide_short_help = true)]
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = values::at_least_one, requires = "oai", hide_short_help = true)]
     oai_part: usize,
     /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
     #[arg(long, value_name = "TYPE", hide_short_help = true)]
@@ -69,7 +69,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, help_heading = VERSIONS)]
     versions: bool,
     /// Versions to keep per resource
-    #[arg(long, default_value_t = 100, value_name = "N", help_heading = VERSIONS, hide_short_help = true)]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = values::at_least_one, help_heading = VERSIONS, hide_short_help = true)]
     versions_count: usize,
     /// Time to keep a version after it was replaced
     #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION",
@@ -80,7 +80,7 @@ pub(crate) struct ServerArgs {
 impl ServerArgs {
     /// Adds the settings to those of a server.
     ///
-    /// Errors: an address that stands for all interfaces, without the URL that clients use.
+    /// Errors: an address for all interfaces, without the URL that clients use.
     pub(crate) fn apply(self, options: &mut ServeOptions) -> anyhow::Result<()> {
         let listen = self.listen.unwrap_or_else(|| LISTEN.to_owned());
         let wildcard = ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| listen.starts_with(address));

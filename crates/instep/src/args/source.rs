@@ -86,7 +86,7 @@ pub(crate) struct SourceArgs {
     /// Replace files at the names of documents that this Source did not write
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     overwrite_documents: bool,
-    /// Name an XSL stylesheet in each document, so that browsers that still know XSLT show it as a page
+    /// Name an XSL stylesheet in each document, so that browsers that still support XSLT show it as a page
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     stylesheet: bool,
     /// Also write a plain Sitemap for search engines
@@ -105,8 +105,8 @@ pub(crate) struct SourceArgs {
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
         help_heading = DOCUMENTS, hide_short_help = true)]
     rotate_after: Duration,
-    /// List at most this many closed Change Lists, and packages of changes; older ones go to the archive, or away
-    #[arg(long, default_value_t = 100, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
+    /// List at most this many closed Change Lists, and packages of changes; older ones are archived or removed
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = values::number::<usize>, help_heading = DOCUMENTS, hide_short_help = true)]
     closed_lists: usize,
     /// Publish at most this many deletions at once: a number or a percentage [default: 10 or 10%, the larger]
     #[arg(long, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
@@ -114,7 +114,7 @@ pub(crate) struct SourceArgs {
     /// Allow the last resource of a set to be published as deleted
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     allow_empty: bool,
-    /// Files that not everybody may read: skip them, or fail; what was published of them before stays
+    /// Files that not everybody may read: skip them (their published entries stay), or fail
     #[arg(long, default_value = "skip", value_name = "WHAT", help_heading = WHAT_TO_PUBLISH, hide_short_help = true)]
     publish_unreadable: WhenUnreadable,
 }
@@ -155,9 +155,9 @@ impl SourceArgs {
         self.out.is_some()
     }
 
-    /// Unpacks the web archive that `--from` names, so that a manifest stands for it; `None` if it names none.
+    /// Unpacks the web archive that `--from` names, and uses a manifest instead; `None` if it names none.
     ///
-    /// Errors: the archive cannot be read, or nothing of it can be published at the base URL.
+    /// Errors: the archive cannot be read, or has no resource below the base URL.
     pub(crate) fn unpack(&mut self, folder: &Path, base_url: &str) -> anyhow::Result<Option<Unpacked>> {
         let Some(from) = &self.from else { return Ok(None) };
         let mut places = [from.clone(), folder.join(from)].into_iter();
@@ -200,10 +200,10 @@ impl SourceArgs {
         self
     }
 
-    /// Returns the settings for a folder that is published at a base URL. The documents go to `documents` and dumps
-    /// are offered by `dumps`, unless options say otherwise.
+    /// Returns the settings for a folder that is published at a base URL. `documents` and `dumps` are the defaults
+    /// for the place of documents and for dumps.
     ///
-    /// Errors: a folder that is not there, or configuration that cannot be used.
+    /// Errors: a missing folder, or invalid configuration.
     pub(crate) fn options(
         self,
         folder: &Path,
@@ -222,7 +222,7 @@ impl SourceArgs {
         if let Some(sets) = sets(config, folder, &origins)? {
             options.sets = sets;
         } else if origins.names_inventory() && !has_objects {
-            bail!("--inventory stands for the listing of a bucket; publish s3://BUCKET/PREFIX with it");
+            bail!("--inventory replaces the listing of a bucket; publish s3://BUCKET/PREFIX with it");
         } else if let Some(path) = self.from {
             let place =
                 OriginPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
@@ -243,7 +243,7 @@ impl SourceArgs {
             options.state = state;
         }
         (options.out, options.deliver_to) = match self.out {
-            // They are made in a folder of their own, and delivered from there.
+            // They are written to a separate folder, and delivered from there.
             Some(DocumentsOut::Objects(place)) => (options.state.join(DELIVERED_DOCUMENTS), Some(place)),
             Some(DocumentsOut::Folder(folder)) => (folder, None),
             None => (documents, None),

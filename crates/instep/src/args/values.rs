@@ -1,6 +1,6 @@
 //! Values as people write them: `30s`, `10MiB`, `4/s`, `10%`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use resourcesync::xml::SpecVersion;
@@ -46,6 +46,17 @@ pub(crate) fn percent(text: &str) -> Result<u8, String> {
     within.ok_or_else(|| format!("{text:?} is not a percentage; write 50% or 10%"))
 }
 
+/// Reads a whole number of the type of an option.
+pub(crate) fn number<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a whole number in the range of this option"))
+}
+
+/// Reads a number of things of which there must be one at least.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("{text:?} cannot be used; write a whole number from 1"))
+}
+
 /// Reads a rate and returns it per second: `4/s`, `100/m`, `5`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("{text:?} is not a rate; write 4/s or 100/m");
@@ -62,7 +73,8 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 
 /// Reads a W3C datetime.
 pub(crate) fn datetime(text: &str) -> Result<resourcesync::DateTime, String> {
-    text.parse().map_err(|error| format!("{text:?}: {error}; write 2026-01-31 or 2026-01-31T09:00:00Z"))
+    let wrong = |_| format!("{text:?} is not a time; write 2026-01-31 or 2026-01-31T09:00:00Z");
+    text.parse().map_err(wrong)
 }
 
 /// Reads a version of the standard: `1.0` or `1.1`.
@@ -73,7 +85,7 @@ pub(crate) fn spec_version() -> impl TypedValueParser<Value = SpecVersion> {
     })
 }
 
-/// Reads an absolute http(s) URI; a host alone stands for `https://host/`.
+/// Reads an absolute http(s) URI; a host alone means `https://host/`.
 pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     if text.starts_with(['.', '/']) {
         return Err(format!("{text:?} is a path; write the URL of the Source, such as https://example.org/"));
@@ -96,14 +108,29 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
 /// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (D4).
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     match text.split_once("://") {
-        Some((scheme, _)) => {
-            Err(format!("{text:?} is a URL ({scheme}), but only folders of this machine can be written"))
-        }
+        Some(("s3", _)) => Err(format!(
+            "{text:?} is not a folder; object storage holds the content of `publish`, its documents (--out), and the \
+             bytes of a copy (sync --store)"
+        )),
+        Some((scheme, _)) => Err(format!("{text:?} is a URL ({scheme}); name a folder of this machine")),
         None => Ok(PathBuf::from(text)),
     }
 }
 
-/// Splits URI=PATH: at the first sign, but at the last one where the URI has a query, which has such signs itself.
+/// Checks an address to listen on, HOST:PORT.
+pub(crate) fn address(text: &str) -> Result<String, String> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    match text.rsplit_once(':') {
+        Some((_, port)) if is_port(port) => Ok(text.to_owned()),
+        None if is_port(text) => Err(format!("{text} is a port without a host; write 127.0.0.1:{text}")),
+        Some((_, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(format!("{text:?} has no port from 0 to 65535"))
+        }
+        _ => Err(format!("{text:?} has no port; write HOST:PORT, such as 127.0.0.1:8080")),
+    }
+}
+
+/// Splits URI=PATH: at the first `=`, but at the last one if the URI has a query, which may contain `=`.
 pub(crate) fn mapping(text: &str) -> Result<(String, String), String> {
     let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
     let parts = if first.0.contains('?') { text.rsplit_once('=') } else { None };
@@ -132,7 +159,8 @@ mod tests {
 
     #[test]
     fn finding_d4_a_url_is_not_a_folder() {
-        assert!(super::path("s3://bucket/x").unwrap_err().contains("URL (s3)"));
+        assert!(super::path("s3://bucket/x").unwrap_err().contains("is not a folder"));
+        assert!(super::path("https://example.org/").unwrap_err().contains("URL (https)"));
         assert_eq!(super::path("./out"), Ok("./out".into()));
     }
 

@@ -31,6 +31,7 @@ pub(crate) struct AuditCommand {
     /// Any URL of the Source, or the folder of a copy to compare it with each of its Sources
     url: String,
     /// The folder of the copy [default: ./HOST]
+    #[arg(value_parser = values::path)]
     dir: Option<PathBuf>,
     /// Compare with the state of the copy instead of the Source
     #[arg(long, help_heading = CHECKING)]
@@ -103,7 +104,9 @@ impl AuditCommand {
 }
 
 fn show(output: &Output, report: &AuditReport) {
+    let compared = report.same + report.missing + report.differing + report.surplus;
     let state = match report.exit_code() {
+        0 if compared + report.unauditable == 0 => "Nothing compared",
         0 => "In step",
         20 => "Not in step",
         130 => "Interrupted",

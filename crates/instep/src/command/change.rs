@@ -24,7 +24,7 @@ use stream::AT_ONCE;
 /// Report resources as added, changed or removed
 ///
 /// The report is durable when the command ends. A running `serve` publishes it within a second; otherwise the next
-/// `publish` does. If a resource is a file of the Source, the file itself decides what happened.
+/// `publish` does. If a resource is a file of the Source, the change is read from the file.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ChangeCommand {

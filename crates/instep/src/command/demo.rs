@@ -1,4 +1,4 @@
-//! `instep demo`: publish, serve, copy, change, update, repair and audit on one machine, each in a process of its own.
+//! `instep demo`: publish, serve, copy, change, update, repair and audit on one machine, each in a separate process.
 
 mod child;
 mod sample;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 use self::child::{Executable, ServeProcess};
 use crate::{
+    args::values,
     exit::Exit,
     ui::{
         Output,
@@ -22,13 +23,13 @@ use crate::{
     },
 };
 
-/// See everything at once: publish, serve, copy, change and audit a sample
+/// Show everything at once: publish, serve, copy, change and audit a sample
 #[derive(Debug, Args)]
 pub(crate) struct DemoCommand {
     /// Folder to work in, kept afterwards [default: a temporary one]
     dir: Option<PathBuf>,
     /// Number of files in the sample
-    #[arg(long, default_value_t = 600, value_name = "N")]
+    #[arg(long, default_value_t = 600, value_name = "N", value_parser = values::at_least_one)]
     files: usize,
 }
 

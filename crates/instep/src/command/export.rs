@@ -20,9 +20,9 @@ use crate::{
 
 /// Export a copy as a bag (BagIt 1.0), a folder, objects, or the index of its packs
 ///
-/// Each resource is compared with what the copy recorded while it is written; one that differs is left out and reported. A
-/// bag or a folder has its name only when it is whole. The resources.jsonl of a bag has the URI of each file, and instep
-/// publish --from reads it.
+/// Each resource is compared with the copy's record while it is written; one that differs is left out and reported. A
+/// bag or a folder gets its name only when it is complete. The resources.jsonl of a bag has the URI of each file, and
+/// instep publish --from reads it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportCommand {
@@ -33,25 +33,25 @@ pub(crate) struct ExportCommand {
     form: ExportForms,
     /// Take the state of this time
     ///
-    /// A copy has what resources were before as far as it keeps versions: sync --all-versions.
+    /// A copy has former states only if it keeps versions: sync --all-versions.
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME", conflicts_with = "cdxj")]
     as_of: Option<DateTime>,
 }
 
-/// The forms, one of which must be chosen.
+/// The forms, one of which must be selected.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct ExportForms {
-    /// Write a bag; this folder must not be there yet
+    /// Write a bag into this folder, which must not exist
     #[arg(long, value_parser = values::path, value_name = "DIR")]
     bagit: Option<PathBuf>,
-    /// Write a folder with a file for each resource, under its path; it must not be there yet
+    /// Write a file for each resource, under its path, into this folder, which must not exist
     #[arg(long, value_parser = values::path, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Put an object for each resource, under its path, into object storage: s3://BUCKET/PREFIX; it must have none yet
+    /// Put an object for each resource, under its path, into object storage: s3://BUCKET/PREFIX, which must be empty
     #[arg(long, value_parser = ObjectPlace::parse, value_name = "URL")]
     objects: Option<ObjectPlace>,
-    /// Write the CDXJ index of the packs of a copy in object storage; this file must not be there yet
+    /// Write the CDXJ index of the packs of a copy in object storage to this file, which must not exist
     #[arg(long, value_parser = values::path, value_name = "FILE")]
     cdxj: Option<PathBuf>,
 }

@@ -23,8 +23,8 @@ use crate::{
 
 /// Write a commented instep.toml for a folder to publish or a Source to copy
 ///
-/// Looks at the folder, or at what the URL offers, and writes the options that fit, each with a comment. Nothing else
-/// is written, and nothing is published or copied.
+/// Examines the folder, or the Source at the URL, and writes suitable options, each with a comment. Nothing else is
+/// written, and nothing is published or copied.
 #[derive(Debug, Args)]
 #[command(
     after_help = "All options and examples: instep init --help",

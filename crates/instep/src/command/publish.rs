@@ -17,7 +17,7 @@ use crate::{
     },
     config::Config,
     exit::Exit,
-    publication::publish_once_and,
+    publication::{NOTHING_SELECTED, publish_once_and},
     ui::{
         LineLevel, Output,
         format::{count, counted},
@@ -29,7 +29,7 @@ use crate::{
 /// Publish a folder: write its documents as files that any web server can serve
 ///
 /// Reads only files that changed since the last run, and rewrites only documents that change. Run it from cron or a
-/// systemd timer.
+/// systemd timer. The last line counts resources: + new, ~ changed, - deleted, = as before.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct PublishCommand {
@@ -132,7 +132,7 @@ fn folder_or_objects(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Reports what of a web archive cannot be published. Returns `true` if a record cannot be used.
+/// Reports the records of a web archive that cannot be published. Returns `true` if a record is invalid.
 fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     for fault in &unpacked.faults {
         output.log(LineLevel::Warn, fault);
@@ -147,7 +147,8 @@ fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     !unpacked.faults.is_empty()
 }
 
-/// Prints what the operator adds to the host so that readers find the Source and nobody reads its state (D13, C17).
+/// Prints the settings that the operator adds to the host, so that readers find the Source and cannot read its state
+/// (D13, C17).
 fn show_setup(server: WebServer, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
     let setup = instep_source::setup(options)?;
     let (name, directives) = match server {
@@ -170,7 +171,7 @@ fn show_setup(server: WebServer, options: &PublishOptions, output: &Output) -> a
     Ok(Exit::Done)
 }
 
-/// Shows what a publication would change, resource by resource.
+/// Shows the changes that a publication would make, resource by resource.
 fn preview(options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
     let monitor = Publishing::new(*output);
     let mut differences = Differences::new(*output);
@@ -179,7 +180,10 @@ fn preview(options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
     let report = report?;
     let Differences { unknown, differing, missing, .. } = differences;
     let figures = format!("+{} ~{} -{}", count(unknown), count(differing), count(missing));
-    output.line(format!("Would publish: {figures}; {} looked at", counted(report.seen, "file")));
+    output.line(format!("Would publish: {figures}; {} checked", counted(report.seen, "file")));
+    if report.seen == 0 {
+        output.note(NOTHING_SELECTED);
+    }
     output.object(
         "summary",
         json!({

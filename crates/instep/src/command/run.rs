@@ -25,13 +25,15 @@ use crate::{
     ui::{LineLevel, Output, format::counted},
 };
 
-/// Keep many Sources current: look at each when it is due, in one process or many
+/// Keep many Sources current: visit each when it is due, in one process or many
 ///
-/// Several keep one fleet together, on one machine or more, if each has the same --state and a folder of its own.
+/// Several processes can keep one fleet together, on one machine or more, if they have the same --state and separate
+/// folders.
 ///
-/// Sources are the `[[source]]` tables of the configuration and those that `instep source` added. A new one is sized by a
-/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again, all but addresses, the
-/// file of the operators and their header; SIGINT or SIGTERM ends the process after what is in flight is committed.
+/// Sources are the `[[source]]` tables of the configuration and those added with `instep source`. A dry run measures
+/// a new one first. Limits hold for all Sources together. SIGHUP reads the configuration again, except addresses, the
+/// file of the operators and their header; SIGINT or SIGTERM ends the process after transfers in flight are
+/// committed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct RunCommand {
@@ -41,7 +43,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY, hide_short_help = true)]
     store: Option<CopyPlace>,
     /// Serve a dashboard, an API and metrics at this address; port 0 for any free one
-    #[arg(long, value_name = "ADDRESS", help_heading = SERVING)]
+    #[arg(long, value_parser = values::address, value_name = "ADDRESS", help_heading = SERVING)]
     listen: Option<String>,
     /// File with operators who may act on the dashboard and by the API: NAME TOKEN a line; read again when it changes
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = SERVING)]
@@ -49,22 +51,22 @@ pub(crate) struct RunCommand {
     /// Header in which a proxy on this machine names the operator it has signed in
     #[arg(long, value_name = "HEADER", requires = "listen", help_heading = SERVING, hide_short_help = true)]
     operator_header: Option<HeaderName>,
-    /// Sources to look at at the same time
+    /// Sources to process at the same time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = looks, help_heading = SCHEDULE)]
     runs: usize,
-    /// Sources of one host to look at at the same time, by all workers together
-    #[arg(long, value_name = "N", default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
+    /// Sources of one host to process at the same time, by all workers together
+    #[arg(long, value_name = "N", value_parser = values::at_least_one, default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
     runs_per_host: usize,
-    /// Shortest time between two looks at a Source that has no time of its own
+    /// Shortest time between two runs of a Source without its own schedule
     #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "15m",
         help_heading = SCHEDULE, hide_short_help = true)]
     shortest: Duration,
-    /// Longest time between two looks at such a Source
+    /// Longest time between two runs of such a Source
     #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "720h",
         help_heading = SCHEDULE, hide_short_help = true)]
     longest: Duration,
-    /// Failures in a row after which a Source is looked at once a week only
-    #[arg(long, value_name = "N", default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
+    /// Failures in a row after which a Source runs only once a week
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>, default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
     quarantine_after: u32,
     /// Most bytes of all copies together, such as 2TiB [default: unlimited]
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SCHEDULE)]
@@ -86,11 +88,13 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "ADDRESS", value_parser = mail_address, help_heading = ALERTS, hide_short_help = true)]
     alert_mail: Option<String>,
     /// Failures in a row after which an alert is sent
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>, default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
     alert_after: u32,
 }
 
-const HINT: &str = "All options and examples: instep run --help";
+const HINT: &str = "\
+Sources come from `instep source add URL`, or from [[source]] tables of instep.toml.
+All options and examples: instep run --help";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,7 +104,7 @@ Examples:
   instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB
   instep run --state postgres://me@db.example/copies --store s3://bucket/copies";
 
-/// Reads the number of looks at a time. Each has a thread, and needs some of those that are left.
+/// Reads the number of parallel looks. Each has a thread, and needs some of the remaining ones.
 fn looks(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=256).contains(number));
     number.ok_or_else(|| format!("{text:?} is not a number from 1 to 256"))
@@ -121,7 +125,7 @@ struct FleetSetup {
     access: OperatorAccess,
 }
 
-/// The settings of the dashboard, and of what hubs call, that hold until the process ends.
+/// The settings of the dashboard, and of the server for hubs, that hold until the process ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PagesSetup {
     listen: Option<String>,
@@ -141,7 +145,7 @@ impl RunCommand {
         let setup = self.setup(config)?;
         let runtime = runtime::start()?;
         let shutdown = Shutdown::new();
-        let ending = "what is in flight is committed, and the next start continues";
+        let ending = "transfers in flight are committed, and the next start continues";
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
         let hangups = Hangups::listen(&runtime);
         let again = || reload()?.map(|(run, config)| run.setup(&config)).transpose();
@@ -177,7 +181,7 @@ impl RunCommand {
     }
 }
 
-/// Keeps the fleet until the shutdown, and takes over what SIGHUP brings.
+/// Keeps the fleet until the shutdown, and applies the changes of a SIGHUP.
 async fn keep(
     setup: FleetSetup,
     hangups: &Hangups,
@@ -197,6 +201,9 @@ async fn keep(
         None => None,
     };
     output.closing(format!("Fleet in {}: {}", dir.display(), counted(number, "Source")));
+    if number == 0 {
+        output.note("Add a Source with: instep source add URL (with the same --fleet or --state)");
+    }
     let url = server.as_ref().map(|server| server.url().to_owned());
     if let Some(url) = &url {
         fleet.serves_at(url);

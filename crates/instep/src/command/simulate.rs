@@ -31,7 +31,7 @@ pub(crate) struct SimulateCommand {
     #[arg(long, value_name = "PROFILE")]
     profile: Option<SimulationProfile>,
     /// Resources at the start [default: 1000; arxiv 2400000; dbpedia-live 3770000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::number::<u32>)]
     resources: Option<u32>,
     /// Smallest and largest resource [default: 1KiB,4KiB; dbpedia-live 200,2000]
     #[arg(long, value_parser = sizes, value_name = "FROM,TO")]
@@ -40,7 +40,7 @@ pub(crate) struct SimulateCommand {
     #[arg(long, value_parser = values::rate, conflicts_with = "burst")]
     rate: Option<f64>,
     /// Changes at once, every --burst-every, instead of --rate [default: arxiv 2000]
-    #[arg(long, hide_short_help = true, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = values::number::<u32>)]
     burst: Option<u32>,
     /// Time between bursts
     #[arg(long, hide_short_help = true, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
@@ -49,10 +49,10 @@ pub(crate) struct SimulateCommand {
     #[arg(long, hide_short_help = true, default_value_t = 1.0, value_name = "TIMES")]
     speed: f64,
     /// Stop changing after N changes [default: never]
-    #[arg(long, hide_short_help = true, value_name = "N")]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = values::number::<u64>)]
     changes: Option<u64>,
     /// Start as after N changes of a run with the same seed
-    #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N")]
+    #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", value_parser = values::number::<u64>)]
     past_changes: u64,
     /// Entries at which a Change List is closed
     #[arg(long, hide_short_help = true, default_value_t = 5_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -64,10 +64,10 @@ pub(crate) struct SimulateCommand {
     #[arg(long, value_name = "FAULT=VALUE")]
     fault: Vec<String>,
     /// Seed of everything generated
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = values::number::<u64>)]
     seed: u64,
     /// Address and port; port 0 for any free one
-    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    #[arg(long, default_value = "127.0.0.1:8080", value_parser = values::address, value_name = "ADDRESS")]
     listen: String,
     /// End after this time [default: at a signal]
     #[arg(long, value_parser = values::duration, value_name = "DURATION")]

@@ -49,15 +49,15 @@ enum SourceTask {
     List,
     /// Show one Source
     Show(NameArgs),
-    /// Look at Sources now; also the way out of quarantine
+    /// Run Sources now; also ends their quarantine
     Run(NamesArgs),
-    /// Begin no look at Sources until they are resumed
+    /// Start no runs of Sources until they are resumed
     Pause(NamesArgs),
     /// End the pause of Sources
     Resume(NamesArgs),
     /// Let the first synchronization of Sources begin
     Approve(NamesArgs),
-    /// Forget Sources; their copies stay
+    /// Remove Sources from the fleet; their copies stay
     Remove(NamesArgs),
 }
 

@@ -21,13 +21,13 @@ use crate::{
     },
 };
 
-/// The file name that stands for standard input or output.
+/// The file name for standard input or output.
 const STANDARD: &str = "-";
 
 /// Move the state of a copy between SQLite and PostgreSQL: export, import
 ///
-/// The state says what a copy holds, what is retried and how far each set was followed. Files and objects stay where they
-/// are: move files with other tools. Use only one of two states of the same copy from then on.
+/// The state records the resources held, the pending retries and the progress of each set. Files and objects stay
+/// where they are: move files with other tools. Use only one of two states of the same copy from then on.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct StateCommand {
@@ -44,11 +44,11 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum StateTask {
-    /// Write the state of a copy to a new file, in a form that each engine takes
+    /// Write the state of a copy to a new file that every engine can import
     ///
-    /// A run may go on meanwhile: what is written is the state of one moment.
+    /// A run may continue meanwhile: the file is a consistent snapshot.
     Export(ExportStateArgs),
-    /// Make the state of a copy from an exported one
+    /// Create the state of a copy from an exported one
     ///
     /// Refuses if the copy has a state that is not empty. Everything is read back before it counts; if anything is
     /// wrong, nothing is changed.
@@ -60,7 +60,7 @@ struct ExportStateArgs {
     /// The folder of the copy
     #[arg(value_parser = values::path)]
     dir: PathBuf,
-    /// File to write, which must not be there yet; - for standard output
+    /// File to write, which must not exist; - for standard output
     file: PathBuf,
 }
 
@@ -99,7 +99,7 @@ impl StateCommand {
     }
 }
 
-/// Writes a file that has its name only when it is whole.
+/// Writes a file that gets its name only when it is complete.
 fn export_to(dir: &Path, file: &Path) -> anyhow::Result<StateFigures> {
     if file.exists() {
         bail!("{} is there already; name a file that is not", file.display());

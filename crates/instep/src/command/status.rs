@@ -9,6 +9,7 @@ use resourcesync::DateTime;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    args::values,
     exit::Exit,
     pages::{CopyServer, copy},
     runtime,
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// Show the state of a copy: what is held, how current it is, last run, problems
+/// Show the state of a copy: resources held, lag, last run, problems
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// The folder of the copy
@@ -28,7 +29,7 @@ pub(crate) struct StatusCommand {
     #[arg(long, value_name = "URL")]
     source: Option<String>,
     /// Show the state as pages at this address until a signal; port 0 for any free one
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "source")]
+    #[arg(long, value_parser = values::address, value_name = "ADDRESS", conflicts_with = "source")]
     listen: Option<String>,
 }
 
@@ -63,11 +64,11 @@ impl StatusCommand {
     }
 }
 
-/// Leaves the Source with a URL, and counts only what is pending for it.
+/// Keeps only the Source with a URL, and counts only its pending resources.
 fn choose(status: &mut Status, url: &str) -> anyhow::Result<()> {
     if status.sources.iter().all(|source| source.url != url) {
         let urls: Vec<_> = status.sources.iter().map(|source| name(&source.url)).collect();
-        bail!("{} is no Source of {}; it has {}", name(url), status.dir.display(), urls.join(", "));
+        bail!("{} is not a Source of {}; it has {}", name(url), status.dir.display(), urls.join(", "));
     }
     status.sources.retain(|source| source.url == url);
     status.owed = status.sources.iter().map(|source| source.owed).sum();

@@ -41,6 +41,8 @@ use task::{Ended, SyncTask};
 /// The URL may be a site, a page, a Source Description, a Capability List, any list or index, or a plain Sitemap. The
 /// first run copies everything. Later runs apply the changes since, or compare the lists if the changes do not reach
 /// back far enough. Nothing is deleted without --delete, and never more than --max-delete in one run.
+///
+/// The last line counts resources: + new, ~ changed, - deleted, = compared and the same.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct SyncCommand {
@@ -63,7 +65,7 @@ pub(crate) struct SyncCommand {
     /// Put resources below a URI at a path of the copy
     #[arg(long, value_name = "URI=PATH", value_parser = values::mapping, help_heading = WHAT_TO_COPY, hide_short_help = true)]
     map: Vec<(String, String)>,
-    /// Delete what the Source deleted
+    /// Delete resources that the Source deleted
     #[arg(long, help_heading = DELETING)]
     delete: bool,
     /// Most deletions in one run, as 500 or 10% [default: 10%, at least 10]
@@ -80,10 +82,10 @@ pub(crate) struct SyncCommand {
     /// Way to synchronize: auto, list, dump, batch or changes
     #[arg(long, default_value = "auto", value_name = "WAY", help_heading = SPEED, hide_short_help = true)]
     via: Via,
-    /// Stop after this time; what arrived is kept
+    /// Stop after this time; transferred files are kept
     #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = SPEED, hide_short_help = true)]
     max_duration: Option<Duration>,
-    /// Stop after this many bytes; what arrived is kept
+    /// Stop after this many bytes; transferred files are kept
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED, hide_short_help = true)]
     max_transfer: Option<u64>,
     /// Append a JSON line per change of the copy to this file; - for stdout
@@ -99,7 +101,7 @@ pub(crate) struct SyncCommand {
     /// File with the secret that signs webhooks: whsec_ and Base64
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     webhook_secret_file: Option<PathBuf>,
-    /// Also keep what is fetched as WARC files in this folder, with CDXJ indexes
+    /// Also store fetched resources as WARC files in this folder, with CDXJ indexes
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = OUTPUT, hide_short_help = true)]
     warc: Option<PathBuf>,
     /// Begin the next WARC file at this size
@@ -112,10 +114,10 @@ pub(crate) struct SyncCommand {
     /// Hash the files of the copy and fetch damaged ones again
     #[arg(long, visible_alias = "checksum", help_heading = CHECKING, hide_short_help = true)]
     repair: bool,
-    /// Keep files that are already there and correct instead of fetching them
+    /// Keep existing correct files instead of fetching them
     #[arg(long, help_heading = CHECKING, hide_short_help = true)]
     adopt: bool,
-    /// Put a new copy between files that the folder holds; none of them is overwritten
+    /// Put a new copy into a folder that has files; none of them is overwritten
     #[arg(long, help_heading = CHECKING, hide_short_help = true)]
     into_existing: bool,
     /// Add another Source to the copy
@@ -179,8 +181,8 @@ fn webhook(url: Option<String>, secret: Option<PathBuf>) -> anyhow::Result<Optio
 }
 
 impl SyncCommand {
-    /// Runs the command. With `--follow`, SIGHUP starts it again with the options that `reload` returns; if these do
-    /// not get through a first round, with those it had.
+    /// Runs the command. With `--follow`, SIGHUP starts it again with the options that `reload` returns; if their
+    /// first round fails, with the former ones.
     pub(crate) fn run(
         self,
         config: &Config,
@@ -202,7 +204,7 @@ impl SyncCommand {
             });
             match (ended, former.take()) {
                 (Ok(Ended::Reloaded(next)), working) => {
-                    // Only what got through a round is gone back to.
+                    // Only options with a completed round are used again.
                     former = if has_waited.get() { Some(options) } else { working };
                     options = *next;
                 }

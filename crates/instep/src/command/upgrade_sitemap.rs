@@ -5,21 +5,23 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use instep_source::{Content, DumpPolicy, MaxDeletions, PublishOptions};
-use resourcesync::Uri;
+use resourcesync::{Finding, Uri};
+use serde_json::json;
 
 use crate::{
     args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
     exit::Exit,
     publication::publish_once_and,
-    sitemap::SitemapFiles,
-    ui::Output,
+    sitemap::{NamelessEntries, SitemapFiles},
+    ui::{LineLevel, Output, format::name},
 };
 
-/// Make a Sitemap a Resource List with Change Lists, in place
+/// Turn a Sitemap into a Resource List with Change Lists, in place
 ///
-/// The first run writes the documents of a Source beside the Sitemap: a Source Description, a Capability List and a Change
-/// List. Each run compares the Sitemap with the run before, lists what changed, and adds to the Sitemap what makes it a
-/// Resource List. Search engines read it as before. Run it from cron after whatever writes the Sitemap.
+/// The first run writes the documents of a Source beside the Sitemap: a Source Description, a Capability List and a
+/// Change List. Each run compares the Sitemap with the run before, lists the changes, and adds the elements of a
+/// Resource List to the Sitemap. Search engines read it as before. Run it from cron after the program that writes the
+/// Sitemap.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UpgradeSitemapCommand {
@@ -29,7 +31,7 @@ pub(crate) struct UpgradeSitemapCommand {
     /// The URL at which the folder of the Sitemap is served
     #[arg(long, value_name = "URL", help_heading = WHAT_TO_PUBLISH)]
     base_url: String,
-    /// Folder of the catalogue, with what the last run saw [default: .instep beside the Sitemap]
+    /// Folder of the catalogue, with the state of the last run [default: .instep beside the Sitemap]
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = WHAT_TO_PUBLISH)]
     state: Option<PathBuf>,
     /// Publish any number of deletions
@@ -56,7 +58,12 @@ impl UpgradeSitemapCommand {
             options.state = state;
         }
         let manifest = options.state.join(MANIFEST);
-        sitemap.write_manifest(&manifest)?;
+        let left_out = sitemap.write_manifest(&manifest)?;
+        left_out.iter().for_each(|unusable| show_unusable(unusable, output));
+        if !left_out.is_empty() {
+            // What an entry without a usable loc stood for would seem to be gone (B33).
+            options.guard.most = MaxDeletions::Count(0);
+        }
         let root = sitemap.folder().to_owned();
         options.sets[0].content = vec![Content::Manifest { path: manifest, root }];
         options.out = sitemap.folder().to_owned();
@@ -66,13 +73,33 @@ impl UpgradeSitemapCommand {
         if self.allow_deletions {
             options.guard.most = MaxDeletions::Count(u64::MAX);
         }
-        publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
+        let exit = publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
             let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
             let up = up.with_context(|| format!("{} is no folder", self.base_url))?;
             let has_changed = report.created + report.updated + report.deleted > 0;
             let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
             output.note(format!("{written} Sitemaps are Resource Lists now"));
             Ok(())
-        })
+        })?;
+        Ok(if exit == Exit::Done && !left_out.is_empty() { Exit::Problems } else { exit })
+    }
+}
+
+/// Reports entries that name nothing, each with its line.
+fn show_unusable(unusable: &NamelessEntries, output: &Output) {
+    let subject = unusable.file.display().to_string();
+    let place = |finding: &Finding| {
+        let (line, column) = (finding.position.line, finding.position.column);
+        format!("line {line}, column {column}: {}, not {}", finding.found, finding.expected)
+    };
+    let mut problems: Vec<_> = unusable.findings.iter().map(place).collect();
+    if unusable.count > problems.len() as u64 {
+        problems.push(format!("{} entries have no usable loc", unusable.count));
+    }
+    for what in problems {
+        output.object("problem", json!({ "subject": subject, "what": what, "skipped": true }));
+        if !output.json {
+            output.log(LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what)));
+        }
     }
 }

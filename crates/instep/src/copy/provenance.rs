@@ -71,8 +71,8 @@ fn treatment(rel: &Relation) -> LinkTreatment {
         Relation::Alternate => LinkTreatment::Follows { kept_alone: false },
         Relation::Profile => LinkTreatment::Kept,
         Relation::Other(name) if &**name == "license" => LinkTreatment::Kept,
-        // Collections, canonical URIs, TimeGates and mirrors are those of the upstream resource: its mirrors move on
-        // with it while this copy still serves what it holds.
+        // Collections, canonical URIs, TimeGates and mirrors belong to the upstream resource: its mirrors change with
+        // it while this copy still serves its own version.
         _ => LinkTreatment::Dropped,
     }
 }
@@ -121,7 +121,7 @@ mod tests {
             link
         };
         let mut metadata = ResourceMetadata::new();
-        // As earlier drafts had it: one for each hop.
+        // As in earlier drafts: one for each hop.
         metadata.links = vec![via("http://a2/res1", "2013-01-04"), via("http://a/res1", "2013-01-03")];
         assert_eq!(published(&metadata).0, vec![via("http://a/res1", "2013-01-03")]);
     }

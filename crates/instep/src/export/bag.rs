@@ -1,4 +1,4 @@
-//! A copy as a bag (BagIt 1.0, RFC 8493): what archives take in.
+//! A copy as a bag (BagIt 1.0, RFC 8493), a format that digital archives accept.
 
 use std::{
     fs::{self, File},
@@ -99,8 +99,8 @@ impl ExportForm for BagWriter {
     }
 }
 
-/// Returns the name of a path in the payload. Tools disagree whether a percent sign in a manifest is one, so it is written
-/// in another way, and so is what that way begins with.
+/// Returns the name of a path in the payload. Tools disagree about percent signs in manifests, so a percent sign is
+/// escaped, and so is the escape character.
 fn payload_name(path: &str) -> String {
     path.replace('=', "=3D").replace('%', "=25").replace('\r', "=0D").replace('\n', "=0A")
 }

@@ -1,4 +1,4 @@
-//! A folder that gets its name when it is whole, and a copy as one.
+//! A folder that gets its name when it is complete, and a copy in this form.
 
 use std::{
     fs::{self, File},
@@ -40,7 +40,7 @@ impl UnfinishedFolder {
         Ok(Self { folder: folder.to_owned(), path })
     }
 
-    /// Copies a resource into a file of the folder; what is wrong with it leaves no file.
+    /// Copies a resource into a file of the folder; a resource with a fault leaves no file.
     ///
     /// Errors: the file cannot be written.
     pub(super) fn add(&self, name: &str, held: &HeldResource, bytes: Bytes) -> anyhow::Result<CopiedBytes> {
@@ -81,7 +81,7 @@ impl UnfinishedFolder {
     }
 }
 
-/// A copy as a folder: each resource under its path, with the last modification that the Source says.
+/// A copy as a folder: each resource under its path, with the Source's modification time.
 #[derive(Debug)]
 pub(crate) struct FolderWriter(UnfinishedFolder);
 

@@ -29,7 +29,7 @@ impl IndexWriter {
         if contents.place().is_none_or(|place| place.layout != ObjectLayout::Packs) {
             bail!("{} has no packs, so there is nothing to index", contents.folder().display());
         }
-        // Without a name it is a file of its own that goes with the connection.
+        // Without a name it is a temporary file that is removed with the connection.
         let lines = Connection::open("")?;
         lines.execute_batch("CREATE TABLE line (text TEXT NOT NULL); BEGIN")?;
         Ok(Self { lines })

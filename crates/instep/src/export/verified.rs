@@ -1,4 +1,4 @@
-//! Bytes that are compared with what the copy recorded while they are copied.
+//! Bytes that are compared with the copy's record while they are copied.
 
 use std::{
     io::{self, Read, Write},
@@ -14,10 +14,10 @@ use super::Bytes;
 /// Bytes that are copied at a time.
 pub(super) const STEP: usize = 256 << 10;
 
-/// The length and the digests of bytes that were copied, SHA-256 among them; or what is wrong with them.
+/// The length and the digests of copied bytes, including SHA-256; or their fault.
 pub(super) type CopiedBytes = Result<(u64, Digests), String>;
 
-/// Copies the bytes of a held resource to a file. What is wrong with the bytes costs this resource only.
+/// Copies the bytes of a held resource to a file. A fault of the bytes affects only this resource.
 ///
 /// Errors: the file cannot be written.
 pub(super) fn copy_verified(
@@ -42,7 +42,7 @@ pub(super) fn copy_verified(
     };
     let found = hasher.finish();
     if held.metadata.digests.agrees_with(&found) == Some(false) {
-        let what = "what is there is not what the copy recorded; instep sync --repair fetches it again";
+        let what = "its bytes differ from the copy's record; instep sync --repair fetches it again";
         return Ok(Err(what.to_owned()));
     }
     Ok(Ok((length, found)))

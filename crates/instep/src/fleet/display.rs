@@ -1,4 +1,4 @@
-//! The lines of `instep run`: looks that failed, all of them with `-v`, and JSON lines for programs.
+//! The lines of `instep run`: failed looks, all of them with `-v`, and JSON lines for programs.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use crate::{
     ui::{LineLevel, Output, format::name},
 };
 
-/// Hosts with figures of their own; further hosts share one.
+/// Hosts with their own figures; further hosts share one.
 const MOST_HOSTS: usize = 200;
 
-/// Looks under way by Source.
+/// Looks in progress by Source.
 type LooksUnderWay = BTreeMap<SourceName, Arc<CopyMonitor<'static>>>;
 
-/// Prints what happens in a fleet, and keeps what its pages show: the looks under way and the traffic with hosts.
+/// Prints the events of a fleet, and stores the data for its pages: the looks in progress and the traffic with hosts.
 pub(crate) struct FleetDisplay {
     output: Output,
     looks: Mutex<LooksUnderWay>,
@@ -39,7 +39,7 @@ impl FleetDisplay {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the look at a Source that is under way.
+    /// Returns the look at a Source that is in progress.
     pub(crate) fn look(&self, source: &SourceName) -> Option<Arc<CopyMonitor<'static>>> {
         self.looks().get(source).map(Arc::clone)
     }

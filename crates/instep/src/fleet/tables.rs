@@ -74,7 +74,7 @@ fn line(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A fault, and where it is.
+/// A fault, and its place.
 type TableFault = (usize, String);
 
 fn read(text: &str) -> Result<Vec<SourceDefinition>, TableFault> {

@@ -34,7 +34,7 @@ impl ChartRange {
         Self::ALL.into_iter().find(|range| range.name() == name).unwrap_or(Self::Day)
     }
 
-    /// Returns its name, as it stands in addresses.
+    /// Returns its name, as used in addresses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Day => "24h",
@@ -193,7 +193,8 @@ fn begin(range: ChartRange, now: DateTime, bars: usize, bar: usize) -> String {
     DateTime::from_unix_seconds((last + 1 - bars as i64 + bar as i64) * seconds).to_string()
 }
 
-/// The value at the top of the axis: a round number not below the highest bar, even so that its half is whole.
+/// The value at the top of the axis: a round number not below the highest bar, and even, so that its half is an
+/// integer.
 fn nice_top(highest: u64) -> u64 {
     let mut power = 1;
     loop {

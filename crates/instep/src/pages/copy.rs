@@ -1,4 +1,4 @@
-//! The pages of a copy: whether it is in step, what is under way, what went wrong and what to do about it.
+//! The pages of a copy: its state, the run in progress, problems and what to do about them.
 
 mod figures;
 mod hosts;

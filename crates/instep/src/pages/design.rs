@@ -19,7 +19,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 
 const STYLE: &str = include_str!("style.css");
 
-/// Adds to pages that are open; everything is there without it. What it puts into a page it puts in as text.
+/// Adds to open pages; they are complete without it. It inserts everything as text.
 const SCRIPT: &str = include_str!("live.js");
 
 const ICON: &str = include_str!("icon.svg");
@@ -39,7 +39,7 @@ pub(crate) struct Frame {
     pub(crate) lists: Vec<String>,
     /// The time after which a browser that runs no script loads the page again, in seconds.
     pub(crate) refresh: Option<u32>,
-    /// The address of events that say that the page is out of date; `None` if there are none.
+    /// The address of events that announce that the page is outdated; `None` if there are none.
     pub(crate) events: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct PageBody {
 }
 
 impl PageBody {
-    /// A page that is there.
+    /// A page for an existing address.
     pub(crate) fn new(title: impl Into<String>, belongs_to: &'static str, content: Markup) -> Self {
         Self { status: StatusCode::OK, title: title.into(), belongs_to, content }
     }
@@ -156,7 +156,7 @@ fn answer(
     response
 }
 
-/// Figures side by side: label, name for the script, value, and what else there is to say.
+/// Figures side by side: label, name for the script, value, and a note.
 pub(crate) fn figures(figures: &[(&str, &str, Markup, Markup)]) -> Markup {
     html! {
         dl.figures {
@@ -175,7 +175,7 @@ pub(crate) fn copyable(lines: &str) -> Markup {
     html! { div.copy { pre tabindex="0" { code { (lines) } } } }
 }
 
-/// A message that something is wrong, with what to do about it.
+/// A message about a fault, with what to do about it.
 pub(crate) fn warning(what: &str, remedy: &str) -> Markup {
     html! { div.warning role="status" { p { strong { (what) } } @if !remedy.is_empty() { p { (remedy) } } } }
 }
@@ -194,7 +194,7 @@ pub(crate) fn ago(moment: DateTime, now: DateTime) -> String {
     if since.as_secs() == 0 { "just now".to_owned() } else { format!("{} ago", passed(since)) }
 }
 
-/// A time between two clocks, of which fractions of a second say nothing.
+/// A time between two clocks, for which fractions of a second are meaningless.
 pub(crate) fn passed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -221,7 +221,7 @@ pub(crate) fn outside_link_as(uri: &str, text: &str) -> Markup {
     }
 }
 
-/// Rows with a bar each: label, number of resources, what else there is to say. The longest bar is the largest number.
+/// Rows with a bar each: label, number of resources, and a note. The longest bar is the largest number.
 pub(crate) fn bars(caption: &str, rows: &[(Markup, u64, String)]) -> Markup {
     let largest = rows.iter().map(|(_, number, _)| *number).max().unwrap_or(0).max(1);
     html! {

@@ -1,4 +1,5 @@
-//! The dashboard of a fleet: every Source with its state, a page for each, what operators can do, and the same as JSON.
+//! The dashboard of a fleet: every Source with its state, a page for each, the actions of operators, and the same as
+//! JSON.
 
 mod access;
 mod api;

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, header};
 
-/// Returns `true` if a request names this machine. A page of any site can make its own name lead here, and would read
-/// what only this machine is to see (C8).
+/// Returns `true` if a request names this machine. A page of any site can make its own name lead here, and could then
+/// read data that only this machine may see (C8).
 pub(crate) fn names_this_machine(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let host = host.parse::<http::uri::Authority>().map(|host| host.host().to_owned()).unwrap_or_default();

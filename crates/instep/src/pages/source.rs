@@ -24,7 +24,7 @@ use self::{
 };
 use super::design;
 
-/// The pages of a Source, with what they keep from one request to the next.
+/// The pages of a Source, with the data that they keep from one request to the next.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePages {
     summaries: Summaries,
@@ -71,7 +71,7 @@ impl Pages for SourcePages {
 }
 
 impl SourcePages {
-    /// Returns the page that a person gets who follows an address for programs.
+    /// Returns the page for a browser that requests an address for programs.
     fn instead(&self, site: &PageContext<'_>, request: &PageRequest) -> site::Found {
         match request.status {
             StatusCode::METHOD_NOT_ALLOWED if request.path.ends_with("/batch") => {

@@ -214,7 +214,7 @@ impl ResyncBuild {
         ComparedList::of_files(&self.roots(&mappings)?, &algorithms)
     }
 
-    /// Returns the places to look at, each with its URI.
+    /// Returns the places to scan, each with its URI.
     fn roots(&self, mappings: &[Mapping]) -> anyhow::Result<Vec<(PathBuf, String)>> {
         if self.paths.is_empty() {
             let root = |mapping: &Mapping| (mapping.folder.clone(), mapping.uri.clone());

@@ -42,7 +42,7 @@ pub(super) struct ResyncExplorer {
     newreference: Option<String>,
     #[arg(long, hide = true)]
     dump: Option<String>,
-    #[arg(long, hide = true)]
+    #[arg(long, alias = "change-list-uri", hide = true)]
     changelist_uri: Option<String>,
     #[arg(long, hide = true)]
     from: Option<String>,

@@ -4,17 +4,17 @@ use std::{fs, path::Path};
 
 use resourcesync::DateTime;
 
-/// The name of the file, in the folder where the reference client was run.
+/// The name of the file, in the working folder of the reference client.
 pub(super) const STATUS_FILE: &str = ".resync-client-status.cfg";
 
-/// Returns the time that is kept for a Resource List; `None` if there is none.
+/// Returns the stored time of a Resource List; `None` if there is none.
 pub(super) fn last_change(folder: &Path, list: &str) -> Option<DateTime> {
     let text = fs::read_to_string(folder.join(STATUS_FILE)).ok()?;
     read(&text, list)
 }
 
-/// Reads `[incremental]` with lines `NAME = SECONDS`. A time is floored to its second: a change that is looked at twice
-/// costs nothing, one that is left out is lost.
+/// Reads `[incremental]` with lines `NAME = SECONDS`. A time is rounded down to its second: reading a change twice
+/// costs nothing, but leaving one out loses it.
 fn read(text: &str, list: &str) -> Option<DateTime> {
     let name = option_name(list);
     let mut is_incremental = false;

@@ -1,4 +1,4 @@
-//! `resync-sync`: a baseline, an incremental synchronization, an audit, or a look at one document.
+//! `resync-sync`: a baseline, an incremental synchronization, an audit, or the output of one document.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::{
 #[command(name = "resync-sync", infer_long_args = true, max_term_width = 100, after_help = HELP)]
 #[command(group = ArgGroup::new("mode").required(true))]
 pub(super) struct ResyncSync {
-    /// Copy what the Source has
+    /// Copy the resources of the Source
     #[arg(short, long, group = "mode")]
     baseline: bool,
     /// Apply the changes since the last run, or since --from
@@ -44,7 +44,7 @@ pub(super) struct ResyncSync {
     /// Begin --incremental here
     #[arg(long, value_name = "DATETIME")]
     from: Option<DateTime>,
-    /// Delete what the Source deleted
+    /// Delete resources that the Source deleted
     #[arg(long)]
     delete: bool,
     /// Show what would be done; write nothing
@@ -129,7 +129,7 @@ impl ResyncSync {
         let mut arguments = vec![if self.audit { "audit" } else { "sync" }.to_owned(), url.clone()];
         arguments.push(text(&folder)?);
         if !self.audit {
-            // The base of a copy is the URL it was first made from; a mapping says where its resources belong.
+            // The base of a copy is the URL it was first made from; a mapping determines the paths of its resources.
             for mapping in mappings.iter().filter(|mapping| mappings.len() > 1 || mapping.differs_from(&url))
             {
                 let below = mapping.folder.strip_prefix(&folder).unwrap_or(Path::new("."));
@@ -184,7 +184,7 @@ impl ResyncSync {
         let mut add = |given: bool, option: &str| given.then(|| arguments.push(option.to_owned()));
         add(self.delete, "--delete");
         add(self.dryrun, "--dry-run");
-        // The reference client keeps its state where it was run.
+        // The reference client keeps its state in its working folder.
         let list = self.sitemap.clone().unwrap_or_else(|| format!("{}/resourcelist.xml", first.uri));
         let last_change = status::last_change(Path::new("."), &list);
         add(last_change.is_some(), "--adopt");
@@ -201,7 +201,7 @@ impl ResyncSync {
         }
         if let Some(delay) = self.delay {
             if !(delay.is_finite() && delay >= 0.0) {
-                bail!("--delay: {delay} is no number of seconds");
+                bail!("--delay: {delay} is not a number of seconds");
             }
             if delay > 0.0 {
                 arguments.push(format!("--rate={}/h", 3600.0 / delay));
@@ -261,7 +261,7 @@ fn folder_of(uri: &str) -> String {
     name.trim_matches(['_', '.']).to_owned()
 }
 
-/// Returns the folder that all mappings lie in: a copy is one folder with one state.
+/// Returns the folder that contains all mappings: a copy is one folder with one state.
 fn common_folder(mappings: &[Mapping]) -> anyhow::Result<PathBuf> {
     let mut folders = mappings.iter().map(|mapping| &mapping.folder);
     let mut common = folders.next().cloned().unwrap_or_default();

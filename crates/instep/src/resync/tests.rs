@@ -71,7 +71,7 @@ fn an_option_without_a_counterpart_is_refused_with_a_reason() {
         ("--empty", "resync-build"),
         ("--reference x", "resync-build"),
         ("--max-sitemap-entries 3", "limits"),
-        ("--delay -1", "no number of seconds"),
+        ("--delay -1", "not a number of seconds"),
     ] {
         let error =
             sync(&format!("-b {} http://example.com copy", option.replace(" -1", "=-1"))).unwrap_err();

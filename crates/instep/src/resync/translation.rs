@@ -2,11 +2,11 @@
 
 use anyhow::bail;
 
-/// A command of the program that does what a command line of the reference client asks for.
+/// A command of the program that is equivalent to a command line of the reference client.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Translated {
     pub(super) arguments: Vec<String>,
-    /// A token that must not be in an argument, where every user of the machine can read it.
+    /// A token, which must not be in an argument, because every user of the machine can read arguments.
     pub(super) bearer: Option<String>,
 }
 
@@ -21,5 +21,5 @@ pub(super) fn refuse(given: &[(&str, bool, &str)]) -> anyhow::Result<()> {
 /// Reasons that both programs give.
 pub(super) const NO_LOG: &str =
     "there is no log file; redirect standard error, with -v and --log-format json for programs";
-pub(super) const NO_SPLIT: &str = "indexes are always read, and this program has limits of its own";
+pub(super) const NO_SPLIT: &str = "indexes are always read, and this program has its own limits";
 pub(super) const NO_REGEX: &str = "regular expressions are not read, and the reference client ignores them here; use instep sync --exclude '*.tmp'";

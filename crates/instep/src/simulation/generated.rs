@@ -23,7 +23,7 @@ const CHOICES: u64 = 4;
 /// Bytes per line of a resource.
 const LINE: u64 = 17;
 
-/// Generated resources; each takes four bytes of memory, whatever its size.
+/// Generated resources; each takes four bytes of memory, at any size.
 #[derive(Debug)]
 pub(crate) struct Generated {
     /// An empty folder, because no resource is a file.
@@ -117,7 +117,7 @@ impl Generated {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number and version of the resource at a path; `None` if there is none now.
+    /// Returns the number and version of the resource at a path; `None` if there is none at present.
     fn find(&self, path: &[u8]) -> Option<(usize, i32)> {
         let index = index(path)?;
         let version = *self.versions().get(index)?;

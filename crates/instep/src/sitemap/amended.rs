@@ -1,8 +1,8 @@
-//! The text of a Sitemap with what makes it a Resource List (§10.1), and without it again.
+//! The text of a Sitemap with the additions of a Resource List (§10.1), and without them again.
 
 use anyhow::{Context, bail};
 
-/// The marks around what was added, so that the next run finds it.
+/// The marks around the additions, by which the next run finds them.
 const BEGIN: &str = "<!--instep-->";
 const END: &str = "<!--/instep-->";
 
@@ -55,7 +55,7 @@ fn without_addition(text: &[u8]) -> anyhow::Result<Vec<u8>> {
     Ok([&text[..begin], &text[begin + end + END.len()..]].concat())
 }
 
-/// Returns where the tag of the root begins, and where its `>` is.
+/// Returns the beginning of the root's tag, and the position of its `>`.
 fn root(text: &[u8]) -> Option<(usize, usize)> {
     let mut at = 0;
     loop {

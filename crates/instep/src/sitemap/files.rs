@@ -1,4 +1,4 @@
-//! A Sitemap and its parts as files, read whole before anything is written.
+//! A Sitemap and its parts as files, read completely before anything is written.
 
 use std::{
     fs::{self, File},
@@ -8,13 +8,22 @@ use std::{
 
 use anyhow::{Context, bail};
 use percent_encoding::percent_decode_str;
-use resourcesync::{DateTime, DocumentReader, Entry, Form, ReadOptions};
+use resourcesync::{DateTime, DocumentReader, Entry, Finding, Form, ReadOptions, Severity};
 use serde_json::json;
 
 use super::amended::{Addition, amended, is_amended};
 
 /// Bytes of a Sitemap, not compressed: four times what the protocol allows.
 const MOST_BYTES: u64 = 200 << 20;
+
+/// Entries of a Sitemap without a usable `loc`.
+#[derive(Debug)]
+pub(crate) struct NamelessEntries {
+    pub(crate) file: PathBuf,
+    pub(crate) count: u64,
+    /// The findings about them, with line and column.
+    pub(crate) findings: Vec<Finding>,
+}
 
 /// A Sitemap, and its parts if it is an index.
 pub(crate) struct SitemapFiles {
@@ -36,13 +45,17 @@ impl SitemapFiles {
         }
         let mut files = Self { folder: folder.to_owned(), base_url, top: file.to_owned(), parts: Vec::new() };
         let mut parts = Vec::new();
-        let form = each_entry(file, &mut |entry| {
+        let (form, unusable) = each_entry(file, &mut |entry| {
             parts.push(entry.loc.as_str().to_owned());
             // Only the entries of an index are needed, and a list may be long.
             parts.truncate(50_000);
             Ok(())
         })?;
         if form == Form::Index {
+            // A Sitemap that nobody knows of would seem to be gone with all that it lists.
+            if let Some(first) = unusable.as_ref().and_then(|unusable| unusable.findings.first()) {
+                bail!("{}: {first}; correct it first", file.display());
+            }
             files.parts = parts.iter().map(|loc| files.local(loc)).collect::<Result<_, _>>()?;
         }
         Ok(files)
@@ -64,17 +77,18 @@ impl SitemapFiles {
         &self.folder
     }
 
-    /// Writes what all lists name as a manifest of a Source.
+    /// Writes the entries of all lists as a manifest of a Source.
     ///
     /// Errors: a list cannot be read to its end. A part of them would tell of deletions that never were.
-    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<()> {
+    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<NamelessEntries>> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
         let mut out = std::io::BufWriter::new(manifest.as_file_mut());
+        let mut left_out = Vec::new();
         let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
         for list in lists {
-            let form = each_entry(list, &mut |entry| {
+            let (form, unusable) = each_entry(list, &mut |entry| {
                 let line = json!({
                     "uri": entry.loc.as_str(),
                     "lastmod": entry.lastmod.as_ref().map(DateTime::to_string),
@@ -82,6 +96,7 @@ impl SitemapFiles {
                 });
                 writeln!(out, "{line}").map_err(Into::into)
             })?;
+            left_out.extend(unusable);
             if form == Form::Index && !self.parts.is_empty() {
                 bail!(
                     "{} is an index within an index, which the Sitemap protocol does not allow",
@@ -92,11 +107,11 @@ impl SitemapFiles {
         out.flush()?;
         drop(out);
         manifest.persist(path).with_context(|| format!("Cannot write {}", path.display()))?;
-        Ok(())
+        Ok(left_out)
     }
 
-    /// Makes a Resource List of each file that is none yet, of all of them if something changed. Returns the number of
-    /// files that were written. Each of them is the old one or the new one at every instant.
+    /// Makes a Resource List of each file that is not one yet, and of all of them if something changed. Returns the
+    /// number of files written. Each of them is the old one or the new one at every instant.
     ///
     /// Errors: a file cannot be written.
     pub(crate) fn amend(&self, up: &str, at: DateTime, has_changed: bool) -> anyhow::Result<u64> {
@@ -104,7 +119,7 @@ impl SitemapFiles {
         let name = self.top.file_name().unwrap_or_default().to_string_lossy();
         let index = format!("{}{name}", self.base_url);
         let mut written = 0;
-        // The index last: what it leads to is right by then.
+        // The index last: its members are correct by then.
         for path in self.parts.iter().chain([&self.top]) {
             let index = (path != &self.top).then_some(&*index);
             let (text, is_coded) = read(path)?;
@@ -120,9 +135,12 @@ impl SitemapFiles {
     }
 }
 
-/// Passes each entry of a Sitemap to `take`. Returns its form.
-fn each_entry(path: &Path, take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>) -> anyhow::Result<Form> {
-    let wrong = || format!("{} is no Sitemap that can be used", path.display());
+/// Passes each entry of a Sitemap to `take`. Returns its form, and the entries that could not be passed on.
+fn each_entry(
+    path: &Path,
+    take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>,
+) -> anyhow::Result<(Form, Option<NamelessEntries>)> {
+    let wrong = || format!("{} is not a usable Sitemap", path.display());
     let file = File::open(path).with_context(|| format!("Cannot read {}", path.display()))?;
     let mut reader = DocumentReader::open(BufReader::new(file), ReadOptions::new()).with_context(wrong)?;
     let header = reader.header();
@@ -136,11 +154,10 @@ fn each_entry(path: &Path, take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>) -
         usable += 1;
         take(&entry)?;
     }
-    if reader.entries_read() > usable {
-        let unusable = reader.entries_read() - usable;
-        bail!("{}: {unusable} entries have no usable loc; correct them first", path.display());
-    }
-    Ok(form)
+    let count = reader.entries_read() - usable;
+    let is_error = |finding: &Finding| finding.rule == "GEN-14" && finding.severity == Severity::Error;
+    let findings = reader.take_findings().into_iter().filter(is_error).collect();
+    Ok((form, (count > 0).then(|| NamelessEntries { file: path.to_owned(), count, findings })))
 }
 
 fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {

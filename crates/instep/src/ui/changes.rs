@@ -20,9 +20,10 @@ use super::output::typed;
 use fields::fields;
 pub(crate) use webhook::Webhook;
 
-/// The time that a command has left once the run is to end. What it did not take comes again in the next run.
+/// The time that a command has left once the run should end. Its unaccepted changes are delivered again by the next
+/// run.
 const GRACE: Duration = Duration::from_secs(5);
-/// The longest pause between two looks at a command.
+/// The longest pause between two checks of a command.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The receiver of a JSON line per change.
@@ -72,7 +73,7 @@ fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     if is_file { file.sync_data() } else { Ok(()) }
 }
 
-/// Removes half a line that a killed run left at the end; the whole line is about to be written again.
+/// Removes an incomplete line that a killed run left at the end; the complete line will be written again.
 fn cut_torn_line(file: &mut File) -> io::Result<()> {
     const STEP: u64 = 4 << 10;
     let length = file.metadata()?.len();
@@ -96,7 +97,7 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
 fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> {
     let mut child =
         Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).process_group(0).spawn()?;
-    // On a thread of its own: a command that does not read must not keep the run from ending.
+    // On a separate thread: a command that does not read must not prevent the run from ending.
     let writing =
         child.stdin.take().map(|mut input| thread::spawn(move || input.write_all(lines.as_bytes())));
     let Some(status) = wait(&mut child, shutdown)? else {
@@ -112,7 +113,7 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?} ended with {status}"))) }
 }
 
-/// Waits for a command. `None` if the run is to end, and the command has not in the time that it had left.
+/// Waits for a command. `None` if the run should end, and the command has not ended within the remaining time.
 fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>> {
     let mut pause = Duration::from_millis(1);
     let mut left = GRACE;

@@ -44,16 +44,20 @@ pub(crate) fn bytes(number: u64) -> String {
 /// Writes a duration as `84 ms`, `3.2 s`, `4 min 10 s` or `2 h 5 min`.
 pub(crate) fn elapsed(duration: Duration) -> String {
     let seconds = duration.as_secs();
+    let parts = |large: u64, unit: &str, small: u64, part: &str| match small {
+        0 => format!("{large} {unit}"),
+        small => format!("{large} {unit} {small} {part}"),
+    };
     match seconds {
         0 => format!("{} ms", duration.as_millis()),
         1..60 => format!("{:.1} s", duration.as_secs_f64()),
-        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+        60..3_600 => parts(seconds / 60, "min", seconds % 60, "s"),
+        3_600..86_400 => parts(seconds / 3_600, "h", seconds / 60 % 60, "min"),
+        _ => parts(seconds / 86_400, "d", seconds / 3_600 % 24, "h"),
     }
 }
 
-/// Returns coverage as JSON: the state of the Source that a copy stands for.
+/// Returns coverage as JSON: the state of the Source that a copy represents.
 pub(crate) fn coverage(coverage: Coverage) -> Value {
     match coverage {
         Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),

@@ -12,7 +12,7 @@ use tracing_subscriber::{
 use super::stream::{LogWriter, has_color};
 use crate::global::{Global, LogFormat};
 
-/// Starts the log: warnings, with `-v` what is done, with `-vv` each request. `INSTEP_LOG` sets another filter.
+/// Starts the log: warnings, with `-v` also actions, with `-vv` each request. `INSTEP_LOG` sets another filter.
 pub(crate) fn start_log(global: &Global) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => LevelFilter::ERROR,

@@ -39,7 +39,7 @@ struct RunCounts {
 
 const LAST_SUCCESS: &str = "instep_last_success_timestamp_seconds";
 
-/// Hosts with metrics of their own; further hosts share one.
+/// Hosts with their own metrics; further hosts share one.
 const MOST_HOSTS: usize = 50;
 
 /// Time between two writes of the file during a run.
@@ -64,9 +64,9 @@ impl<'a> MetricsMonitor<'a> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the file as a whole, so that no reader sees half of it.
+    /// Replaces the complete file, so that no reader sees an incomplete one.
     fn write(&self) -> io::Result<()> {
-        // Absolute, so that it says which copy it is wherever the command was run.
+        // Absolute, so that it identifies the copy from any working folder.
         let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
         let mut text = Text::about(dir.to_string_lossy());
         self.write_copy(&mut text, now());
@@ -205,7 +205,7 @@ impl Monitor for MetricsMonitor<'_> {
             }
             Event::Leases(leases) => counts.leases = leases.to_vec(),
             Event::Ended { exit_code } => counts.end(*exit_code, now()),
-            // While following, each round is a run of its own.
+            // While following, each round is a separate run.
             Event::Phase(Phase::Waiting) => is_due = true,
             _ => {}
         }

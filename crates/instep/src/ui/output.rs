@@ -44,7 +44,7 @@ impl Output {
     pub(crate) fn new(global: &Global) -> Self {
         let log_json = global.log_format == LogFormat::Json;
         let bars = match global.progress {
-            // Each line of a log in JSON is JSON, whatever else was asked for (D7).
+            // Each line of a JSON log is JSON, regardless of other options (D7).
             When::Always => !log_json,
             When::Never => false,
             When::Auto => io::stderr().is_terminal() && !global.quiet && !global.json && !log_json,
@@ -60,14 +60,14 @@ impl Output {
         }
     }
 
-    /// Writes the last line of a command that did something, for people. With `--quiet` the exit code says enough.
+    /// Writes the last line of a successful command as text. With `--quiet` the exit code is sufficient.
     pub(crate) fn closing(&self, text: impl AsRef<str>) {
         if !self.quiet {
             self.line(text);
         }
     }
 
-    /// Writes a result that has a form of its own, for people and programs alike.
+    /// Writes a result that has its own format, for people and programs.
     pub(crate) fn raw(&self, text: &str) {
         write_line(io::stdout(), text);
     }
@@ -97,11 +97,11 @@ impl Output {
         if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// Writes why the command failed and what to do next, and returns its exit code.
+    /// Writes the reason of a failure and what to do next, and returns the exit code.
     pub(crate) fn failed(&self, error: &anyhow::Error) -> Exit {
         clear();
         let exit = Exit::of(error);
-        // An error that carries an exit code of the program's own says why in its context.
+        // An error with an exit code of the program has its reason in its context.
         let causes = error.chain().filter(|cause| cause.downcast_ref::<Exit>().is_none());
         let text = chain(causes.map(ToString::to_string));
         let hint = advice::for_error(error);
@@ -122,8 +122,8 @@ impl Output {
     }
 }
 
-/// Writes what is wrong with the command line, or the help that was asked for. A command line that cannot be read still
-/// says in which form it wants its errors.
+/// Writes the fault of the command line, or the requested help. Even an invalid command line determines the format of
+/// its errors.
 pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
     if !message.use_stderr() {
         let _ = message.print();

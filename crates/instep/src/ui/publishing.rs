@@ -58,7 +58,7 @@ impl Publishing {
         self.served.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the state of the server to the service manager; `more` says what is wrong.
+    /// Shows the state of the server to the service manager; `more` describes a fault.
     fn show_state(&self, more: &str) {
         let served = self.served();
         if let Some(url) = &served.url {
@@ -66,7 +66,7 @@ impl Publishing {
         }
     }
 
-    /// Clears what was drawn.
+    /// Clears the drawing.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
         stream::clear();

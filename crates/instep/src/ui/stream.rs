@@ -13,12 +13,12 @@ use crate::exit::Exit;
 /// The lines that are drawn at the bottom of the terminal now. There is one terminal, so there is one of these.
 static DRAWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Sets what is drawn at the bottom of the terminal.
+/// Sets the drawing at the bottom of the terminal.
 pub(crate) fn draw(bar: &ProgressBar) {
     *DRAWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
 }
 
-/// Clears what is drawn.
+/// Clears the drawing.
 pub(crate) fn clear() {
     let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).take();
     drawn.iter().for_each(ProgressBar::finish_and_clear);
@@ -59,7 +59,7 @@ pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The log hands over whole lines.
+        // The log passes complete lines.
         above_drawing(|| io::stderr().write_all(bytes)).map(|()| bytes.len())
     }
 

@@ -1,4 +1,4 @@
-//! Documents of ResourceSync among the bodies of an archive. They are no resources: whoever publishes writes new ones.
+//! Documents of ResourceSync among the bodies of an archive. They are not resources: a publication writes new ones.
 
 use std::{
     fs::File,

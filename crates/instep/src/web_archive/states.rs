@@ -7,7 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use instep_warc::{HttpHead, PayloadDigest, WarcKind, WarcRecord, payload};
+use instep_warc::{HttpHead, PayloadDigest, PayloadHasher, WarcKind, WarcRecord, payload};
 use resourcesync::{Algorithm, DateTime, Hasher};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -59,7 +59,7 @@ impl States {
         self.elsewhere
     }
 
-    /// Takes a record. Returns what is wrong with it.
+    /// Reads a record. Returns its fault.
     ///
     /// # Errors
     /// If the archive cannot be read, or a body not written.
@@ -83,9 +83,13 @@ impl States {
         let digest = head.get("WARC-Payload-Digest").and_then(PayloadDigest::parse);
         if head.kind == WarcKind::Resource {
             let media_type = head.get("Content-Type").map(str::to_owned);
-            let (body, length) = self.keep(&mut &mut *block, digest)?;
-            self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod: None })?;
-            return Ok(None);
+            let kept = self.keep(&mut &mut *block, digest, true);
+            return self.put_kept(&uri, &date, kept, |body, length| UnpackedState {
+                body,
+                length,
+                media_type,
+                lastmod: None,
+            });
         }
         let http = HttpHead::read(block)?;
         let media_type = http.get("Content-Type").map(str::to_owned);
@@ -102,24 +106,17 @@ impl States {
                 let Some(mut plain) = payload(&http, block) else {
                     return Ok(Some(format!("{uri} is in a coding that is not known here")));
                 };
-                let kept = self.keep(&mut plain, digest);
+                // Archives do not agree on whether the digest of a coded payload is that of its bytes with the coding.
+                let is_plain =
+                    ["Transfer-Encoding", "Content-Encoding"].iter().all(|name| http.get(name).is_none());
+                let kept = self.keep(&mut plain, digest, is_plain);
                 drop(plain);
-                match kept {
-                    Ok((body, length)) => {
-                        self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod })?;
-                        Ok(None)
-                    }
-                    // Its coding is damaged; the record itself ends where it says.
-                    Err(error)
-                        if matches!(
-                            error.kind(),
-                            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
-                        ) =>
-                    {
-                        Ok(Some(format!("{uri}: {error}")))
-                    }
-                    Err(error) => Err(error),
-                }
+                self.put_kept(&uri, &date, kept, |body, length| UnpackedState {
+                    body,
+                    length,
+                    media_type,
+                    lastmod,
+                })
             }
             (_, WarcKind::Revisit) => {
                 let known = digest.map(|digest| self.payload(digest)).transpose()?;
@@ -130,6 +127,26 @@ impl States {
                 Ok(None)
             }
             _ => Ok(None),
+        }
+    }
+
+    /// Puts a state whose body was kept. Returns what is wrong with the body.
+    fn put_kept(
+        &self,
+        uri: &str,
+        date: &str,
+        kept: io::Result<(String, u64)>,
+        state: impl FnOnce(String, u64) -> UnpackedState,
+    ) -> io::Result<Option<String>> {
+        match kept {
+            Ok((body, length)) => self.put(uri, date, &state(body, length)).map(|()| None),
+            // Its coding is damaged, or its bytes are; the record itself ends where it says.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) =>
+            {
+                Ok(Some(format!("{uri}: {error}")))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -166,9 +183,18 @@ impl States {
     }
 
     /// Writes a body to the file of its digest. Returns its name and its length.
-    fn keep(&mut self, body: &mut dyn Read, digest: Option<PayloadDigest>) -> io::Result<(String, u64)> {
+    ///
+    /// # Errors
+    /// Also if it `is_plain` and has another digest than its record states: revisits would find it by that (B38).
+    fn keep(
+        &mut self,
+        body: &mut dyn Read,
+        digest: Option<PayloadDigest>,
+        is_plain: bool,
+    ) -> io::Result<(String, u64)> {
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         let mut hasher = Hasher::new(&[Algorithm::Sha256]);
+        let mut checked = digest.filter(|_| is_plain).map(|digest| (digest, PayloadHasher::default()));
         let (mut buffer, mut length) = (vec![0; 64 << 10], 0);
         loop {
             let read = body.read(&mut buffer)?;
@@ -176,8 +202,18 @@ impl States {
                 break;
             }
             hasher.update(&buffer[..read]);
+            if let Some((_, payload)) = &mut checked {
+                payload.update(&buffer[..read]);
+            }
             file.write_all(&buffer[..read])?;
             length += read as u64;
+        }
+        if let Some((stated, payload)) = checked {
+            let found = payload.finish();
+            if found != stated {
+                let what = format!("its payload has the digest {found} instead of {stated}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
         }
         let name = hasher.finish().to_string();
         let name = name.rsplit(':').next().unwrap_or_default().to_owned();

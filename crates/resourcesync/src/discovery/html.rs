@@ -10,7 +10,7 @@ use crate::value::{Relation, Uri};
 pub struct HtmlLink {
     /// The URI of the Capability List.
     pub target: Uri,
-    /// `true` if the link is in the `head`, where it belongs (DISC-2).
+    /// `true` if the link is in the `head`, as required (DISC-2).
     pub in_head: bool,
 }
 
@@ -34,7 +34,7 @@ pub fn from_html(html: &[u8], page_uri: &Uri) -> Vec<HtmlLink> {
 
 fn scan(html: &[u8]) -> ScannedPage {
     let mut emitter = DefaultEmitter::default();
-    // Without this, text in `<script>` or `<style>` that looks like a tag would be one.
+    // Otherwise text in `<script>` or `<style>` that looks like a tag would count as one.
     emitter.naively_switch_states(true);
     let mut page = ScannedPage::default();
     for token in Tokenizer::new_with_emitter(html, emitter).flatten() {

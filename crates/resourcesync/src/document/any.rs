@@ -63,7 +63,7 @@ macro_rules! document {
                 }
             }
 
-            /// Writes the document as the options say, and returns the sink.
+            /// Writes the document with the given options, and returns the sink.
             ///
             /// # Errors
             /// If the sink fails, or the document breaks a *must*.

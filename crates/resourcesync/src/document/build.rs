@@ -1,4 +1,4 @@
-//! One constructor for each kind of document, with what the standard requires of its root as arguments.
+//! One constructor for each kind of document. Its arguments are the required metadata of the root.
 
 use super::{
     CapabilityList, CapabilityListIndex, ChangeDump, ChangeDumpArchive, ChangeDumpArchiveIndex,

@@ -42,7 +42,7 @@ pub type ChangeList = Collected<kind::ChangeList>;
 pub type ChangeListIndex = Collected<kind::ChangeListIndex>;
 
 impl<K: ChangesKind> Collected<K> {
-    /// Finds out where the times of the changes are stated (DIA-4). Times after `latest` are no times.
+    /// Determines where the document states the times of its changes (DIA-4). Times after `latest` are ignored.
     pub fn change_times(&self, latest: Option<DateTime>) -> ChangeTimes {
         ChangeTimes::judge(&self.header, &self.entries, latest)
     }
@@ -60,8 +60,8 @@ impl<K: ChangesKind> Collected<K> {
         self.changes().filter(move |entry| entry.metadata.change.as_ref() == Some(change))
     }
 
-    /// Returns the changes that happened in a range, both ends included. A change without a time lies between its
-    /// neighbours, and is left out only if they put it outside.
+    /// Returns the changes that happened in a range, both ends included. A change without a time counts as between
+    /// its neighbours, and is left out only if both neighbours are outside.
     pub fn in_range(&self, range: TimeRange) -> Vec<&Entry> {
         let times = self.change_times(None);
         let changes: Vec<&Entry> = self.changes().collect();

@@ -1,4 +1,4 @@
-//! The times of changes. Only the whole document shows where they are stated, never one entry (DIA-4, DIA-5).
+//! The times of changes. They can be determined only from the whole document, not from one entry (DIA-4, DIA-5).
 
 use super::{Entry, Header};
 use crate::{
@@ -28,7 +28,7 @@ pub enum TimeSource {
     Datetime,
     /// `lastmod`, as in 1.0 and earlier.
     LastMod,
-    /// Nothing: only the order of entries is known, so a reader applies again what may have been applied.
+    /// Nowhere: only the order of entries is known, so a reader may apply changes again.
     Unknown,
 }
 
@@ -160,7 +160,7 @@ impl ChangeTimesJudge {
         let has_datetimes = self.datetime.count > 0;
         let times = if has_datetimes { self.datetime } else { self.lastmod };
         let is_complete = self.entries > 0 && times.count == self.entries && times.inside;
-        // Only if every time falls: read the wrong way round, a list would bring back what it deletes.
+        // Only if every time falls: a list read in the wrong order would restore deleted resources.
         let falls = self.entries > 1 && is_complete && times.always_falls;
         let is_draft = self.dialect.lists_newest_first();
         let is_ordered = times.never_falls || falls || is_draft && times.never_rises;

@@ -1,4 +1,4 @@
-//! A document held as a whole: reading, writing and what all kinds have in common.
+//! A document held in memory: reading, writing and the properties that all kinds share.
 
 use std::{
     io::{BufRead, Write},
@@ -16,10 +16,10 @@ use crate::{
     xml::{Decoded, DocumentReader, DocumentWriter, ReadOptions, WriteOptions},
 };
 
-/// A document held as a whole (§7). Each kind of document is an alias of it: [`super::ResourceList`],
-/// [`super::ChangeList`], ...; only the kinds that have a property offer its methods.
+/// A document held in memory (§7). Each kind of document is an alias of it: [`super::ResourceList`],
+/// [`super::ChangeList`], ...; methods exist only for the kinds that have the property.
 ///
-/// Entries stay in the order of the document, whatever their times say.
+/// Entries stay in the order of the document, regardless of their times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Collected<K> {
@@ -83,7 +83,7 @@ impl<K: DocumentKind> Collected<K> {
         self.write(Vec::new(), WriteOptions::new()).map(utf8)
     }
 
-    /// Writes the document as the options say, and returns the sink.
+    /// Writes the document with the given options, and returns the sink.
     ///
     /// # Errors
     /// If the sink fails, or the document breaks a *must*.
@@ -140,7 +140,7 @@ impl<K: DocumentKind> Collected<K> {
     }
 }
 
-/// Turns what the writer wrote into text: it writes nothing but UTF-8.
+/// Converts the output of the writer to text: the writer writes only UTF-8.
 pub(super) fn utf8(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Entries: what a document says about one thing.
+//! Entries: the statements of a document about one resource or document.
 
 use super::{Link, Metadata};
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The URI of what the entry is about (GEN-14).
+    /// The URI of the resource or document (GEN-14).
     pub loc: Uri,
-    /// Time of the resource's last modification; it says nothing about the time of a change (GEN-15, TIME-9).
+    /// Time of the resource's last modification, not of its change (GEN-15, TIME-9).
     pub lastmod: Option<DateTime>,
     /// Expected frequency of changes (GEN-16).
     pub changefreq: Option<ChangeFreq>,

@@ -87,7 +87,7 @@ impl Header {
     }
 
     /// Returns `true` if the entries are Capability Lists: in a Source Description, and in the Capability List Index
-    /// that drafts had in its place (DIA-2).
+    /// that drafts used instead (DIA-2).
     pub fn lists_capability_lists(&self) -> bool {
         match self.capability() {
             Some(Capability::Description) => self.form == Form::List,

@@ -22,7 +22,7 @@ impl TimeRange {
         Self { from, until }
     }
 
-    /// Returns `true` if a time lies within, taken with the precision it was written with.
+    /// Returns `true` if the range contains a time, with the precision that it was written with.
     pub fn contains(&self, time: &DateTime) -> bool {
         self.overlaps(Some(time), Some(time))
     }
@@ -36,7 +36,7 @@ impl TimeRange {
         before(start, self.until.as_ref()) && before(self.from.as_ref(), end)
     }
 
-    /// Returns `true` if the interval from `start` to `end` lies entirely in this one.
+    /// Returns `true` if the interval from `start` to `end` is entirely in this range.
     pub fn encloses(&self, start: Option<&DateTime>, end: Option<&DateTime>) -> bool {
         let within =
             |limit: Option<DateTime>, time: Option<&DateTime>, fits: fn(&DateTime, &DateTime) -> bool| {
@@ -53,8 +53,8 @@ impl<K: IndexKind> Collected<K> {
         self.entries.iter()
     }
 
-    /// Returns the members whose interval lies entirely within a range, by times that are stated (TIME-12). The
-    /// interval is that from `from` to `until`, or from `at` to `completed`.
+    /// Returns the members whose stated interval lies entirely within a range (TIME-12). The interval is that from
+    /// `from` to `until`, or from `at` to `completed`.
     pub fn members_within(&self, range: TimeRange) -> impl Iterator<Item = &Entry> {
         within(&self.entries, range)
     }

@@ -61,11 +61,11 @@ impl fmt::Display for PackageProblem {
     }
 }
 
-/// The directory of a package, and every reason to refuse it. It keeps 16 bytes a member: names and sizes are read
-/// again when they are asked for, so that a million members need no more than 16 MB.
+/// The directory of a package, and every reason to refuse it. It keeps 16 bytes per member: names and sizes are read
+/// again on demand, so a million members need at most 16 MB.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
-    /// The reasons to refuse the package; it is safe to read only if there is none.
+    /// The reasons to refuse the package; it is safe to read only if this is empty.
     pub(crate) problems: Vec<PackageProblem>,
     /// One row for each member, ordered by the hash of its name.
     rows: Vec<Row>,
@@ -126,14 +126,14 @@ impl Directory {
         self.rows.len()
     }
 
-    /// Checks each entry by itself, and then all of them together.
+    /// Checks each entry, and then all of them together.
     fn read_entries<R: Read + Seek>(
         &mut self,
         source: &mut R,
         end: End,
         limits: PackageLimits,
     ) -> io::Result<()> {
-        // The number stated is not believed: memory is reserved for what the directory has room for.
+        // The stated number is not trusted: memory is reserved for at most the entries that fit into the directory.
         self.rows.reserve(usize::try_from(end.entries.min(end.size / ENTRY_LEAST)).unwrap_or_default());
         let (mut spans, mut bytes, mut manifest) = (Spans::default(), 0_u64, ManifestSearch::default());
         let mut entries = DirectoryEntries::all(end.start, end.limit);
@@ -249,12 +249,12 @@ impl Directory {
 
 fn next_member<R: Read + Seek>(entries: &mut DirectoryEntries, source: &mut R) -> io::Result<Option<Member>> {
     let Some((_, mut entry)) = entries.next(source, &mut |_, _| {})? else { return Ok(None) };
-    // Only the member's own header shows where its bytes start.
+    // The bytes of a member start at a place that only its own header gives.
     entry.local_difference(source)?;
     Ok(Some(entry.member))
 }
 
-/// Looks for the manifest, or for a member that may have been meant as one (ZIP-3).
+/// Finds the manifest, or a member that may have been meant as one (ZIP-3).
 #[derive(Debug, Default)]
 struct ManifestSearch {
     found: bool,

@@ -72,8 +72,8 @@ impl DirectoryEntry {
         for problem in problems.into_iter().flatten() {
             refuse("ZIP-7", format!("{:?} {problem}", entry.member.name));
         }
-        // Only the member's own header shows where its bytes start; until it is read, this is the least offset
-        // possible.
+        // The bytes of a member start at a place that only its own header gives; until that is read, this is the
+        // smallest possible offset.
         entry.member.data_start = entry.header_at.saturating_add((LOCAL_SIZE + entry.raw_name.len()) as u64);
         Ok(Some(entry))
     }
@@ -84,7 +84,7 @@ impl DirectoryEntry {
         (!safe).then_some("leads out of the package, or is not a usable name")
     }
 
-    /// Refuses links, devices and the like: they must not be taken for files.
+    /// Refuses links, devices and the like: they must not be treated as files.
     fn kind_problem(&self, made_by: u16, attributes: u32) -> Option<&'static str> {
         const UNIX: u16 = 3;
         const OS_X: u16 = 19;

@@ -14,7 +14,7 @@ pub const MANIFEST: &str = "manifest.xml";
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Member {
-    /// The name. It is looked up within the package only, and never becomes a file name.
+    /// The name. It is used only within the package, and never becomes a file name.
     pub name: Box<str>,
     /// The length in bytes, decompressed.
     pub length: u64,

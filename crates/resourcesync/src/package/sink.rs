@@ -2,8 +2,8 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// A sink that takes whatever comes without writing it, once it has failed. A ZIP writer that is dropped tries to end its
-/// file, and prints it if that fails: a full disk was reported when it failed first.
+/// A sink that, once it has failed, accepts and discards all further bytes. A ZIP writer that is dropped tries to end
+/// its file, and prints an error if that fails; a full disk was already reported at the first failure.
 #[derive(Debug)]
 pub(super) struct PackageSink<W> {
     sink: W,
@@ -22,7 +22,7 @@ impl<W> PackageSink<W> {
     /// Returns the sink.
     ///
     /// # Errors
-    /// If it has failed: what it holds is no whole package.
+    /// If it has failed: its content is not a complete package.
     pub(super) fn into_whole(self) -> io::Result<W> {
         match self.has_failed {
             true => Err(io::Error::other("an earlier part of the package could not be written")),

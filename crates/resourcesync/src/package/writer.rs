@@ -13,7 +13,7 @@ use crate::value::{MediaType, PackagePath};
 /// Members up to this size are compressed in memory, so that their own headers have sizes and checksum: readers can use
 /// them while the package is still arriving.
 const PREPARED: u64 = 1 << 20;
-/// Members from this size on get zip64 fields: the limit of the format, less what compression may add.
+/// Members of at least this size get zip64 fields: the limit of the format, less the bytes that compression may add.
 const LARGE: u64 = 0xf000_0000;
 
 /// Writes a package: the manifest first, then one bitstream after the other. Equal input gives equal bytes.

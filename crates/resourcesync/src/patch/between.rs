@@ -1,4 +1,4 @@
-//! Making and applying a patch in whatever format it has.
+//! Makes and applies patches in any of the formats.
 
 use super::{PatchError, PatchFormat, delta, json, xml};
 use crate::value::{Digests, Hasher, MediaType};
@@ -59,8 +59,8 @@ impl PatchFormat {
     }
 }
 
-/// Makes a patch of at most `most` bytes from one version of a resource to the next, in the format of its media type or
-/// as a binary delta. `None` if there is none that small.
+/// Makes a patch of at most `most` bytes from one version of a resource to the next, in the format of its media type
+/// or as a binary delta. `None` if no patch is that small.
 ///
 /// Each patch is applied before it is returned: its result is the next version, byte for byte.
 pub fn patch_between(

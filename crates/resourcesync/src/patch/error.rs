@@ -1,4 +1,4 @@
-//! Errors of patches, and the bound of what applying one may cost.
+//! Errors of patches, and the limit on the cost of applying one.
 
 /// The reason why a patch is not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Validation of entries: each by itself, and in the order they come.
+//! Validation of entries: one at a time, and in their order.
 
 mod kinds;
 mod single;
@@ -259,7 +259,7 @@ impl<'h> EntryCheck<'h> {
         }
     }
 
-    /// Reports what only the whole document shows.
+    /// Reports findings that depend on the whole document.
     pub(super) fn finish(self, out: &mut Findings) {
         if self.without_datetime == 0 || self.version == SpecVersion::V1_0 {
             return;

@@ -59,7 +59,7 @@ pub struct Child {
     pub position: Position,
 }
 
-/// A change, reduced to what coverage depends on.
+/// A change, reduced to the values that coverage depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListedChange {
     /// A digest of the URI, as in `Report::locs`.

@@ -43,7 +43,8 @@ pub(super) fn check(
                 "an rs:md, since 1.0",
             );
         }
-        // A Sitemap without any extension is not a document of ResourceSync, unless another document says it is one.
+        // A Sitemap without any extension is not a ResourceSync document, unless another document declares it to be
+        // one.
         None if options.expected.is_none() && header.links.is_empty() && !size.extended => {}
         None => out.add("GEN-3", root, "no rs:md under the root", "one that describes the document"),
         Some(md) => {

@@ -29,12 +29,12 @@ pub struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// Creates a response with a status, of which nothing else is known.
+    /// Creates a response with only a status.
     pub fn new(status: u16) -> Self {
         Self { status, ..Self::default() }
     }
 
-    /// Compares a response with the entry that led to it. `package` is the rule that asks for a package: `RD-6` or
+    /// Compares a response with the entry that led to it. `package` is the rule that requires a package: `RD-6` or
     /// `CD-7`.
     pub fn check(
         &self,

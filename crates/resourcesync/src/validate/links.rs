@@ -98,7 +98,7 @@ fn check_relation(entry: &Entry, link: &Link, at: Position, out: &mut Findings) 
             if link.media_type.is_none() {
                 out.add("LN-7", at, "rel=\"alternate\" without type", "the media type of the representation");
             }
-            // A specific representation has a hash of its own; its `canonical` link shows that it is one.
+            // A specific representation has its own hash; its `canonical` link shows that it is one.
             let specific = entry.link_for(&Relation::Canonical).is_some();
             if !specific && (md.length.is_some() || !md.hash.is_empty()) {
                 let found = "hash or length beside rel=\"alternate\"";

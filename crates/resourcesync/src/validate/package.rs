@@ -32,7 +32,7 @@ struct Promise {
     length: Option<u64>,
     hash: Digests,
     position: Position,
-    /// The rule that asks for the member, beside ZIP-6.
+    /// The rule that requires the member, beside ZIP-6.
     rule: &'static str,
 }
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::finding::Severity;
 
-/// One requirement of the standard, of its companions, or of what follows from them.
+/// One requirement of the standard or its companions, or one that follows from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {

@@ -58,7 +58,7 @@ impl DocumentSet {
         summary
     }
 
-    /// Checks what only the documents together show, and returns each finding with the document it is about.
+    /// Checks properties that depend on several documents, and returns each finding with its document.
     pub fn check(&self) -> Vec<(&Uri, Finding)> {
         let mut findings = Vec::new();
         for (uri, report) in self.reports.iter().filter(|(uri, _)| !self.is_twin(uri)) {
@@ -69,7 +69,7 @@ impl DocumentSet {
         findings
     }
 
-    /// Returns `true` for the compressed twin of another document, which stands for both.
+    /// Returns `true` for the compressed twin of another document, which represents both.
     fn is_twin(&self, uri: &Uri) -> bool {
         let plain = uri.as_str().strip_suffix(".gz").and_then(|plain| Uri::parse(plain).ok());
         plain.is_some_and(|plain| self.reports.contains_key(&plain))

@@ -1,4 +1,4 @@
-//! The checks of a walk through a Source beside those of its links: where it begins, what lies above a document, pages,
+//! The checks of a walk through a Source that do not concern its links: the beginning, the documents above, pages,
 //! packages and their manifests (§6.2).
 
 use super::findings::{Child, Report};

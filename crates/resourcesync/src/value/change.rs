@@ -76,7 +76,7 @@ pub enum ChangeFreq {
 }
 
 impl ChangeFreq {
-    /// Reads the element's text; `None` if the Sitemap protocol does not know it.
+    /// Reads the element's text; `None` if it is not a value of the Sitemap protocol.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "always" => Self::Always,

@@ -3,7 +3,7 @@
 mod calendar;
 mod figures;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use calendar::{civil_from_days, date_seconds, days_from_civil};
 use figures::Figures;
@@ -125,7 +125,7 @@ impl DateTime {
         Self::read(text).map_err(|expected| ValueError::new(text, expected))
     }
 
-    /// Reads one of the six forms; an error is what the text would have to be.
+    /// Reads one of the six forms; an error is the expected form.
     pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
         let mut fields = DateTimeFields { rest: text.as_bytes() };
         let year = fields.digits(4)?;
@@ -181,12 +181,24 @@ impl std::str::FromStr for DateTime {
 
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.figures().as_str())
+    }
+}
+
+impl DateTime {
+    /// Appends the datetime as it is written.
+    pub(crate) fn append_to(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(self.figures().as_bytes());
+    }
+
+    fn figures(&self) -> Figures {
         let local = self.seconds + i64::from(self.offset_minutes) * 60;
         let (year, month, day) = civil_from_days(local.div_euclid(86_400));
         let mut text = Figures::new();
         match u32::try_from(year) {
             Ok(year @ 0..=9_999) => text.number(year, 4),
-            _ => write!(f, "{year:04}")?,
+            // No W3C datetime; `figures` has room for any year.
+            _ => drop(write!(text, "{year:04}")),
         }
         if self.precision >= Precision::Month {
             text.byte(b'-');
@@ -199,11 +211,9 @@ impl fmt::Display for DateTime {
         if self.precision >= Precision::Minute {
             self.write_time(local.rem_euclid(86_400) as u32, &mut text);
         }
-        f.write_str(text.as_str())
+        text
     }
-}
 
-impl DateTime {
     fn write_time(&self, second: u32, text: &mut Figures) {
         text.byte(b'T');
         text.number(second / 3_600, 2);

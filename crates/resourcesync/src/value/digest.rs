@@ -107,7 +107,7 @@ impl<'a> IntoIterator for &'a Digests {
 impl FromStr for Digests {
     type Err = DigestError;
 
-    /// Reads a white-space list strictly; [`Digests::parse`] keeps what it can.
+    /// Reads a white-space list strictly; [`Digests::parse`] keeps every valid item.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut fault = None;
         let digests = Self::parse(text, |error| {

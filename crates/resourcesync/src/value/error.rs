@@ -1,6 +1,6 @@
-//! The error of values that have no error of their own.
+//! The error of values that have no specific error.
 
-/// A text that is not a value of the kind asked for.
+/// A text that is not a value of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not {expected}")]
 #[non_exhaustive]

@@ -6,8 +6,7 @@ use super::ValueError;
 
 /// The place of a bitstream in its package: the `path` attribute (ATT-17), kept as written.
 ///
-/// It never becomes a file name: [`PackagePath::member`] is only looked up among the members of a package (ZIP-5,
-/// ZIP-7).
+/// It never becomes a file name: [`PackagePath::member`] only finds members of a package (ZIP-5, ZIP-7).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackagePath(Box<str>);
 
@@ -22,7 +21,7 @@ impl PackagePath {
         &self.0
     }
 
-    /// Returns `true` if the path is written as §7 says: it begins with a slash and does not end in one (ATT-17).
+    /// Returns `true` if the path is written as in §7: it begins with a slash and does not end in one (ATT-17).
     pub fn is_as_specified(&self) -> bool {
         self.0.starts_with('/') && !self.0.ends_with('/') && self.member().is_ok()
     }

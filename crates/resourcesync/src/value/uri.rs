@@ -31,7 +31,7 @@ impl Uri {
         Ok(Self(text.to_owned()))
     }
 
-    /// Checks what [`Uri::parse`] checks, without keeping anything.
+    /// Checks the same as [`Uri::parse`], without keeping anything.
     pub(crate) fn check(text: &str) -> Result<(), UriError> {
         if is_plain(text) {
             return Ok(());

@@ -12,7 +12,7 @@ use crate::{
     value::{Capability, Change, DateTime, DigestError, MediaType, PackagePath, Relation},
 };
 
-/// The attributes of an `rs:md` or `rs:ln` element. The reader knows which of the two it is.
+/// The attributes of an `rs:md` or `rs:ln` element. The reader distinguishes the two.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     pub(super) metadata: Metadata,

@@ -15,7 +15,7 @@ pub struct Decoded<R> {
     stage: DecodeStage<R>,
     encoding: &'static Encoding,
     compressed: bool,
-    /// The bytes decoded last: a parser asks for the same bytes many times, and each stage has many layers.
+    /// The last decoded bytes: a parser requests the same bytes many times, and each stage has many layers.
     block: Vec<u8>,
     consumed: usize,
     filled: usize,
@@ -137,7 +137,7 @@ fn encoding_of(prologue: &[u8]) -> &'static Encoding {
         [0xfe, 0xff, ..] | [0, b'<', ..] => UTF_16BE,
         [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
         _ => declared(prologue).and_then(Encoding::for_label).map_or(UTF_8, |declared| {
-            // A declaration that is readable as ASCII is not in UTF-16, whatever it names.
+            // A declaration that is readable as ASCII is not in UTF-16, regardless of the encoding that it names.
             if declared == UTF_16LE || declared == UTF_16BE { UTF_8 } else { declared }
         }),
     }
@@ -154,7 +154,7 @@ fn declared(prologue: &[u8]) -> Option<&[u8]> {
     Some(&value[..memchr::memchr(*quote, value)?])
 }
 
-/// Converts an encoding to UTF-8, as much as is asked for at a time.
+/// Converts an encoding to UTF-8, as many bytes at a time as are requested.
 struct Converter<R> {
     inner: R,
     decoder: encoding_rs::Decoder,

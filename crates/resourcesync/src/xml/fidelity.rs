@@ -26,21 +26,21 @@ fn refuse<T>(rule: &'static str, what: impl Into<String>) -> Result<T, WriteErro
 }
 
 /// Refuses text that is not XML, or is larger than a reader takes.
-pub(super) fn check_text(text: &str) -> Result<(), WriteError> {
-    if let Some(offset) = super::window::first_forbidden(text.as_bytes()) {
-        let character = text.get(offset..).and_then(|rest| rest.chars().next()).unwrap_or_default();
+pub(super) fn check_text(text: &[u8]) -> Result<(), WriteError> {
+    if let Some(offset) = super::window::first_forbidden(text) {
+        let character = String::from_utf8_lossy(&text[offset..]).chars().next().unwrap_or_default();
         return refuse(
             "GEN-24",
             format!("The character U+{:04X} is not allowed in XML", u32::from(character)),
         );
     }
-    if text.len() > LINE && text.lines().any(|line| line.len() > LINE) {
+    if text.len() > LINE && text.split(|byte| *byte == b'\n').any(|line| line.len() > LINE) {
         return refuse("GEN-26", format!("A tag of more than {LINE} bytes"));
     }
     Ok(())
 }
 
-/// Refuses attributes that cannot be written in a namespace of their own.
+/// Refuses attributes that cannot be written in their own namespace.
 pub(super) fn check_names<'a>(elements: impl IntoIterator<Item = &'a [Attribute]>) -> Result<(), WriteError> {
     for attributes in elements.into_iter().filter(|attributes| !attributes.is_empty()) {
         if attributes.len() > FOREIGN {

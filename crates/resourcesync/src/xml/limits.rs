@@ -5,12 +5,12 @@ use crate::{
     value::Capability,
 };
 
-/// Limits of what a reader accepts; it refuses a document that exceeds one (GEN-26).
+/// Limits of a reader; it refuses a document that exceeds one (GEN-26).
 ///
-/// Entries of lists of resources and changes are streamed, so their number is bounded only against documents without
-/// end. Documents that lead to others are held as a whole by their readers, so they have limits of their own: beside
-/// those below, as many links in all as entries, and 48 MiB. At these limits a reader that keeps every entry needs 96
-/// MB: 25 MB for 50,000 entries without links, 22 MB for their links, and the text itself.
+/// Entries of lists of resources and changes are streamed, so their number is bounded only against endless documents.
+/// Documents that lead to others are held in memory by their readers, so they have separate limits: beside those
+/// below, as many links in all as entries, and 48 MiB. At these limits a reader that keeps every entry needs 96 MB:
+/// 25 MB for 50,000 entries without links, 22 MB for their links, and the text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

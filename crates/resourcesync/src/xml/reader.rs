@@ -101,7 +101,7 @@ pub struct DocumentReader<R> {
     /// Links that it may still have.
     links_left: u64,
     at: Position,
-    /// Offset of the last piece; its line is looked up only when it is needed.
+    /// Offset of the last piece; its line is computed only if needed.
     step_start: u64,
 }
 
@@ -194,7 +194,7 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(reader)
     }
 
-    /// Returns the metadata and links under the root. Those that follow the entries are in it once they were read.
+    /// Returns the metadata and links under the root. Those after the entries are included once they were read.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -18,7 +18,7 @@ pub(super) struct Tag<'t> {
     plain: Option<Plain<'t>>,
 }
 
-/// Attributes whose values mean what is written, without references: nearly all are.
+/// Attributes whose values are literal, without references: nearly all are.
 #[derive(Debug, Default)]
 struct Plain<'t> {
     attributes: [(&'t str, &'t str); FEW],
@@ -60,7 +60,7 @@ impl<'t> Tag<'t> {
         }
     }
 
-    /// Passes on each attribute with its normalized value, and checks what the XML library does not.
+    /// Passes on each attribute with its normalized value, and checks what the XML library does not check.
     pub(super) fn for_each_attribute(
         &self,
         most: usize,
@@ -137,7 +137,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_' | b'.')
 }
 
-/// Returns `true` if a value means what is written: no reference, no white space but blanks, no `<`.
+/// Returns `true` if a value is literal: no reference, no white space except blanks, no `<`.
 fn is_literal(value: &str) -> bool {
     !value.bytes().fold(false, |special, byte| special | (byte < b' ') | (byte == b'&') | (byte == b'<'))
 }

@@ -17,7 +17,7 @@ const BLOCK: usize = 64 << 10;
 const CHARACTER: usize = 4;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Yields the pieces of a document one by one. It holds the last one and what was read after it.
+/// Yields the pieces of a document one by one. It holds the last piece and the bytes read after it.
 #[derive(Debug)]
 pub(super) struct DocumentWindow<R> {
     source: R,
@@ -149,7 +149,7 @@ impl<R: BufRead> DocumentWindow<R> {
 
     /// Reads more and forgets the pieces that were returned. Returns `false` at the end of the document.
     ///
-    /// No more is held than one piece may have, so that no longer piece is ever returned.
+    /// The window holds at most as many bytes as one piece may have, so no longer piece is ever returned.
     #[cold]
     #[inline(never)]
     fn fill(&mut self) -> Result<bool, Stop> {

@@ -2,11 +2,11 @@
 
 mod elements;
 
-use std::{fmt::Write as _, io::Write};
+use std::io::Write;
 
-use quick_xml::escape::escape;
-
-use self::elements::{push_all, push_escaped, write_element, write_link, write_metadata, write_priority};
+use self::elements::{
+    push, push_all, push_escaped, write_changefreq, write_lastmod, write_link, write_metadata, write_priority,
+};
 use super::{
     fidelity,
     names::{RS, SITEMAP},
@@ -22,12 +22,12 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The version that readers know. With 1.0 the `lastmod` of each change is its time (DIA-8).
+    /// The version for which to write. With 1.0 the `lastmod` of each change is its time (DIA-8).
     pub version: SpecVersion,
     /// Writes a plain Sitemap, without the extensions (GEN-23).
     pub plain: bool,
-    /// Writes documents that break a *must* too: for tests, and to keep what others wrote. The result is well-formed
-    /// XML all the same.
+    /// Writes documents that break a *must* too: for tests, and to keep documents of others. The result is still
+    /// well-formed XML.
     pub unchecked: bool,
     /// The address of an XSL stylesheet with which browsers show the document: a processing instruction before the root.
     /// Readers of documents pass over it.
@@ -40,7 +40,7 @@ impl WriteOptions {
         Self::default()
     }
 
-    /// Writes for readers that know Sitemaps only.
+    /// Writes for readers that support only Sitemaps.
     pub fn plain() -> Self {
         Self { plain: true, ..Self::default() }
     }
@@ -73,7 +73,7 @@ pub struct DocumentWriter<W> {
     options: WriteOptions,
     /// `None` if nothing is checked.
     obligations: Option<Obligations>,
-    text: String,
+    text: Vec<u8>,
     entries: u64,
     bytes: u64,
 }
@@ -91,24 +91,26 @@ impl<W: Write> DocumentWriter<W> {
             false => Some(Obligations::of(header, options.version)?),
         };
         let (form, plain) = (header.form, options.plain);
-        let mut writer = Self { sink, form, options, obligations, text: String::new(), entries: 0, bytes: 0 };
+        let mut writer = Self { sink, form, options, obligations, text: Vec::new(), entries: 0, bytes: 0 };
         let root = writer.root();
         fidelity::check_names(fidelity::header_attributes(header))?;
         if writer.keeps_values() {
             fidelity::check_header(header)?;
         }
         let text = &mut writer.text;
-        text.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        push(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         if let Some(stylesheet) = &writer.options.stylesheet {
+            push(text, "<?xml-stylesheet type=\"text/xsl\" href=\"");
             // Escaped, it cannot end the instruction either.
-            let _ = writeln!(
-                text,
-                "<?xml-stylesheet type=\"text/xsl\" href=\"{}\"?>",
-                escape(stylesheet.as_str())
-            );
+            push_escaped(text, stylesheet);
+            push(text, "\"?>\n");
         }
-        let _ = write!(text, "<{root} xmlns=\"{SITEMAP}\"");
-        text.push_str(&if plain { ">\n".to_owned() } else { format!(" xmlns:rs=\"{RS}\">\n") });
+        push_all(text, ["<", root, " xmlns=\"", SITEMAP]);
+        if plain {
+            push(text, "\">\n");
+        } else {
+            push_all(text, ["\" xmlns:rs=\"", RS, "\">\n"]);
+        }
         if !plain {
             header.links.iter().for_each(|link| write_link(text, "  ", link));
             header.metadata.iter().for_each(|metadata| write_metadata(text, "  ", metadata));
@@ -141,9 +143,9 @@ impl<W: Write> DocumentWriter<W> {
         let text = &mut self.text;
         push_all(text, ["  <", element, ">\n    <loc>"]);
         push_escaped(text, entry.loc.as_str());
-        text.push_str("</loc>\n");
-        write_element(text, "lastmod", lastmod);
-        write_element(text, "changefreq", entry.changefreq);
+        push(text, "</loc>\n");
+        write_lastmod(text, lastmod);
+        write_changefreq(text, entry.changefreq);
         write_priority(text, entry.priority.as_deref());
         if !self.options.plain {
             write_metadata(text, "    ", &entry.metadata);
@@ -170,7 +172,7 @@ impl<W: Write> DocumentWriter<W> {
     /// If the sink fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         let root = self.root();
-        let _ = writeln!(self.text, "</{root}>");
+        push_all(&mut self.text, ["</", root, ">\n"]);
         self.flush_text()?;
         self.sink.flush()?;
         Ok(self.sink)
@@ -189,13 +191,13 @@ impl<W: Write> DocumentWriter<W> {
         !self.options.unchecked && !self.options.plain
     }
 
-    /// Hands over what was composed, all of it or nothing.
+    /// Writes the composed text, completely or not at all.
     fn flush_text(&mut self) -> Result<(), WriteError> {
         if let Err(error) = fidelity::check_text(&self.text) {
             self.text.clear();
             return Err(error);
         }
-        self.sink.write_all(self.text.as_bytes())?;
+        self.sink.write_all(&self.text)?;
         self.bytes += self.text.len() as u64;
         self.text.clear();
         Ok(())

@@ -64,7 +64,7 @@ fn d3_the_completions_of_the_package_work_in_each_shell() {
     assert!(bash(bash_, &folder).contains("publish"));
     let fish = "PATH=$PWD/root/usr/bin:$PATH HOME=$PWD XDG_DATA_DIRS=$PWD/root/usr/share fish --private -c 'complete -C \"instep pub\"'";
     assert!(bash(fish, &folder).starts_with("publish\t"));
-    // A shell of its own behind a terminal, because zsh completes only where somebody types.
+    // A separate shell behind a terminal, because zsh completes only interactive input.
     let zsh = r#"cat > complete.zsh <<'END'
 zmodload zsh/zpty
 zpty shell "HOME=$PWD TERM=dumb zsh -f -i"
@@ -77,7 +77,7 @@ zpty -d shell
 END
 timeout 60 zsh -f complete.zsh"#;
     assert!(bash(zsh, &folder).contains("publish"));
-    // PowerShell is not in Debian: only the form of its script is looked at.
+    // PowerShell is not in Debian: only the syntax of its script is checked.
     let power = fs::read_to_string(folder.join("root/usr/share/instep/instep.ps1")).unwrap();
     assert!(power.contains("Register-ArgumentCompleter -Native -CommandName 'instep'"), "{power:.300}");
     assert!(power.contains("'instep;publish'"));
@@ -89,7 +89,7 @@ fn finding_d3_the_units_of_the_package_are_correct_and_confined() {
         return;
     }
     let folder = installed("units");
-    // The units name the program where it is installed, which is below the root here.
+    // The units name the installed program, which is below the root here.
     let units = "mkdir units && for unit in root/usr/lib/systemd/system/*; do \
                  sed \"s#/usr/bin/instep#$PWD/root/usr/bin/instep#\" \"$unit\" > units/$(basename \"${unit/@/@test}\"); done; \
                  systemd-analyze verify --man=no units/* 2>&1; \
@@ -109,7 +109,8 @@ fn finding_d3_the_units_of_the_package_are_correct_and_confined() {
     }
 }
 
-/// Fails if the program does not know an option of a unit, or if the unit takes the exit code after TERM for a failure.
+/// Fails if the program does not have an option of a unit, or if the unit treats the exit code after TERM as a
+/// failure.
 fn runs(unit: &str, folder: &Path) {
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let start = start.replace("/etc/instep/%i.toml", "/dev/null").replace("${DIR}", "data");

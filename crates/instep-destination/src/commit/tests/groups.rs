@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    commit::{Commit, CommitError, CommitOptions, Committer},
+    commit::{Commit, CommitError, CommitOptions, Committer, group::Group},
     plan::Desired,
     state::{Checkpoint, DatabaseError, DocumentRecord, Owed, ResourceMetadata, StateError, StatePlace},
     store::{FolderOptions, FolderStore, MemoryStore, Store, StoreError},
@@ -59,6 +59,16 @@ fn a_group_commits_when_it_is_full() {
         assert_eq!(flushed.is_some(), number + 1 == CommitOptions::new().most_resources);
     }
     assert_eq!(copy.held().len(), CommitOptions::new().most_resources);
+}
+
+#[test]
+fn o77_a_worker_commits_after_a_second_what_others_would_fetch_again() {
+    let (mut group, worker) = (Group::default(), CommitOptions::for_worker());
+    group.begin(1);
+    assert!(group.longest_wait(&worker) > worker.soon, "a pack of one resource is not worth an object");
+    (1..worker.enough).for_each(|_| group.begin(1));
+    assert_eq!(group.longest_wait(&worker), worker.soon);
+    assert!(group.longest_wait(&CommitOptions::for_packs()) > worker.soon, "nobody else fetches it");
 }
 
 #[test]

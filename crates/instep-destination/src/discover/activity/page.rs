@@ -17,7 +17,7 @@ pub(super) struct Activity {
     pub(super) time: Option<DateTime>,
 }
 
-/// A page, or the collection itself, which has no activities of its own.
+/// A page, or the collection itself, which has no activities.
 #[derive(Debug, Default)]
 pub(super) struct CollectionPage {
     kind: String,
@@ -46,6 +46,9 @@ pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError
         return Err(wrong(format!("more than {MOST_BYTES} bytes")));
     }
     let json: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    if json.get("orderedItems").is_some_and(|items| !items.is_array()) {
+        return Err(wrong("orderedItems is no list".to_owned()));
+    }
     let page = page_of(&json, &download.uri);
     match page.is_collection() {
         true => Ok(page),
@@ -65,18 +68,21 @@ fn page_of(json: &Value, base: &Uri) -> CollectionPage {
     for (number, item) in json["orderedItems"].as_array().into_iter().flatten().enumerate() {
         match activities(item, base) {
             Ok(activities) => page.activities.extend(activities),
-            Err(what) => page.unusable.push(format!("activity {number}: {what}")),
+            Err(what) => {
+                let id = id(item).map(|id| format!(" ({id})")).unwrap_or_default();
+                page.unusable.push(format!("activity {} of the page{id} cannot be used: {what}", number + 1));
+            }
         }
     }
     page
 }
 
-/// Returns an identifier, which may stand alone or in an object.
+/// Returns an identifier, which may be a string or in an object.
 fn id(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value["id"].as_str())
 }
 
-/// Returns what one activity says. To move is to delete here and to create there.
+/// Returns the meaning of one activity. A move is a deletion at the old place and a creation at the new one.
 fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
     let kind = item["type"].as_str().unwrap_or("Update");
     let uri = |value: &Value, name: &str| {
@@ -96,7 +102,7 @@ fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
             activity(uri(&item["object"], "object")?, Change::Deleted),
             activity(uri(&item["target"], "target")?, Change::Created),
         ],
-        // The entries behind it name everything anew, and say the same as those before.
+        // The entries after it name everything again, and repeat those before.
         "Refresh" => Vec::new(),
         other => return Err(format!("the type {other:?} is not known")),
     })

@@ -1,5 +1,5 @@
-//! Provenance: what the Source says of a resource and a copy would not keep otherwise, as a `via` link that a copy repeats
-//! when it is published again (LN-21). Most resources need none, so it is made as late as it can be told.
+//! Provenance: metadata of the Source that a copy would not keep otherwise, as a `via` link that the copy repeats
+//! when it is republished (LN-21). Most resources need none, so it is made as late as possible.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use resourcesync::{Digests, Entry, Link, Relation, Uri};
 
 use crate::plan::ResourceMetadata;
 
-/// Returns the link for what no plan keeps of an entry: a content coding, digests of algorithms that cannot be computed
-/// here. `None` if there is nothing of it, or the entry leads to an earlier Source (LN-22).
+/// Returns the link for metadata of an entry that no plan keeps: a content coding, and digests of algorithms that
+/// cannot be computed here. `None` if there is none, or if the entry leads to an earlier Source (LN-22).
 pub(super) fn of_entry(uri: &Uri, entry: &Entry) -> Option<Link> {
     let metadata = &entry.metadata;
     let is_kept_whole = metadata.hash.iter().count() == metadata.hash.verifiable().count();
@@ -24,7 +24,7 @@ pub(super) fn of_entry(uri: &Uri, entry: &Entry) -> Option<Link> {
     Some(via)
 }
 
-/// Returns the links to keep with bytes whose own digests are `held`: those that are desired, and the provenance if several
+/// Returns the links to keep with bytes whose own digests are `held`: the desired ones, and the provenance if several
 /// digests are stated and some of them were not computed.
 pub(super) fn links_beside<'a>(uri: &Uri, desired: &'a ResourceMetadata, held: &Digests) -> Cow<'a, [Link]> {
     let ResourceMetadata { digests: stated, links, .. } = desired;
@@ -55,7 +55,7 @@ mod tests {
         Digests::parse(text, |_| {})
     }
 
-    /// The `via` link that stays beside an entry of which the bytes have these digests.
+    /// The `via` link that stays beside an entry whose bytes have these digests.
     fn via(entry: &Entry, held: &Digests) -> Option<Link> {
         let mut desired = ResourceMetadata::new();
         desired.digests = entry.metadata.hash.clone();

@@ -3,12 +3,12 @@
 use resourcesync::{Entry, Link, Relation};
 use serde::{Deserialize, Serialize};
 
-/// Ways to get the bytes of a desired state other than its own URI. It is kept for a later run together with what is
-/// pending: fields are added, and never change their meaning.
+/// Ways to get the bytes of a desired state other than its own URI. It is stored for a later run with pending
+/// retries: fields may be added, but never change their meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Retrieval {
-    /// The content coding that length and digests stand for (AMB-B38).
+    /// The content coding to which length and digests refer (AMB-B38).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// Other places with the same bytes, the preferred first (§14.2).
@@ -45,11 +45,11 @@ pub(crate) struct Retrieval {
 pub(crate) struct PatchStep {
     /// Its digests, as a `hash` attribute has them.
     pub hash: String,
-    /// Patches against the version before it; none if the way begins with it.
+    /// Patches from earlier versions to it; empty if the chain begins with it.
     pub patches: Vec<PatchLink>,
 }
 
-/// A patch and what it is.
+/// A patch and its metadata.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(String, String)", into = "(String, String)")]
 pub struct PatchLink {
@@ -113,7 +113,7 @@ impl Retrieval {
     /// Returns the text that a later run reads.
     ///
     /// # Errors
-    /// Never for a value of this type; the type of the writer asks for it.
+    /// Never for a value of this type; the serializer's signature requires the result.
     pub(crate) fn to_text(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }

@@ -38,7 +38,7 @@ impl Inventory {
             (Some(list), _) => list,
             (None, Some(list)) if reaches_back(run, found, as_of).await? => {
                 run.reporter.note(&format!(
-                    "no Resource List of {as_of} or before is offered: a later one is taken, and taken back by the changes since then"
+                    "no Resource List of {as_of} or earlier is offered: a later one is used, and the changes since then are reverted"
                 ));
                 list
             }
@@ -59,8 +59,8 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Takes back what changed between the time that is wanted and a later inventory. What changed before tells of
-    /// states that were replaced since.
+    /// Reverts the changes between the requested time and a later inventory. Earlier changes describe states that
+    /// were replaced since.
     pub(super) async fn taken_back(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -75,7 +75,7 @@ impl Inventory {
         let changes = Changes::look(run, found, &checkpoint, true).await?.or_lost()?;
         let mut read = changes.read(run, found, set, Checkpoint::new()).await?;
         if !read.lost.is_empty() {
-            // A state of the past is whole or wrong.
+            // A past state is either complete or wrong.
             return Err(read.lost.swap_remove(0).1);
         }
         set.work(Draft::take_back).await?;

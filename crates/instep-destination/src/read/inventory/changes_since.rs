@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Inventory {
-    /// Folds the changes that are listed since the inventory over the plan, whether they reach back to it or not: what
-    /// is listed is applied, and how much is known is the set's coverage. `held` is how far the copy came before.
+    /// Folds the changes listed since the inventory over the plan, even if they do not reach back to it: listed
+    /// changes are applied, and the set's coverage records the gap. `held` is the former progress of the copy.
     pub(crate) async fn followed_by_changes(
         &self,
         run: &mut SyncRun<'_>,

@@ -1,4 +1,4 @@
-//! The manifests of a Resource Dump as the inventory: where there is no Resource List, or that is lost.
+//! The manifests of a Resource Dump as the inventory, if there is no Resource List or it is missing.
 
 use resourcesync::Capability;
 
@@ -47,7 +47,7 @@ impl Inventory {
         Self::plan_dump(run, set, dump, true).await
     }
 
-    /// Plans the Resource Dump. None where it is the one that was applied, unless `anew`.
+    /// Plans the Resource Dump. `None` if it is the last applied one, unless `anew`.
     pub(super) async fn read_dump(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,

@@ -1,4 +1,5 @@
-//! One state of the Source, or parts of two: what none of two states' parts names may well be there (D39).
+//! One state of the Source, or parts of two: a resource that no part names may still exist if the parts are of two
+//! states (D39).
 
 use std::collections::BTreeMap;
 

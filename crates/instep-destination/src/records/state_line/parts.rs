@@ -39,7 +39,7 @@ fn from_sha256(text: Option<&str>) -> Result<Option<[u8; 32]>, String> {
     text.map(|text| bytes(text).ok_or_else(|| format!("{text:?} is no SHA-256"))).transpose()
 }
 
-/// Metadata of a resource. What is not known is left out.
+/// Metadata of a resource. Unknown values are left out.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenFacts {
@@ -61,7 +61,7 @@ pub(super) struct WrittenFacts {
 
 impl WrittenFacts {
     pub(super) fn of(metadata: &ResourceMetadata) -> Self {
-        // As the engines keep them: those that can be computed.
+        // As the engines store them: only digests that can be computed.
         let digests: Digests = metadata.digests.verifiable().cloned().collect();
         Self {
             length: metadata.length,

@@ -1,4 +1,4 @@
-//! The way into a copy for a worker that helps another run: it commits what its slices bring, and nothing else.
+//! Opens a copy for a worker that helps another run: it commits the results of its slices, and nothing else.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ pub(crate) struct HelpedCopy {
 }
 
 impl LocalCopy {
-    /// Takes a share of the plan that another run over the copy has sealed; `None` if there is none to be had. What is on
-    /// its way is staged in a folder within that of the options, which goes with the share.
+    /// Takes a share of the plan that another run over the copy has sealed; `None` if there is none available.
+    /// Incoming files are staged in a folder within that of the options, which is removed with the share.
     pub(crate) fn take_share(options: &SyncOptions) -> Result<Option<HelpedCopy>, Error> {
         let scratch = std::fs::create_dir_all(&options.dir)
             .and_then(|()| TempDir::with_prefix_in("share-", &options.dir))

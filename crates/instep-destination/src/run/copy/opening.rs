@@ -1,4 +1,4 @@
-//! The ways into a copy: to work in it, and to look at it without leaving a trace.
+//! Opens a copy, either to work in it or to read it without leaving a trace.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl LocalCopy {
         Ok(copy)
     }
 
-    /// Takes the copy for an audit, which changes nothing unless a killed run left a group half-done: what that placed
-    /// would be taken for damaged.
+    /// Opens the copy for an audit, which changes nothing unless a killed run left a group unfinished: files that it
+    /// had placed would look damaged.
     pub(crate) fn take_to_audit(options: &SyncOptions) -> Result<Self, Error> {
         let copy = Self::look_at(options)?;
         match copy.reader.intents()?.is_empty() {
@@ -39,8 +39,8 @@ impl LocalCopy {
         }
     }
 
-    /// Opens the copy for a run that changes nothing: what it writes goes to a temporary folder (D5). A group that a
-    /// killed run left half-done stays as it is.
+    /// Opens the copy for a run that changes nothing: its output goes to a temporary folder (D5). An unfinished group
+    /// of a killed run stays as it is.
     pub(crate) fn look_at(options: &SyncOptions) -> Result<Self, Error> {
         refuse_unknown_files(options)?;
         let made = TempDir::with_prefix("instep-");
@@ -70,7 +70,7 @@ impl LocalCopy {
         })
     }
 
-    /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
+    /// Locks the folder, resolves the remains of an earlier run, and determines the paths of resources.
     pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
         refuse_unknown_files(options)?;
         let place = Self::place(options)?;
@@ -88,11 +88,14 @@ impl LocalCopy {
         if options.changes.is_some() {
             state.record_changes();
         }
-        let mut commits =
-            if store.packs().is_some() { CommitOptions::for_packs() } else { CommitOptions::new() };
+        let mut commits = match store.packs() {
+            Some(_) if options.shares => CommitOptions::for_worker(),
+            Some(_) => CommitOptions::for_packs(),
+            None => CommitOptions::new(),
+        };
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
-        commits.replaces_unknown = options.adopt;
+        commits.replaces_unknown = options.adopt && !options.into_existing;
         let (committer, _) = Committer::open(store.clone(), state, commits)?;
         let (mapper, base) = mapper_of(committer.state(), options)?;
         let mapper = Arc::new(mapper);
@@ -121,7 +124,7 @@ impl LocalCopy {
     }
 }
 
-/// Refuses a first run into a folder that holds files, unless the operator said what becomes of them (B25).
+/// Refuses a first run into a folder with files, unless the operator decided about them (B25).
 fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
     if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
         return Ok(());
@@ -130,20 +133,20 @@ fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
     let Some(found) = names.find(|name| name != OWN && name != "lost+found") else { return Ok(()) };
     let what = format!(
-        "{} is no copy and holds files, {} among them",
+        "{} is not a copy and has files, {} among them",
         options.dir.display(),
         found.to_string_lossy()
     );
     Err(Error::Refused { guard: Guard::UnknownFiles, what })
 }
 
-/// Returns what gives resources their paths, and the base if it is yet to be recorded. The first commit decides it and
-/// later runs keep to it, so that a path depends on nothing but the URI. While nothing is held nothing is decided,
-/// whatever an earlier version recorded.
+/// Returns the mapper of paths, and the base if it is not recorded yet. The first commit decides the base and later
+/// runs keep it, so that a path depends only on the URI. While no resource is held the base is not fixed, even if an
+/// earlier version recorded one.
 fn mapper_of(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
     let holds_nothing = state.held_after(None, 1)?.is_empty();
     let recorded = state.setting(BASE)?.filter(|_| !holds_nothing);
-    // An audit without the network names no URL. If nothing is held either, no place is asked for, and any base does
+    // An audit without the network has no URL. If no resource is held either, no path is needed, and any base will do
     // (B8).
     let url = Some(options.url.as_str()).filter(|url| !url.is_empty());
     let undecided = if recorded.is_none() { url.map(str::to_owned) } else { None };
@@ -151,7 +154,7 @@ fn mapper_of(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Op
     Ok((mapper(&base, options)?, undecided))
 }
 
-/// Returns what gives resources their paths over a base.
+/// Returns the mapper of paths for a base.
 pub(super) fn mapper(base: &str, options: &SyncOptions) -> Result<Mapper, Error> {
     let usage = |what: String| Error::Usage { what };
     let base = Uri::parse(base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;

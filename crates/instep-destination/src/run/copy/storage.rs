@@ -1,4 +1,4 @@
-//! The storage of a copy: its folder, or object storage. Its state says which, from the first run on.
+//! The storage of a copy: its folder, or object storage. Its state records which, from the first run on.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ const IDENTITY: &str = "copy";
 /// Returns the object storage of a copy; `None` for one in a folder.
 ///
 /// # Errors
-/// If the state cannot be read, or says what no version writes.
+/// If the state cannot be read, or has a value that no version writes.
 pub(crate) fn place_of(state: &dyn ReadState) -> Result<Option<CopyPlace>, StateError> {
     let Some(text) = state.setting(PLACE)? else { return Ok(None) };
     let damaged = |what| StateError::Record { place: state.place(), name: PLACE.to_owned(), what };
     text.parse().map(Some).map_err(damaged)
 }
 
-/// Returns the storage of a copy that is only looked at.
+/// Returns the storage of a copy that is only read.
 pub(super) fn of_copy(
     folder: Arc<FolderStore>,
     state: &dyn ReadState,
@@ -38,7 +38,7 @@ pub(super) fn of_copy(
     Ok(store)
 }
 
-/// Returns the storage of a copy that is written to, and records what is new of it.
+/// Returns the storage of a copy that is written, and records it if it is new.
 pub(super) fn of_copy_that_is_written(
     folder: Arc<FolderStore>,
     state: &mut dyn CopyState,
@@ -47,12 +47,12 @@ pub(super) fn of_copy_that_is_written(
     let Some(place) = chosen(state, options)? else { return Ok((folder as Arc<dyn Store>).into()) };
     let known = state.setting(IDENTITY)?;
     let (store, bucket) = open(folder, &place, known.clone().unwrap_or_else(random_name))?;
-    // Before anything is done: a bucket that cannot be used is one line, and nothing else.
+    // Before anything is done, so that an unusable bucket has no other effect than one error line.
     let failed = |error| StoreError::of_bucket("list", "", &bucket, error);
     let first = bucket.first_below("").map_err(failed)?;
     if known.is_none() {
         if let (ObjectLayout::Names, Some(first)) = (place.layout, first) {
-            let what = format!("{} is no copy and has objects, {first} among them", place.place);
+            let what = format!("{} is not a copy and has objects, {first} among them", place.place);
             return Err(Error::Refused { guard: Guard::UnknownObjects, what });
         }
         let identity = store.packs().map_or_else(random_name, |packs| packs.identity().to_owned());
@@ -73,7 +73,7 @@ pub fn check_place(place: &CopyPlace) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the place of the bytes that a run is to use: that of the copy, or for a new copy the one that was asked for.
+/// Returns the place of the bytes for a run: that of the copy, or for a new copy the requested one.
 fn chosen(state: &dyn ReadState, options: &SyncOptions) -> Result<Option<CopyPlace>, Error> {
     let usage = |what: String| Err(Error::Usage { what });
     let dir = options.dir.display();

@@ -3,7 +3,7 @@
 use super::LocalCopy;
 use crate::{Error, discover::Discovered, state::SetId};
 
-/// A set that its Source does not name, although the copy knows it.
+/// A set that its Source does not name, although the copy has it.
 #[derive(Debug)]
 pub(crate) struct UnnamedSet {
     pub(crate) id: SetId,
@@ -15,8 +15,8 @@ pub(crate) struct UnnamedSet {
 }
 
 impl LocalCopy {
-    /// Returns the sets that a Source Description does not name, although the copy holds resources of them or waits for
-    /// some. A Source that was found by one of its sets, or in part, names none of the others.
+    /// Returns the sets that a Source Description does not name, although the copy holds or awaits resources of them.
+    /// A Source that was found by one of its sets, or in part, does not name the others.
     pub(crate) fn unnamed_sets(&self, found: &Discovered) -> Result<Vec<UnnamedSet>, Error> {
         let is_whole = found.source_description.is_some() && found.troubles.is_empty();
         let (Some(source), true) = (self.source, is_whole && found.other_sets.is_empty()) else {

@@ -27,7 +27,7 @@ pub(super) fn first(session: &Session, copy: i64, limit: usize) -> Result<Vec<Co
     session.query(sql, &[&copy, &(limit as i64)])?.iter().map(read).collect()
 }
 
-/// Returns the change of a row: its sequence, and the columns of what changed.
+/// Reads the change in a row: its sequence, and the columns of the change.
 pub(super) fn read(from: &Row) -> Result<CopyChange, EngineFault> {
     Ok(CopyChange {
         sequence: from.try_get(0)?,

@@ -31,7 +31,7 @@ impl ReadFollowed for PostgresState {
     }
 
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
-        // The row of a set is there before its first baseline is complete: then it has none of these.
+        // The row of a set exists before its first baseline is complete: it then has none of these.
         let sql = format!(
             "SELECT {CHECKPOINT} FROM set_of_resources
              WHERE copy = $1 AND id = $2 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)"
@@ -52,6 +52,9 @@ impl ReadFollowed for PostgresState {
     fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
         let sql = "SELECT value FROM setting WHERE copy = $1 AND name = $2";
         self.read(|session| {
+            if let Some(known) = &self.settings {
+                return known.get(session, self.copy, name);
+            }
             let found = session.optional(sql, &[&self.copy, &name])?;
             Ok(found.map(|row| row.try_get(0)).transpose()?)
         })

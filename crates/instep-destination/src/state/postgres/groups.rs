@@ -1,5 +1,5 @@
-//! The transactions of a group: its intent, written before anything is moved, and taken back with what the group did. What
-//! many rows take is one statement.
+//! The transactions of a group: its intent, written before any file is moved, and removed together with the record of
+//! the group's results. The rows of many resources are written with one statement.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use resourcesync::{Change, DateTime, Uri};
 use super::{LONGEST_URI, PostgresState, changes, followed, held, packs, pending, row, slices};
 use crate::{
     records::operations,
-    state::{IntentId, Ledger, Operation, SetId, StateError, Waits, WriteGroups},
+    state::{IntentId, Ledger, Operation, ReadPending as _, SetId, StateError, Waits, WriteGroups},
 };
 
 impl WriteGroups for PostgresState {
@@ -32,7 +32,7 @@ impl WriteGroups for PostgresState {
             take_ledger(session, copy, ledger)?;
             slices::take(session, share, done, ledger)?;
             slices::refuse_to_pass(session, copy, &ledger.checkpoints)?;
-            // In the same transaction: there is either the intent or what it came to.
+            // In the same transaction: there is either the intent or its result.
             if let Some(IntentId(id)) = intent {
                 session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;
             }
@@ -41,7 +41,7 @@ impl WriteGroups for PostgresState {
     }
 
     fn set_waits(&mut self, _: Waits) -> Result<(), StateError> {
-        // Each commit waits: a server that is restarted must have what this run, which goes on, takes for committed.
+        // Each commit waits: a restarted server must have everything that this continuing run considers committed.
         Ok(())
     }
 
@@ -56,6 +56,9 @@ impl WriteGroups for PostgresState {
     }
 
     fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError> {
+        if !self.keeps_deletions(set)? {
+            return Ok(());
+        }
         let sql = "DELETE FROM gone WHERE copy = $1 AND set_id = $2 AND micros < $3";
         let (set, micros) = (i64::from(set.0), inventory.unix_micros());
         self.write(|session, copy| session.execute(sql, &[&copy, &set, &micros]).map(drop))
@@ -77,11 +80,15 @@ fn take_operations(
     done: &[&[Operation]],
     records_changes: bool,
 ) -> Result<(), EngineFault> {
+    if done.iter().all(|operations| operations.is_empty()) {
+        return Ok(());
+    }
     // Mostly nothing is owed, and asking once spares a statement for each run of files.
     let sql = "SELECT next_id, EXISTS (SELECT 1 FROM owed WHERE copy = $1), EXISTS (SELECT 1 FROM pack WHERE copy = $1)
                FROM copy WHERE id = $1";
     let row = session.one(sql, &[&copy])?;
-    let mut id: i64 = row.try_get(0)?;
+    let first: i64 = row.try_get(0)?;
+    let mut id = first;
     let (has_debts, has_packs): (bool, bool) = (row.try_get(1)?, row.try_get(2)?);
     let all: Vec<&Operation> = done.iter().copied().flatten().collect();
     let mut rest = &all[..];
@@ -95,7 +102,6 @@ fn take_operations(
         match first {
             Operation::Place { .. } => {
                 held::put(session, copy, id, run)?;
-                packs::settle_placed(session, copy, run)?;
                 // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
                 // that is replaced keeps its own.
                 id += run.len() as i64;
@@ -122,7 +128,9 @@ fn take_operations(
             changes::record(session, copy, &changed)?;
         }
     }
-    session.execute("UPDATE copy SET next_id = $2 WHERE id = $1", &[&copy, &id])?;
+    if id != first {
+        session.execute("UPDATE copy SET next_id = $2 WHERE id = $1", &[&copy, &id])?;
+    }
     Ok(())
 }
 
@@ -190,12 +198,12 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     }
     pending::put(session, copy, &owed)?;
     pending::clear(session, copy, &uris, &masks)?;
-    // In the transaction of the debts of its entries: a crash between the two would pass entries that nobody retries
+    // In the transaction with the owed entries: a crash between the two would pass entries that are never retried
     // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(session, copy, *set, checkpoint)?;
     }
-    // One with a longer URI is read anew by each run.
+    // A document with a longer URI is read again by each run.
     for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {
         followed::put_document(session, copy, document)?;
     }

@@ -10,7 +10,9 @@ use tokio_postgres::Row;
 use super::{
     PostgresState,
     held_row::{COLUMNS, place, read},
-    meet, row,
+    meet,
+    packs::PlaceColumns,
+    row,
     row::MetadataColumns,
 };
 use crate::{
@@ -64,7 +66,7 @@ impl ReadHeld for PostgresState {
 
     fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
         let sql =
-            // The index has the beginning of each name: a whole one may be longer than an index takes.
+            // The index has only the beginning of each name: a complete name may be longer than an index allows.
             format!(
                 "SELECT {COLUMNS} FROM held WHERE copy = $1 AND left(COALESCE(name, path), 600) = left($2, 600)
                  AND COALESCE(name, path) = $2 ORDER BY uri"
@@ -80,7 +82,7 @@ impl ReadHeld for PostgresState {
     }
 
     fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
-        // A connection of its own: rows are asked for as `each` takes them, which would hold up other readers.
+        // A separate connection: rows are requested as `each` consumes them, which would block other readers.
         let session = Session::open(&self.link.address)?;
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 ORDER BY path");
         let mut walk = || {
@@ -138,28 +140,33 @@ impl ReadHeld for PostgresState {
     }
 }
 
-/// Puts rows, whether they are there or not; no URI twice. Sets are added to those that a row is in.
+/// Inserts or updates rows; no URI twice. The sets of existing rows are extended.
 pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) -> Result<(), EngineFault> {
     let (mut uris, mut paths, mut names, mut masks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut all = Vec::new();
+    let (mut all, mut places) = (Vec::new(), Vec::new());
     for operation in run {
-        if let Operation::Place { uri, path, key, sets, metadata, .. } = operation {
+        if let Operation::Place { uri, path, key, sets, metadata, place, .. } = operation {
             uris.push(uri.as_str());
             paths.push(path.as_str());
             names.push(key.as_deref());
             masks.push(*sets);
             all.push(metadata);
+            places.push(place);
         }
     }
+    let PlaceColumns { packs, offsets, packed } = PlaceColumns::of(session, copy, &places)?;
     let columns = MetadataColumns::of(all);
     let lengths: Vec<i64> = columns.length.iter().map(|length| length.unwrap_or_default()).collect();
     let ids: Vec<i64> = (first..).take(uris.len()).collect();
-    let sql = "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
+    let sql = "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name,
+         pack, \"offset\", packed)
          SELECT $1::bigint, * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],
-         $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+         $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[],
+         $16::bigint[])
          ON CONFLICT (copy, uri) DO UPDATE SET sets = h.sets | excluded.sets, length = excluded.length,
          digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
-         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false";
+         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false,
+         pack = excluded.pack, \"offset\" = excluded.\"offset\", packed = excluded.packed";
     let MetadataColumns { digests, lastmod, datetime, etag, media_type, links, .. } = columns;
     session.execute(
         sql,
@@ -177,6 +184,9 @@ pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) 
             &links,
             &paths,
             &names,
+            &packs,
+            &offsets,
+            &packed,
         ],
     )?;
     Ok(())
@@ -201,7 +211,7 @@ pub(super) fn refresh(
     Ok(())
 }
 
-/// Notes of which held resources the last modification may be that of later bytes too.
+/// Records the held resources whose last modification later bytes may share.
 pub(super) fn set_racy(
     session: &Session,
     copy: i64,
@@ -214,7 +224,7 @@ pub(super) fn set_racy(
     Ok(())
 }
 
-/// All links of held resources, in place of those of before.
+/// All links of held resources, replacing the former ones.
 pub(super) fn link(session: &Session, copy: i64, linked: &[(Uri, Vec<Link>)]) -> Result<(), EngineFault> {
     let sql = "UPDATE held h SET links = n.links FROM unnest($2::text[], $3::text[]) AS n(uri, links)
                WHERE h.copy = $1 AND h.uri = n.uri";

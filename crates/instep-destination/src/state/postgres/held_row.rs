@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::row;
 use crate::state::HeldResource;
 
-/// The place of the bytes as one column, NULL for all but those in objects.
+/// The place of the bytes as one column, NULL unless they are in objects.
 macro_rules! place {
     () => {
         "CASE WHEN pack IS NOT NULL THEN \"offset\" || ' ' || packed || ' ' ||

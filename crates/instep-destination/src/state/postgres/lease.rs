@@ -1,4 +1,9 @@
-//! The rights to write the state of a copy: that of the run that has it, and that of a worker with a share of its plan.
+//! The right to write the state of a copy: one run at a time, on any machine.
+//!
+//! A run that has the right writes its token into the row of the copy, and increments a heartbeat every few seconds.
+//! A run that finds a token watches the heartbeat by its own clock, while the server answers: no clocks are compared,
+//! and an outage of the server takes the right from no run. Each transaction names the token, so a run that lost the
+//! right without noticing writes nothing more.
 
 use std::sync::Arc;
 
@@ -51,7 +56,7 @@ impl WriteRight for CopyRight {
 /// # Errors
 /// If another run has it, or the server fails.
 pub(super) fn take(link: &Arc<ServerLink>, copy: i64, claimant: &Claimant) -> Result<CopyRight, StateError> {
-    let mut lease = COPIES.take(link, copy, claimant)?;
+    let mut lease = COPIES.take(link, copy, claimant, &|| shares::wait_for_helpers(link, copy))?;
     // Before anything is read: workers with a share of a former plan may commit until then.
     shares::sweep(link, copy)?;
     lease.begin_to_beat()?;
@@ -67,10 +72,10 @@ pub(super) struct ShareLease {
 }
 
 impl ShareLease {
-    /// Begins to beat for a share that was taken.
+    /// Begins the heartbeat of a share.
     ///
     /// # Errors
-    /// If that cannot be done.
+    /// If this fails.
     pub(super) fn begin(link: &Arc<ServerLink>, key: ShareKey) -> Result<Self, StateError> {
         let beating = beat_over(&link.address, move |session| {
             let sql = "UPDATE share SET beat = beat + 1 WHERE copy = $1 AND sharer = $2 AND NOT ended";
@@ -83,7 +88,7 @@ impl ShareLease {
 impl Drop for ShareLease {
     fn drop(&mut self) {
         self.beating.abort();
-        // Where the server is gone, the run that has the copy finds the beat at rest.
+        // If the server is gone, the run that has the copy sees that the heartbeat has stopped.
         if self.link.session().is_ok() {
             let _ = shares::end(&self.link, self.key, None);
         }

@@ -11,10 +11,10 @@ use crate::{
 /// Rows of a page.
 const PAGE: i64 = 4_096;
 
-/// A page must hold one of so many rows that somebody asked for: else looking the rest up is cheaper than reading on.
+/// A page must have one wanted row in this number: otherwise looking up the rest is cheaper than reading on.
 const ROWS_FOR_ONE: usize = 24;
 
-/// Has a part that is sorted meet the rows.
+/// Compares a sorted part with the rows.
 pub(super) fn meet(
     state: &PostgresState,
     meeting: &mut Meeting<'_>,
@@ -49,8 +49,8 @@ pub(super) fn meet(
     Ok(())
 }
 
-/// Walks rows and part side by side; returns the part behind the last row, which meets nothing if that is the last of
-/// all.
+/// Reads rows and part in parallel; returns the part after the last row, which matches nothing if that is the last
+/// row of all.
 fn walk<'p>(
     meeting: &mut Meeting<'_>,
     rows: &[HeldResource],
@@ -74,7 +74,7 @@ fn walk<'p>(
     &[]
 }
 
-/// Looks the rows of a part up, in bunches.
+/// Looks up the rows of a part, in batches.
 fn look_up(state: &PostgresState, meeting: &mut Meeting<'_>, part: &[Desired]) -> Result<(), StateError> {
     for part in part.chunks(PAGE as usize) {
         let uris: Vec<_> = part.iter().map(|desired| desired.uri.as_str()).collect();
@@ -96,7 +96,7 @@ pub(super) fn surplus_after(
     after: &str,
     limit: usize,
 ) -> Result<Vec<HeldResource>, StateError> {
-    // Marks are bits in memory: of rows that have one no more is read than their number.
+    // Marks are bits in memory: of rows with a mark only the number is read.
     let sql =
         "SELECT uri, id FROM held WHERE copy = $1 AND uri > $2 AND sets & $3 <> 0 ORDER BY uri LIMIT $4";
     let mut after = after.to_owned();

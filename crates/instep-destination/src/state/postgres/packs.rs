@@ -1,12 +1,14 @@
 //! Objects in object storage that have the bytes of resources, and the bytes in them that no resource has any more.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use instep_postgres::{EngineFault, Session};
 use instep_store::NameKind;
 
 use super::{PostgresState, row};
 use crate::{
     map::CopyPath,
-    state::{HeldAt, Operation, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},
+    state::{HeldAt, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},
 };
 
 impl ReadPacks for PostgresState {
@@ -19,7 +21,8 @@ impl ReadPacks for PostgresState {
     }
 
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
-        // Workers that have slices of a plan may replace meanwhile what would be copied: then none counts as such.
+        // Workers with slices of a plan may concurrently replace the records that would be copied: then no pack
+        // counts as sparse.
         let nobody_else = "NOT EXISTS (SELECT 1 FROM slice s WHERE s.copy = pack.copy)";
         self.pack_keys(&format!("dead * 2 > bytes AND dead < bytes AND {nobody_else}"))
     }
@@ -62,6 +65,31 @@ impl ReadPacks for PostgresState {
              AND COALESCE(name, path) >= $2 AND COALESCE(name, path) < $3 AND path >= $4 AND path < $5)";
         let is_folder = self.is(sql, &[&self.copy, &from, &to, &below, &behind])?;
         Ok(is_folder.then_some(NameKind::Folder))
+    }
+
+    fn foresees_names(&self) -> bool {
+        true
+    }
+
+    fn free_names(&self, paths: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
+        // The same ranges of the index as above, for all names in one statement. Each is looked up by itself: as anti-joins
+        // they are planned over all rows of the copy once it has statistics, at 430 us a name instead of 3.
+        let sql = "SELECT n.path FROM unnest($2::text[], $3::text[]) AS n(path, key)
+             LEFT JOIN LATERAL (SELECT true AS is_held FROM held h WHERE h.copy = $1
+             AND left(COALESCE(h.name, h.path), 600) = left(n.key, 600) AND COALESCE(h.name, h.path) = n.key LIMIT 1)
+             AS file ON true
+             LEFT JOIN LATERAL (SELECT true AS is_held FROM held h WHERE h.copy = $1
+             AND left(COALESCE(h.name, h.path), 600) >= left(n.key || '/', 600)
+             AND left(COALESCE(h.name, h.path), 600) <= left(n.key || '0', 600)
+             AND COALESCE(h.name, h.path) >= n.key || '/' AND COALESCE(h.name, h.path) < n.key || '0' LIMIT 1)
+             AS folder ON true
+             WHERE file.is_held IS NULL AND folder.is_held IS NULL";
+        let keys: Vec<_> = paths.iter().map(|path| path.key()).collect();
+        let paths: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
+        self.read(|session| {
+            let rows = session.query(sql, &[&self.copy, &paths, &keys])?;
+            rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+        })
     }
 }
 
@@ -110,7 +138,7 @@ pub(super) fn take(
     settle(session, copy, repacked.iter().map(|one| (one.uri.as_str(), &one.to)))
 }
 
-/// Notes that the bytes of resources, of those that are held, are wanted no more.
+/// Records that the bytes of held resources are no longer used.
 pub(super) fn leave(session: &Session, copy: i64, uris: &[&str]) -> Result<(), EngineFault> {
     let sql = "UPDATE pack p SET dead = p.dead + left_over.bytes
          FROM (SELECT h.pack, SUM(h.packed)::bigint AS bytes FROM held h
@@ -119,13 +147,50 @@ pub(super) fn leave(session: &Session, copy: i64, uris: &[&str]) -> Result<(), E
     session.execute(sql, &[&copy, &uris]).map(drop)
 }
 
-/// Gives rows the places of the bytes of operations.
-pub(super) fn settle_placed(session: &Session, copy: i64, run: &[&Operation]) -> Result<(), EngineFault> {
-    let placed = run.iter().filter_map(|operation| match operation {
-        Operation::Place { uri, place, .. } => Some((uri.as_str(), place)),
-        _ => None,
-    });
-    settle(session, copy, placed)
+/// The places of the bytes of rows, by columns; nothing for those under their paths.
+pub(super) struct PlaceColumns {
+    pub(super) packs: Vec<Option<i64>>,
+    pub(super) offsets: Vec<Option<i64>>,
+    pub(super) packed: Vec<Option<i64>>,
+}
+
+impl PlaceColumns {
+    /// Returns the columns of places. Each object was written down as begun.
+    pub(super) fn of(session: &Session, copy: i64, places: &[&HeldAt]) -> Result<Self, EngineFault> {
+        let keys: BTreeSet<&str> =
+            places.iter().filter_map(|place| object(place)).map(|(key, ..)| key).collect();
+        let mut known = BTreeMap::new();
+        if !keys.is_empty() {
+            let keys: Vec<_> = keys.into_iter().collect();
+            let sql = "SELECT key, id FROM pack WHERE copy = $1 AND key = ANY($2)";
+            for row in session.query(sql, &[&copy, &keys])? {
+                known.insert(row.try_get::<_, String>(0)?, row.try_get::<_, i64>(1)?);
+            }
+        }
+        let mut columns = Self { packs: Vec::new(), offsets: Vec::new(), packed: Vec::new() };
+        for place in places {
+            let (pack, offset, packed) = match object(place) {
+                Some((key, offset, length)) => {
+                    let unknown = || EngineFault::Value(format!("the object {key} was not begun"));
+                    let pack = known.get(key).copied().ok_or_else(unknown)?;
+                    (Some(pack), Some(offset), Some(length))
+                }
+                None => (None, None, None),
+            };
+            columns.packs.push(pack);
+            columns.offsets.push(offset);
+            columns.packed.push(packed);
+        }
+        Ok(columns)
+    }
+}
+
+/// Returns the object that has the bytes of a resource, and where they begin and how many they are.
+fn object(place: &HeldAt) -> Option<(&str, i64, i64)> {
+    match place {
+        HeldAt::Object { key, offset, length } => Some((key, offset.cast_signed(), length.cast_signed())),
+        HeldAt::Path => None,
+    }
 }
 
 /// Gives rows the places of their bytes; those under their paths have none.
@@ -135,13 +200,11 @@ fn settle<'a>(
     places: impl Iterator<Item = (&'a str, &'a HeldAt)>,
 ) -> Result<(), EngineFault> {
     let (mut uris, mut keys, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (uri, place) in places {
-        if let HeldAt::Object { key, offset, length } = place {
-            uris.push(uri);
-            keys.push(&**key);
-            offsets.push(offset.cast_signed());
-            lengths.push(length.cast_signed());
-        }
+    for (uri, (key, offset, length)) in places.filter_map(|(uri, place)| Some((uri, object(place)?))) {
+        uris.push(uri);
+        keys.push(key);
+        offsets.push(offset);
+        lengths.push(length);
     }
     if uris.is_empty() {
         return Ok(());

@@ -15,7 +15,7 @@ use crate::{
 pub(super) const COLUMNS: &str =
     "uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why";
 
-/// Returns what is owed by a row.
+/// Reads the owed entry in a row.
 pub(super) fn read(from: &Row) -> Result<Owed, EngineFault> {
     let mut desired = Desired::new(row::uri(from, 0)?);
     desired.metadata = row::metadata(from, 1)?;
@@ -84,7 +84,7 @@ impl ReadPending for PostgresState {
     }
 }
 
-/// Keeps what is owed, each in place of an earlier entry.
+/// Records owed entries, each replacing an earlier one.
 pub(super) fn put(session: &Session, copy: i64, debts: &[(SetId, &Owed)]) -> Result<(), EngineFault> {
     if debts.is_empty() {
         return Ok(());
@@ -135,7 +135,7 @@ pub(super) fn put(session: &Session, copy: i64, debts: &[(SetId, &Owed)]) -> Res
     Ok(())
 }
 
-/// Forgets what is pending for resources, each in the sets of its mask.
+/// Removes pending retries of resources, each in the sets of its mask.
 pub(super) fn clear(session: &Session, copy: i64, uris: &[&str], masks: &[i64]) -> Result<(), EngineFault> {
     if !uris.is_empty() {
         let sql = "DELETE FROM owed o USING unnest($2::text[], $3::bigint[]) AS c(uri, sets)

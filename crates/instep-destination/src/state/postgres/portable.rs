@@ -1,4 +1,4 @@
-//! The state as a whole: read as records, and filled with them.
+//! Reads a complete state as records, and creates one from them.
 
 mod filling;
 
@@ -9,7 +9,9 @@ use instep_postgres::{EngineFault, Session, wait};
 use resourcesync::DateTime;
 use tokio_postgres::Row;
 
-use super::{PostgresState, changes, followed, followed::set_id, held_row, log, pending, row};
+use super::{
+    PostgresState, changes, followed, followed::set_id, held_row, log, pending, row, settings::KnownSettings,
+};
 use crate::{
     records::operations,
     state::{EachRecord, ExportState, ImportFeed, ImportState, ReachedPoint, StateError, StateRecord},
@@ -127,7 +129,7 @@ impl ExportState for PostgresState {
     }
 
     fn export(&self, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, StateError> {
-        // A connection of its own: the transaction sees the state as it is now, whatever a run commits meanwhile.
+        // A separate connection: the transaction sees the present state, regardless of later commits of a run.
         let session = Session::open(&self.link.address)?;
         let mut read = || {
             session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
@@ -140,10 +142,11 @@ impl ExportState for PostgresState {
 impl ImportState for PostgresState {
     fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError> {
         let copy = self.copy;
+        self.settings.iter().for_each(KnownSettings::forget);
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();
-            // Only what fails is rolled back.
+            // Only a failure is rolled back.
             if has_broken { Err(EngineFault::Value("the records ended".to_owned())) } else { Ok(()) }
         });
         match imported {

@@ -3,10 +3,10 @@
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{DateTime, Uri};
 
-use super::{PostgresState, followed, row};
+use super::{PostgresState, followed, row, settings::KnownSettings};
 use crate::state::{
-    KEPT_POINTS, KEPT_RUNS, LoggedProblem, LoggedRun, MINUTE, ReachedPoint, RunId, SetId, SourceId,
-    StateError, WriteRecords, codec,
+    KEPT_POINTS, KEPT_RUNS, LoggedProblem, LoggedRun, MINUTE, ReachedPoint, ReadFollowed as _, RunId, SetId,
+    SourceId, StateError, WriteRecords, codec,
 };
 
 impl WriteRecords for PostgresState {
@@ -35,10 +35,18 @@ impl WriteRecords for PostgresState {
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
         let sql = "INSERT INTO setting (copy, name, value) VALUES ($1, $2, $3)
                    ON CONFLICT (copy, name) DO UPDATE SET value = excluded.value";
-        self.write(|session, copy| session.execute(sql, &[&copy, &name, &value]).map(drop))
+        self.write(|session, copy| session.execute(sql, &[&copy, &name, &value]).map(drop))?;
+        self.settings.iter().for_each(|known| known.put(name, value));
+        Ok(())
     }
 
     fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError> {
+        if let Some(known) = self.source(url)?
+            && self.read(|session| has_all(session, self.copy, known, sets))?
+        {
+            return Ok(known);
+        }
+        self.settings.iter().for_each(KnownSettings::forget);
         self.write(|session, copy| {
             let owners = owners(session, copy, sets)?;
             let source = match (followed::known_source(session, copy, url)?, owners.first()) {
@@ -67,6 +75,9 @@ impl WriteRecords for PostgresState {
     }
 
     fn set_belongs_to(&mut self, set: SetId, source: SourceId) -> Result<(), StateError> {
+        if self.read(|session| has_all(session, self.copy, source, &[set]))? {
+            return Ok(());
+        }
         self.write(|session, copy| put_set(session, copy, set, source))
     }
 
@@ -80,12 +91,14 @@ impl WriteRecords for PostgresState {
             let sql = "INSERT INTO run (copy, started, what, source) VALUES ($1, $2, $3, $4) RETURNING id";
             let values = &[&copy as _, &started.to_string() as _, &what as _, &source.map(SourceId::number) as _];
             let id: i64 = session.one(sql, values)?.try_get(0)?;
-            // The last one of each Source stays, however often another Source is run. Numbers are those of all copies:
-            // what is kept is counted.
+            // The last run of each Source stays, even if another Source runs often. Numbers are common to all copies,
+            // so the kept ones are counted.
             let sql = "DELETE FROM run WHERE copy = $1
                  AND id <= (SELECT id FROM run WHERE copy = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)
                  AND id NOT IN (SELECT MAX(id) FROM run WHERE copy = $1 AND finished IS NOT NULL GROUP BY source)";
-            session.execute(sql, &[&copy, &KEPT_RUNS])?;
+            if session.execute(sql, &[&copy, &KEPT_RUNS])? == 0 {
+                return Ok(RunId(id));
+            }
             let sql = "DELETE FROM problem WHERE copy = $1 AND run NOT IN (SELECT id FROM run WHERE copy = $1)";
             session.execute(sql, &[&copy])?;
             Ok(RunId(id))
@@ -130,6 +143,14 @@ impl WriteRecords for PostgresState {
     }
 }
 
+/// Returns `true` if sets belong to a Source and to no other one. Most runs find what the one before found: asking costs
+/// less than a transaction.
+fn has_all(session: &Session, copy: i64, source: SourceId, sets: &[SetId]) -> Result<bool, EngineFault> {
+    let sql = "SELECT COUNT(*) FROM set_of_resources WHERE copy = $1 AND id = ANY($2) AND source = $3";
+    let ids: Vec<_> = sets.iter().map(|set| i64::from(set.0)).collect();
+    Ok(row::count(&session.one(sql, &[&copy, &ids, &source.number()])?, 0)? == sets.len() as u64)
+}
+
 /// Returns the Sources that sets belong to now.
 fn owners(session: &Session, copy: i64, sets: &[SetId]) -> Result<Vec<SourceId>, EngineFault> {
     let sql = "SELECT DISTINCT source FROM set_of_resources
@@ -145,7 +166,7 @@ fn put_set(session: &Session, copy: i64, set: SetId, source: SourceId) -> Result
     session.execute(sql, &[&copy, &i64::from(set.0), &source.number()]).map(drop)
 }
 
-/// Makes the runs of a Source that has no set any more those of another one.
+/// Assigns the runs of a Source without sets to another one.
 fn unite(session: &Session, copy: i64, other: SourceId, source: SourceId) -> Result<(), EngineFault> {
     let sql = "SELECT COUNT(*) FROM set_of_resources WHERE copy = $1 AND source = $2";
     let left: i64 = session.one(sql, &[&copy, &other.number()])?.try_get(0)?;

@@ -72,7 +72,7 @@ pub(super) fn value(error: impl std::fmt::Display) -> EngineFault {
     EngineFault::Value(error.to_string())
 }
 
-/// Returns text as a column can have it: messages may hold what a text of PostgreSQL may not.
+/// Returns text that a column can store: messages may have characters that PostgreSQL does not allow in text.
 pub(super) fn plain(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

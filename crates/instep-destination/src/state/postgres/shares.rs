@@ -1,12 +1,24 @@
-//! Shares of a plan: who may commit and claim, and who no more.
+//! Shares of a plan: which workers may commit and claim.
 //!
-//! Whatever changes a plan locks the row of its copy first: claims, groups, and ends of shares follow each other, and no
-//! two of them wait for each other. A share that has ended, or whose plan is gone, can do nothing more, since each of its
-//! transactions begins with its row.
+//! Every change of a plan first locks the row of its copy: claims, groups, and ends of shares are therefore
+//! serialized, and cannot deadlock. A share that has ended, or whose plan is gone, can do nothing more, since each of
+//! its transactions begins with its row.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
 
 use crate::state::SharerId;
+
+/// The longest that a run which takes a copy over waits for those who helped the one before: more than the requests of a
+/// healthy host take, and short beside the time that the copy was nobody's.
+const FOR_HELPERS: Duration = Duration::from_secs(5);
+
+/// The time between two looks at them.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The share of a worker in the plan of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +28,13 @@ pub(super) struct ShareKey {
     pub(super) sharer: SharerId,
 }
 
-/// Locks a copy: what others do with its plan waits for the end of the transaction.
+/// Locks a copy: other changes of its plan wait for the end of the transaction.
 pub(super) fn lock(session: &Session, copy: i64) -> Result<(), EngineFault> {
     session.execute("SELECT 1 FROM copy WHERE id = $1 FOR UPDATE", &[&copy]).map(drop)
 }
 
-/// Locks a copy whose plan is that of the run which has it. Returns `false` if there is none: a run that took the copy over,
-/// of whatever version, has another token.
+/// Locks a copy whose plan belongs to the run that has it. Returns `false` if there is none: a run that took the copy
+/// over, of any version, has another token.
 pub(super) fn lock_plan(session: &Session, key: ShareKey) -> Result<bool, EngineFault> {
     let sql = "SELECT 1 FROM copy c JOIN plan p ON p.copy = c.id AND p.token = c.token
                WHERE c.id = $1 AND p.number = $2 FOR UPDATE OF c";
@@ -49,6 +61,29 @@ pub(super) fn transaction<T>(
 pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
     for table in ["slice", "share", "failure", "plan"] {
         session.execute(&format!("DELETE FROM {table} WHERE copy = $1"), &[&copy])?;
+    }
+    Ok(())
+}
+
+/// Has the workers that help with the plan of a run which is over commit what they have, for as long as they may take: what is
+/// not committed when the plan goes is fetched again.
+pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
+    // The run that is over had a share too, by the name of its process.
+    let helpers = "FROM share s JOIN plan p ON p.copy = s.copy AND p.number = s.plan JOIN copy c ON c.id = s.copy
+                   AND c.token = p.token WHERE s.copy = $1 AND NOT s.ended AND s.name IS DISTINCT FROM c.holder";
+    let (count, unseal) = (
+        format!("SELECT COUNT(*) {helpers}"),
+        format!("UPDATE plan SET sealed = false WHERE copy = $1 AND sealed AND EXISTS (SELECT 1 {helpers})"),
+    );
+    if link.read(|session| session.execute(&unseal, &[&copy]))? == 0 {
+        return Ok(());
+    }
+    let began = Instant::now();
+    while began.elapsed() < FOR_HELPERS {
+        thread::sleep(BETWEEN_LOOKS);
+        if link.read(|session| Ok(session.one(&count, &[&copy])?.try_get::<_, i64>(0)?))? == 0 {
+            break;
+        }
     }
     Ok(())
 }
@@ -98,6 +133,6 @@ pub(super) fn end(link: &ServerLink, key: ShareKey, beat: Option<i64>) -> Result
 
 /// Returns the error of a share that has ended.
 pub(super) fn has_ended(place: &str) -> PostgresError {
-    let holder = "a later run, or this worker was taken for dead".to_owned();
+    let holder = "a later run, or this worker was removed".to_owned();
     PostgresError::Taken { place: place.to_owned(), holder }
 }

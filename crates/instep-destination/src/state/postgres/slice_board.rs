@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// Free slices that a claim looks at.
+/// Free slices that a claim considers.
 const LOOKED_AT: i64 = 16;
 
-/// The slices of a plan, over a connection of its own: a claim does not wait for the bytes of a group.
+/// The slices of a plan, over a separate connection: a claim does not wait for the bytes of a group.
 #[derive(Debug)]
 pub(super) struct PlanBoard {
     link: ServerLink,
@@ -99,6 +99,13 @@ impl SliceBoard for PlanBoard {
         slices.ok_or_else(|| shares::has_ended(&self.link.address.shown).into())
     }
 
+    fn is_ending(&self) -> Result<bool, StateError> {
+        let sql = "SELECT 1 FROM plan WHERE copy = $1 AND number = $2 AND NOT sealed";
+        Ok(self
+            .link
+            .read(|session| Ok(session.optional(sql, &[&self.key.copy, &self.key.plan])?.is_some()))?)
+    }
+
     fn shares(&self) -> Result<Vec<PlanShare>, StateError> {
         let sql =
             "SELECT sharer, beat, ended, done, created, updated, unchanged, unverified, bytes FROM share
@@ -152,7 +159,7 @@ impl SliceBoard for PlanBoard {
     }
 }
 
-/// Returns the names of the copies that have slices which nobody has claimed.
+/// Returns the names of the copies with unclaimed slices.
 fn waiting(session: &Session) -> Result<Vec<String>, EngineFault> {
     let sql = "SELECT c.name FROM plan p JOIN copy c ON c.id = p.copy AND c.token = p.token WHERE p.sealed AND p.version = $1
                AND EXISTS (SELECT 1 FROM slice s WHERE s.copy = p.copy AND s.sharer IS NULL) ORDER BY c.name";
@@ -177,7 +184,7 @@ impl WaitingPlans {
         Ok(Self { link: ServerLink::with_patience(address, Duration::ZERO), has_tables: false })
     }
 
-    /// Returns the names of the copies that have slices which nobody has claimed.
+    /// Returns the names of the copies with unclaimed slices.
     ///
     /// # Errors
     /// If the server cannot be reached, or fails.

@@ -20,12 +20,12 @@ use crate::{
     },
 };
 
-/// Returns a number that nothing else has.
+/// Returns an unused number.
 fn fresh_number() -> i64 {
     rand::rng().random_range(1..i64::MAX)
 }
 
-/// Takes over how far a group has brought slices, what it counts for, and what it could not have.
+/// Records a group's progress of slices, its counts, and its failures.
 pub(super) fn take(
     session: &Session,
     key: Option<ShareKey>,

@@ -5,6 +5,7 @@ mod encrypted;
 mod faults;
 mod runs;
 mod takeover;
+mod together;
 
 use instep_postgres::Session;
 use instep_testkit::PostgresServer;

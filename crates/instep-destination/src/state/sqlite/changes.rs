@@ -6,7 +6,8 @@ use rusqlite::{Connection, Row, params};
 use super::row;
 use crate::changes::CopyChange;
 
-/// Writes down a change of a held resource, not of a version kept beside it: after its row is there, or before it goes.
+/// Records a change of a held resource, not of a version kept beside it: after its row is written, or before it is
+/// removed.
 pub(super) fn record(connection: &Connection, change: &Change, uri: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -29,7 +30,7 @@ pub(super) fn first(connection: &Connection, limit: usize) -> rusqlite::Result<V
         .collect()
 }
 
-/// Returns the change of a row: its sequence, and the columns of what changed.
+/// Reads the change in a row: its sequence, and the columns of the change.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<CopyChange> {
     Ok(CopyChange {
         sequence: row.get(0)?,

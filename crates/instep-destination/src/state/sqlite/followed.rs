@@ -27,7 +27,7 @@ impl ReadFollowed for SqliteState {
     }
 
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
-        // The row of a set is there before its first baseline is complete: then it has none of these.
+        // The row of a set exists before its first baseline is complete: it then has none of these.
         let checkpoint = self.connection.query_row(
             &format!(
                 "SELECT {CHECKPOINT} FROM set_of_resources

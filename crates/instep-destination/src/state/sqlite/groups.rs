@@ -1,4 +1,5 @@
-//! The transactions of a group: its intent, written before anything is moved, and taken back with what the group did.
+//! The transactions of a group: its intent, written before any file is moved, and removed together with the record of
+//! the group's results.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ impl WriteGroups for SqliteState {
             let transaction = connection.transaction()?;
             take_operations(&transaction, done, records_changes)?;
             take_ledger(&transaction, ledger)?;
-            // In the same transaction: there is either the intent or what it came to.
+            // In the same transaction: there is either the intent or its result.
             if let Some(IntentId(id)) = intent {
                 transaction.execute("DELETE FROM intent WHERE id = ?1", [id])?;
             }
@@ -62,7 +63,7 @@ impl WriteGroups for SqliteState {
     fn make_durable(&mut self) -> Result<(), StateError> {
         // A checkpoint waits for the disk in this mode, and with it for all that was written before.
         self.set_waits(Waits::Order)?;
-        // Someone who reads may take long: a log that is not folded now is folded by the next run.
+        // A reader may take long: if the log cannot be merged now, the next run does it.
         self.connection.busy_timeout(Duration::ZERO).map_err(|source| self.error(source))?;
         let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         let patient = self.connection.busy_timeout(BUSY_TIMEOUT);
@@ -98,7 +99,7 @@ impl WriteGroups for SqliteState {
 
     fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
         self.connection
-            // Only after the sink took them: a crash in between hands them over once more, and loses none.
+            // Only after the sink took them: after a crash in between they are delivered twice, and none is lost.
             .prepare_cached("DELETE FROM change WHERE sequence <= ?1")
             .and_then(|mut statement| statement.execute([last]))
             .map(|_| ())
@@ -113,13 +114,13 @@ fn take_operations(
 ) -> rusqlite::Result<()> {
     let mut id = held_row::next_id(connection)?;
     let mut rows = held::Putting::into(connection)?;
-    // Mostly nothing is owed, and asking once spares a statement for each resource.
+    // Usually nothing is owed, and one query saves a statement for each resource.
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
     let has_packs = connection.query_row("SELECT EXISTS (SELECT 1 FROM pack)", [], |row| row.get(0))?;
     for operation in done.iter().copied().flatten() {
         let uri = operation.uri().as_str();
         if records_changes && matches!(operation, Operation::Remove { .. }) {
-            // Before the row goes: the record of the change copies path and digests from it.
+            // Before the row is removed: the record of the change copies path and digests from it.
             changes::record(connection, &Change::Deleted, uri)?;
         }
         if has_packs && !matches!(operation, Operation::Move { .. }) {
@@ -182,7 +183,7 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
             None => pending::clear(connection, set.mask(), uri)?,
         }
     }
-    // In the transaction of the debts of its entries: a crash between the two would pass entries that nobody retries
+    // In the transaction with the owed entries: a crash between the two would pass entries that are never retried
     // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(connection, *set, checkpoint)?;

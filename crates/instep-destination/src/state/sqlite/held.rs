@@ -157,7 +157,7 @@ impl<'c> Putting<'c> {
         Ok(Self(connection.prepare_cached(sql)?))
     }
 
-    /// Sets are added to those that a row is in. The name is what the mapped path is to a file system that ignores
+    /// The sets of existing rows are extended. The name is the form of the mapped path in a file system that ignores
     /// case; `None` if that is the path itself.
     pub(super) fn put(
         &mut self,
@@ -211,7 +211,7 @@ pub(super) fn set_racy(connection: &Connection, uri: &str, is_racy: bool) -> rus
     Ok(())
 }
 
-/// All links of a held resource, in place of those of before.
+/// All links of a held resource, replacing the former ones.
 pub(super) fn link(connection: &Connection, uri: &Uri, links: &[Link]) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE held SET links = ?2 WHERE uri = ?1")?

@@ -6,7 +6,8 @@ use rusqlite::{Connection, Row};
 use super::{packs, row};
 use crate::{map::CopyPath, state::HeldResource};
 
-/// The place of the bytes as one column, NULL for all but those in objects: a row of a folder is read as fast as ever.
+/// The place of the bytes as one column, NULL unless they are in objects: rows of a folder are read as fast as
+/// before.
 macro_rules! place {
     () => {
         "CASE WHEN pack IS NOT NULL THEN

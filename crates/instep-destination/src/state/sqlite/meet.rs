@@ -11,10 +11,10 @@ use crate::{
     state::{HeldResource, Marks, Meeting, SetId},
 };
 
-/// After as many rows that nobody asked for, looking the next one up is cheaper than walking on.
+/// After this number of unwanted rows, looking up the next one is cheaper than reading on.
 const PASSED_BEFORE_LOOKING_UP: usize = 24;
 
-/// Has a part meet the rows; returns those that join the set.
+/// Compares a part with the rows; returns those that join the set.
 pub(super) fn meet(
     connection: &Connection,
     mut meeting: Meeting<'_>,
@@ -31,7 +31,7 @@ pub(super) fn meet(
     Ok(meeting.joining())
 }
 
-/// Walks rows and part side by side; what is left of the part is to be looked up anew.
+/// Reads rows and part in parallel; the rest of the part must be looked up.
 fn walk<'p>(
     meeting: &mut Meeting<'_>,
     rows: &mut Rows<'_>,

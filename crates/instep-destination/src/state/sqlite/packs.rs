@@ -1,7 +1,7 @@
-//! Objects in object storage that have the bytes of resources: begun, put, and dead in part or as a whole.
+//! Objects in object storage that have the bytes of resources: begun, put, and partly or completely unused.
 //!
-//! A key is written down before its object is put, and never used again. So no object is lost sight of: one that is begun
-//! and that no group has taken over is swept by the next start, and one that is dead goes once the group that left it is
+//! A key is recorded before its object is put, and never used again, so no object is lost: one that is begun and not
+//! used by a group is removed by the next start, and an unused one is removed once the group that released it is
 //! durable.
 
 use instep_store::NameKind;
@@ -121,7 +121,7 @@ pub(super) fn place(from: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
     place_from_text(text).ok_or_else(damaged)
 }
 
-/// Notes that the bytes of a resource, if it is held, are wanted no more: another version takes their place, or none.
+/// Records that the bytes of a held resource are no longer used: another version replaces them, or none.
 pub(super) fn leave(connection: &Connection, uri: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached(

@@ -1,5 +1,5 @@
-//! Pending retries: owed entries, and deletions that changes named, kept until an inventory is applied that is later than
-//! they are: one that is older names what is gone, and the lists that said so may be gone as well.
+//! Pending retries: owed entries, and deletions that changes named. Deletions are kept until a later inventory is
+//! applied: an older one still names the deleted resources, and the lists of the deletions may no longer exist.
 
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
@@ -15,7 +15,7 @@ use crate::{
 pub(super) const COLUMNS: &str =
     "uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why";
 
-/// Returns what is owed by a row.
+/// Reads the owed entry in a row.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Owed> {
     let mut desired = Desired::new(row::uri(row, 0)?);
     desired.metadata = row::metadata(row, 1)?;
@@ -124,7 +124,7 @@ pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite:
     Ok(())
 }
 
-/// Forgets what is pending for a resource in each of the sets of a mask.
+/// Removes the pending retry of a resource in each of the sets of a mask.
 pub(super) fn clear(connection: &Connection, sets: i64, uri: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM owed WHERE uri = ?1 AND (1 << set_id) & ?2 <> 0")?

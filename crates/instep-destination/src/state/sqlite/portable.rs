@@ -1,4 +1,4 @@
-//! The file as a whole: read as records, and filled with them.
+//! Reads a complete file as records, and creates one from them.
 
 mod filling;
 
@@ -121,7 +121,7 @@ impl ExportState for SqliteState {
 
     fn export(&self, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, StateError> {
         let mut read = || {
-            // A transaction that only reads sees the file as it is now, whatever a run commits meanwhile.
+            // A read transaction sees the present state of the file, regardless of later commits of a run.
             let _moment = self.connection.unchecked_transaction()?;
             read_all(&self.connection, each)
         };

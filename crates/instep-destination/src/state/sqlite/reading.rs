@@ -1,4 +1,4 @@
-//! The state as a whole, to read: other readers, and intents and changes that are still there.
+//! Reads the complete state: further readers, and remaining intents and changes.
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use instep_store::database::Schema;
 
-/// The file. Only an intent waits for the disk (`synchronous`), and with it all that was written before; what comes
-/// after the last one becomes durable when the log is folded back at the end of a run. That happens every 8,000 pages
-/// too: seldom enough that a group costs one sync of the log.
+/// The file. Only an intent waits for the disk (`synchronous`), which makes all earlier writes durable too; later
+/// writes become durable when the log is merged at the end of a run. The log is also merged every 8,000 pages, seldom
+/// enough that a group costs one sync of the log.
 pub(super) const SCHEMA: Schema = Schema {
     // "inst", so that `file` can identify it.
     application_id: 0x696e_7374,
@@ -61,15 +61,15 @@ ALTER TABLE held ADD COLUMN links TEXT;
 ALTER TABLE owed ADD COLUMN links TEXT;
 ";
 
-/// Intents are written in another form. One that an older program left under way is given up: what it had placed is
-/// found by the next run, or by an audit.
+/// Intents have a new form. An unfinished intent of an older program is dropped: files that it had placed are found
+/// by the next run, or by an audit.
 const VERSION_4: &str = "
 DROP TABLE intent;
 CREATE TABLE intent (id INTEGER PRIMARY KEY, operations BLOB NOT NULL);
 ";
 
-/// Intents have the version of their bytes. The rules that a plan was made for are a record; those of before cannot be
-/// compared, so that the next run looks at the copy as a whole once.
+/// Intents record the version of their bytes. The rules of a plan are a record; earlier ones cannot be compared, so
+/// that the next run compares the complete copy once.
 const VERSION_5: &str = r#"
 ALTER TABLE intent ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 UPDATE setting SET name = 'policy ' || replace(replace(name, 'policy SetId(', ''), ')', ''),
@@ -90,7 +90,7 @@ INSERT INTO owed (uri, set_id, change, attempts, why, length, digests, lastmod, 
 DROP TABLE owed_4;
 ";
 
-/// The digest of the entries of a Change List that were read. A list of before is read once more.
+/// The digest of the entries of a Change List that were read. A list read by an earlier version is read again.
 const VERSION_7: &str = "ALTER TABLE set_of_resources ADD COLUMN leading BLOB;";
 
 /// Deletions that are later than the inventory that was applied (O7).
@@ -100,8 +100,8 @@ CREATE TABLE gone (
 ) WITHOUT ROWID;
 ";
 
-/// Each Source of a copy has a record of its own. The sets of the URL that was synced last are those of its host; which
-/// Source the others came from shows when they are found again.
+/// Each Source of a copy has its own record. The sets of the last synced URL are those of its host; the Source of the
+/// others is known when they are found again.
 const VERSION_9: &str = "
 CREATE TABLE source (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE);
 INSERT INTO source (id, url) SELECT 1, value FROM setting WHERE name = 'url';
@@ -115,8 +115,8 @@ UPDATE run SET source = 1 WHERE EXISTS (SELECT 1 FROM source);
 UPDATE setting SET name = 'way 1' WHERE name = 'way';
 ";
 
-/// The point of the Source's time that the copy had reached at the end of a run, in microseconds, at most one a minute. Those of
-/// before are not known.
+/// The point of the Source's time that the copy had reached at the end of a run, in microseconds, at most one a
+/// minute. Earlier ones are unknown.
 const VERSION_10: &str = "
 CREATE TABLE reached (minute INTEGER PRIMARY KEY, at INTEGER NOT NULL, datetime INTEGER NOT NULL);
 ";
@@ -130,5 +130,5 @@ ALTER TABLE held ADD COLUMN "offset" INTEGER;
 ALTER TABLE held ADD COLUMN packed INTEGER;
 "#;
 
-/// Bytes of which the last modification does not tell if they are the last ones (O22). Those of before are taken for settled.
+/// Bytes whose last modification does not show that they are the last ones (O22). Earlier ones count as reliable.
 const VERSION_12: &str = "ALTER TABLE held ADD COLUMN racy INTEGER NOT NULL DEFAULT 0;";

@@ -30,7 +30,7 @@ pub(super) fn put_set(connection: &Connection, set: SetId, source: SourceId) -> 
         .map(|_| ())
 }
 
-/// Makes the runs of a Source that has no set any more those of another one.
+/// Assigns the runs of a Source without sets to another one.
 pub(super) fn unite(connection: &Connection, other: SourceId, source: SourceId) -> rusqlite::Result<()> {
     let left: i64 = connection.query_row(
         "SELECT COUNT(*) FROM set_of_resources WHERE source = ?1",

@@ -1,4 +1,4 @@
-//! The ways into a copy: to work in it, and to look at it without leaving a trace.
+//! Opens a copy, either to work in it or to read it without leaving a trace.
 
 use std::{
     io,
@@ -41,8 +41,8 @@ impl FolderStore {
         Ok(Self { path: path.to_owned(), root, staging, options, backup, folds_names, names, lock })
     }
 
-    /// Opens a copy to look at it. What is staged goes to another folder, and the copy stays as it is; if there is
-    /// none, that folder stands for it.
+    /// Opens a copy for reading. Files are staged in another folder, and the copy is not changed; if it does not
+    /// exist, that folder replaces it.
     ///
     /// # Errors
     /// If a run has the copy, or storage fails.
@@ -85,7 +85,7 @@ fn refused(copy: &Path, error: LockError) -> StoreError {
     }
 }
 
-/// Says of a file that has the name of the copy that it is one.
+/// Reports a file that has the name of the copy as such.
 fn of_folder(path: &Path, error: io::Error) -> io::Error {
     if path.exists() && !path.is_dir() { io::Error::other("it is not a folder") } else { error }
 }

@@ -12,10 +12,10 @@ pub(crate) enum FetchError {
     /// It did not arrive.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// It arrived and is not what the Source lists.
+    /// It arrived but differs from the listed state.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
-    /// It arrived in a content coding that is not supported, and its coded form is not what the Source lists.
+    /// It arrived in an unsupported content coding, and its coded form differs from the listed state.
     #[error("It arrived in the content coding {coding:?}, although none was accepted")]
     Coding {
         /// The coding.
@@ -29,7 +29,7 @@ pub(crate) enum FetchError {
     Store(#[from] StoreError),
 }
 
-/// A difference between a resource and what the Source states about it (D33).
+/// A difference between a resource and the metadata that the Source states for it (D33).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Mismatch {
@@ -44,7 +44,7 @@ pub(crate) enum Mismatch {
     /// It has another digest.
     #[error("It has the digest {found} instead of {expected}")]
     Digest {
-        /// The digest of what arrived.
+        /// The digest of the received bytes.
         found: Box<Digest>,
         /// The digest that the entry states.
         expected: Box<Digest>,

@@ -1,10 +1,13 @@
-//! The part of a resource that has arrived, and what a continuation must match.
+//! The received part of a resource, and the conditions for its continuation.
 
-use std::io::Write as _;
+use std::{
+    io::Write as _,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use flate2::write::MultiGzDecoder;
 use http::header;
-use instep_net::{Response, Validators};
+use instep_net::{Response, ResponseTimes, Validators};
 use resourcesync::{Algorithm, DateTime};
 
 use super::{
@@ -20,9 +23,9 @@ use crate::{
 /// The bytes of a resource that have arrived, and the headers of the response that they began with.
 pub(super) struct Partial {
     plain: StagingFile,
-    /// The coding that the bytes came in although none was asked for, and the bytes without it.
+    /// The coding in which the bytes arrived although none was requested, and the decoded bytes.
     coded: Option<Coded>,
-    /// The length of the whole as the server stated it; `None` for a chunked body and for a part that an earlier run
+    /// The complete length as stated by the server; `None` for a chunked body and for a part that an earlier run
     /// left.
     total: Option<u64>,
     validators: Validators,
@@ -43,7 +46,7 @@ impl Partial {
     /// after.
     pub(super) const LARGE: u64 = 1 << 20;
 
-    /// Begins with a response that brings the whole, or the first part of a large resource.
+    /// Begins with a response that has the complete resource, or the first part of a large one.
     pub(super) fn begin(
         store: &dyn StagingArea,
         algorithms: &[Algorithm],
@@ -55,20 +58,21 @@ impl Partial {
             let decoded = decoded.map(|file| (MultiGzDecoder::new(Vec::new()), file));
             Ok::<_, StoreError>(Coded { coding, decoded })
         });
+        let times = response.times();
         Ok(Self {
             plain: store.stage(algorithms)?,
             coded: coded.transpose()?,
             total: response.content_range().map_or_else(|| response.length(), |range| range.total),
-            validators: response.validators(),
+            validators: response.validators_beside(&times),
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
-            modified: response.header(header::LAST_MODIFIED).and_then(date),
-            sent: Some(sent_at(response)),
+            modified: times.modified.and_then(datetime),
+            sent: Some(sent_at(&times)),
             kept: false,
         })
     }
 
-    /// Returns the part of a large resource that an earlier run left, with the strong ETag that it had; `None` if there
-    /// is none (D32).
+    /// Returns the part of a large resource that an earlier run left, with its strong ETag; `None` if there is none
+    /// (D32).
     pub(super) fn resume(
         store: &dyn StagingArea,
         algorithms: &[Algorithm],
@@ -96,14 +100,14 @@ impl Partial {
         self.validators.strong_etag()
     }
 
-    /// Returns `true` if the rest can be asked for. Without a strong validator or a digest nobody would notice that the
-    /// rest belongs to another version.
+    /// Returns `true` if the rest can be requested. Without a strong validator or a digest, a rest of another version
+    /// would not be detected.
     pub(super) fn can_continue(&self, has_digest: bool) -> bool {
         self.bytes() > 0 && self.coded.is_none() && (has_digest || self.strong_etag().is_some())
     }
 
-    /// Returns `true` if a response brings the bytes that follow, of the same version: the same total, and the same
-    /// strong validator, or none at all if a digest will decide (B7).
+    /// Returns `true` if a response has the following bytes of the same version: the same total, and the same strong
+    /// validator, or none at all if a digest will decide (B7).
     pub(super) fn continues_with(&self, response: &Response, has_digest: bool) -> bool {
         let Some(range) = response.content_range() else { return false };
         let same_total = self.total.is_none() || range.total.is_none() || range.total == self.total;
@@ -115,18 +119,18 @@ impl Partial {
         range.first == self.bytes() && same_total && same_version && response.coding().is_none()
     }
 
-    /// Takes over what a continuation says about the whole.
+    /// Applies the metadata of a continuation.
     pub(super) fn continue_with(&mut self, response: &Response) {
         self.total = self.total.or_else(|| response.content_range()?.total);
     }
 
-    /// Returns `true` if as many bytes have arrived as the server announced. A chunked body announces none: only its
-    /// last chunk tells that it is whole.
+    /// Returns `true` if the announced number of bytes has arrived. A chunked body announces none: only its last
+    /// chunk shows that it is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.total == Some(self.bytes())
     }
 
-    /// Returns `true` if bytes that the server announced are missing, as after a part that was shorter than asked for.
+    /// Returns `true` if announced bytes are missing, as after a part that was shorter than requested.
     pub(super) fn lacks_bytes(&self) -> bool {
         self.total.is_some_and(|total| self.bytes() < total)
     }
@@ -160,8 +164,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Compares a complete resource with the expectation. A body that came in a coding is taken decoded if that form
-    /// matches, else as it came if that matches (AMB-B38, AMB-B39); the two are never mixed.
+    /// Compares a complete resource with the expectation. A body in a content coding is accepted decoded if that form
+    /// matches, otherwise as received if that matches (AMB-B38, AMB-B39); the two are never mixed.
     pub(super) fn settle(
         self,
         store: &dyn StagingArea,
@@ -220,12 +224,12 @@ fn drain(decoder: &mut MultiGzDecoder<Vec<u8>>, file: &mut StagingFile) -> Resul
 const SKEW: i64 = 60 * 1_000_000;
 
 /// Returns the time of a response by the server's clock; without it, by this machine's, and a little earlier.
-pub(super) fn sent_at(response: &Response) -> DateTime {
+pub(super) fn sent_at(times: &ResponseTimes) -> DateTime {
     let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
-    response.header(header::DATE).and_then(date).unwrap_or_else(by_own_clock)
+    times.sent.and_then(datetime).unwrap_or_else(by_own_clock)
 }
 
-fn date(text: &str) -> Option<DateTime> {
-    let time = httpdate::parse_http_date(text).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(DateTime::from_unix_seconds(i64::try_from(time.as_secs()).ok()?))
+fn datetime(time: SystemTime) -> Option<DateTime> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(DateTime::from_unix_seconds(i64::try_from(since.as_secs()).ok()?))
 }

@@ -1,4 +1,4 @@
-//! Large resources in parallel parts, where the server allows it.
+//! Large resources in parallel parts, if the server allows it.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -11,8 +11,8 @@ use super::{error::FetchError, partial::Partial, transfer::Transfer};
 const AT_A_TIME: usize = 4;
 
 impl Transfer<'_> {
-    /// Fetches a large resource in parts, one resource at a time. If a part fails, the rest is asked for in one piece,
-    /// as after any broken transfer.
+    /// Fetches a large resource in parts, one resource at a time. If a part fails, the rest is requested in one
+    /// piece, as after any broken transfer.
     pub(super) async fn try_in_parts(&mut self) -> Result<(), FetchError> {
         let Some(length) = self.expected.most_bytes().filter(|length| *length >= self.shared.parts.from)
         else {
@@ -114,8 +114,8 @@ async fn part(
     }
 }
 
-/// Returns `true` if a response is the part that was asked for, of the same version: the strong ETag and the total are
-/// those of the first part (B7).
+/// Returns `true` if a response is the requested part of the same version: the strong ETag and the total are those of
+/// the first part (B7).
 fn is_part(response: &Response, request: &Request, range: (u64, u64), length: u64) -> bool {
     let validators = response.validators();
     is_range(response, range, length)
@@ -129,14 +129,14 @@ fn is_range(response: &Response, (first, last): (u64, u64), length: u64) -> bool
         && range.is_some_and(|range| (range.first, range.last, range.total) == (first, last, Some(length)))
 }
 
-/// Reads a part, which is broken unless it has as many bytes as were asked for.
+/// Reads a part, which is broken unless it has the requested number of bytes.
 async fn read_part(response: &mut Response, bytes: u64) -> Result<Bytes, HttpError> {
     let most = usize::try_from(bytes).unwrap_or(usize::MAX);
     match response.body.read_up_to(most).await? {
         Some(data) if data.len() == most => Ok(data),
         _ => {
             let uri = response.uri.as_str().to_owned();
-            Err(HttpError::Transfer { uri, source: "A part has another length than asked for".into() })
+            Err(HttpError::Transfer { uri, source: "A part has another length than requested".into() })
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A resource to fetch, and what came of it.
+//! A resource to fetch, and its result.
 
 use instep_net::{Origin, Validators};
 use resourcesync::{DateTime, Digests, Metadata, Uri};
@@ -6,7 +6,7 @@ use resourcesync::{DateTime, Digests, Metadata, Uri};
 use super::FetchError;
 use crate::store::Staged;
 
-/// A resource to fetch, with a value of the caller that comes back beside the outcome.
+/// A resource to fetch, with a value of the caller that is returned with the outcome.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) struct Task<T> {
@@ -22,7 +22,7 @@ pub(crate) struct Task<T> {
     pub speaker: Option<Origin>,
     /// The length and digests that it must have.
     pub expected: Expected,
-    /// The validators of the held copy, if the lists do not tell whether it is current. They must have come from `uri`.
+    /// The validators of the held copy, if the lists do not show if it is current. They must have come from `uri`.
     pub held: Option<Validators>,
     /// The time of its last modification; `None` to take that of the server.
     pub modified: Option<DateTime>,
@@ -33,7 +33,7 @@ pub(crate) struct Task<T> {
 }
 
 impl<T> Task<T> {
-    /// Returns a task for a resource of which nothing is known but its URI.
+    /// Returns a task for a resource of which only the URI is known.
     pub(crate) fn new(uri: Uri, context: T) -> Self {
         let expected = Expected::default();
         Self {
@@ -56,7 +56,7 @@ impl<T> Task<T> {
         self.mirrors.first().filter(|_| !own_first).unwrap_or(&self.uri)
     }
 
-    /// Returns the task with something else of the caller's.
+    /// Returns the task with another value of the caller.
     pub(crate) fn with_context<U>(self, context: U) -> Task<U> {
         let Self { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, weight, context: _ } =
             self;
@@ -113,11 +113,11 @@ pub(crate) enum FetchOutcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) struct Arrival {
-    /// The file. Its digests are those that were compared, or SHA-256 if none could be.
+    /// The file. Its digests are those that were compared, or SHA-256 if none was.
     pub staged: Staged,
     /// A digest of the Source was compared.
     pub verified: bool,
-    /// The validators of its own URI for the next request; empty if it came from another place (B22).
+    /// The validators of its own URI for the next request; empty if it was fetched from another place (B22).
     pub validators: Validators,
     /// The media type that the server states, if it states one.
     pub media_type: Option<Box<str>>,

@@ -19,17 +19,17 @@ pub(super) struct Transfer<'a> {
     pub(super) partial: Option<Partial>,
     pub(super) received: u64,
     modified: Option<DateTime>,
-    /// The place is not the resource's own URI: its validators say nothing about that (B22).
+    /// The place is not the resource's own URI, so its validators do not apply to the latter (B22).
     is_elsewhere: bool,
 }
 
 impl<'a> Transfer<'a> {
-    /// Bytes after which a broken attempt counts as progress: the attempts are counted anew then.
+    /// Bytes after which a broken attempt counts as progress, which resets the number of attempts.
     const STEP: u64 = 1 << 20;
 
     pub(super) fn new<T>(shared: &'a SharedTransfer, from: &Uri, task: &'a Task<T>) -> Self {
         let mut request = Request::get(from.clone());
-        // A mirror that nobody else led to is one that the resource's own origin led to.
+        // A mirror without another origin counts as named by the resource's own origin.
         let own = || Origin::parse(task.uri.as_str()).ok();
         let is_elsewhere = *from != task.uri;
         request.speaker = task.speaker.clone().or_else(|| is_elsewhere.then(own).flatten());
@@ -47,13 +47,13 @@ impl<'a> Transfer<'a> {
         }
     }
 
-    /// Returns the bytes that arrived, those of failed attempts included.
+    /// Returns the bytes received, including those of failed attempts.
     pub(super) fn received(&self) -> u64 {
         self.received
     }
 
-    /// Makes attempts until the resource is there. A transfer that comes further each time may go on for as long as it
-    /// takes.
+    /// Makes attempts until the resource is complete. A transfer that makes progress each time may continue without a
+    /// limit.
     pub(super) async fn run(&mut self, retries: u32) -> Result<FetchOutcome, FetchError> {
         if self.expected.length.is_none_or(|length| length > Partial::LARGE) {
             let algorithms = self.expected.algorithms(self.shared.verify);
@@ -92,7 +92,7 @@ impl<'a> Transfer<'a> {
         }
         match response.status {
             StatusCode::NOT_MODIFIED if self.request.held.is_some() => {
-                return Ok(FetchOutcome::NotModified { sent: sent_at(&response) });
+                return Ok(FetchOutcome::NotModified { sent: sent_at(&response.times()) });
             }
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Ok(FetchOutcome::Gone { status: response.status.as_u16() });
@@ -127,7 +127,7 @@ impl<'a> Transfer<'a> {
         self.partial.as_ref().map_or(0, Partial::bytes)
     }
 
-    /// Asks for the bytes after those that have arrived, if a validator or a digest can prove that the parts belong
+    /// Requests the bytes after those that have arrived, if a validator or a digest can prove that the parts belong
     /// together (D32).
     fn ask_for_the_rest(&mut self) {
         let has_digest = self.expected.digests.strongest().is_some();
@@ -136,7 +136,7 @@ impl<'a> Transfer<'a> {
         self.request.if_range = partial.and_then(Partial::strong_etag).map(Into::into);
     }
 
-    /// Drops what has arrived: the rest of it is not there any more.
+    /// Discards the received bytes, because the rest of that version is no longer available.
     fn start_again(&mut self) -> Result<(), FetchError> {
         if let Some(partial) = self.partial.take() {
             partial.discard(&*self.shared.store)?;
@@ -145,7 +145,7 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// Receives the body of a response: the whole, or the rest that was asked for.
+    /// Receives the body of a response: the complete resource, or the requested rest.
     async fn receive(&mut self, mut response: Response) -> Result<Partial, FetchError> {
         let shared = self.shared;
         let asked_for_rest = self.request.range.is_some() && response.status == StatusCode::PARTIAL_CONTENT;
@@ -157,7 +157,7 @@ impl<'a> Transfer<'a> {
                 partial.continue_with(&response);
                 partial
             }
-            // A 206 that nobody asked for brings an unknown part of the resource, and is refused here (B1).
+            // An unrequested 206 has an unknown part of the resource, and is refused here (B1).
             None => {
                 self.expect(&response)?;
                 Partial::begin(&*shared.store, &self.expected.algorithms(shared.verify), &response)?

@@ -1,4 +1,4 @@
-//! Comparison of a resource with what the Source states about it. PURE.
+//! Compares a resource with the metadata that the Source states for it. PURE.
 
 use resourcesync::{Algorithm, Digests};
 
@@ -37,10 +37,10 @@ impl Expected {
         self.length.is_some() || self.digests.strongest().is_some()
     }
 
-    /// Returns the form of a resource that is the listed one, and `true` if a digest confirms it. `plain` is what
-    /// arrived; `decoded` is the same without a content coding that nobody asked for. The length may be that of either
-    /// form, or of the coded one if the entry names a coding (AMB-B38); the digest is tried on the decoded one first
-    /// (AMB-B39).
+    /// Returns the form of a resource that matches the listed one, and `true` if a digest confirms it. `plain` are
+    /// the received bytes; `decoded` are the same without a content coding that was not requested. The length may be
+    /// that of either form, or of the coded one if the entry names a coding (AMB-B38); the digest of the decoded form
+    /// is tried first (AMB-B39).
     pub(crate) fn choose(
         &self,
         plain: Seen<'_>,
@@ -51,7 +51,9 @@ impl Expected {
             return Ok((ListedForm::Plain, self.check_digests(plain.digests)?));
         };
         if self.digests.strongest().is_none() {
-            let listed_coded = self.encoding().is_some() || self.length == Some(plain.length);
+            // Both forms may have the length that is listed; nobody asked for the coded one (O50).
+            let has_coded_length = self.length == Some(plain.length) && plain.length != decoded.length;
+            let listed_coded = self.encoding().is_some() || has_coded_length;
             return Ok((if listed_coded { ListedForm::Plain } else { ListedForm::Decoded }, false));
         }
         match self.check_digests(decoded.digests) {
@@ -146,7 +148,7 @@ mod tests {
         assert_eq!(hasher.finish().to_string(), RIGHT_SHA);
     }
 
-    /// D34, AMB-B38, AMB-B39: `x` came as gzip although it was asked for as it is.
+    /// D34, AMB-B38, AMB-B39: `x` came as gzip although it was requested unencoded.
     #[test]
     fn d34_a_coding_that_came_unasked_is_never_mixed_with_the_other_form() {
         let digests = |body: &[u8]| {
@@ -176,6 +178,16 @@ mod tests {
             ("", Some(7), None, None),
         ] {
             assert_eq!(choose(hash, length, encoding), chosen, "{hash} {length:?} {encoding:?}");
+        }
+    }
+
+    #[test]
+    fn o50_of_two_forms_of_the_listed_length_the_one_without_the_coding_is_taken() {
+        let none = Digests::new();
+        let form = || Seen { length: 45, digests: &none };
+        for (encoding, chosen) in [(None, ListedForm::Decoded), (Some("gzip"), ListedForm::Plain)] {
+            let expected = Expected { length: Some(45), encoding: encoding.map(Into::into), ..expected("") };
+            assert_eq!(expected.choose(form(), Some(form())).ok(), Some((chosen, false)));
         }
     }
 }

@@ -86,7 +86,7 @@ impl Seek for Growing {
     }
 }
 
-/// A package on its way.
+/// A package in transfer.
 pub(crate) struct Arriving {
     reader: PackageReader,
     whole: JoinHandle<Result<StagedName, PackageFetchError>>,
@@ -94,7 +94,7 @@ pub(crate) struct Arriving {
 }
 
 impl Packages {
-    /// Asks for the package of an entry of a dump, to be read while it arrives.
+    /// Requests the package of an entry of a dump, to be read while it arrives.
     pub(crate) async fn begin(
         &self,
         entry: &Entry,
@@ -107,7 +107,7 @@ impl Packages {
         self.receive(entry.loc.clone(), response, Expected::of(&entry.metadata))
     }
 
-    /// Takes what a response brings, beside whoever reads it.
+    /// Receives the body of a response, concurrently with its reader.
     pub(super) fn receive(
         &self,
         uri: Uri,
@@ -133,7 +133,7 @@ impl Packages {
             read: None,
         };
         let (packages, writing) = (self.clone(), Writing(progress));
-        // The end of the writer is that of the reader, also where the run ends.
+        // The writer ends with the reader, also when the run ends.
         let whole = tokio::spawn(async move {
             packages.unless_stopped(packages.write(response, file, &expected, writing)).await
         });
@@ -194,7 +194,7 @@ impl Remainder {
     }
 }
 
-/// Reads what is there of a package whose manifest comes first: entries and members side by side.
+/// Reads the available part of a package whose manifest comes first: entries and members in parallel.
 pub(crate) struct PackageReader {
     package: ArrivingPackage<Growing>,
     packages: Packages,
@@ -203,8 +203,8 @@ pub(crate) struct PackageReader {
 }
 
 impl PackageReader {
-    /// The next member and the entry it belongs to. None where the package cannot be read on before its directory is
-    /// there: a manifest that does not come first, another order, a member without a stated length.
+    /// The next member and its entry. `None` if the package cannot be read further before its directory has arrived:
+    /// a manifest that is not first, another order, a member without a stated length.
     pub(crate) fn next_bitstream(&mut self) -> Option<(Entry, Member)> {
         if self.read.is_none() {
             self.read = Some(self.manifest()?);
@@ -226,7 +226,8 @@ impl PackageReader {
             return None;
         }
         let document = self.packages.documents.keep(&self.uri, self.package.bytes(&member).ok()?).ok()?;
-        // Parts of a manifest may come anywhere, and differences need what is held: they wait for the whole package.
+        // Parts of a manifest may be anywhere, and differences need the held version: they wait for the complete
+        // package.
         if document.header.form == Form::Index || document.header.dialect.packs_differences() {
             return None;
         }
@@ -234,7 +235,7 @@ impl PackageReader {
         Some((document, entries))
     }
 
-    /// Stages a member, if it is what its entry says, and no more than it may become.
+    /// Stages a member, if it matches its entry and does not exceed its length.
     pub(crate) fn stage(&mut self, entry: &Entry, member: &Member) -> Option<Arrival> {
         let limits = self.packages.limits;
         let swells = member.length > 1 << 20 && member.length / limits.ratio.max(1) > member.compressed;

@@ -8,14 +8,14 @@ use resourcesync::Uri;
 use super::{Arriving, PackageFetchError, Packages};
 use crate::transfer::fetch::{Expected, FetchError};
 
-/// Bytes of an answer that says why there is no package.
+/// Bytes of an answer that gives the reason for a missing package.
 const REASON_BYTES: usize = 4 << 20;
 
 impl Packages {
-    /// Asks for several resources in one package, as instep's own Source offers it; it can be read while it arrives.
+    /// Requests several resources in one package, as instep's own Source offers it; it can be read while it arrives.
     ///
     /// # Errors
-    /// If the Source does not know some of them, gives less at once, or the package cannot be used.
+    /// If the Source does not have some of them, a limit of the Source is exceeded, or the package cannot be used.
     pub(crate) async fn batch(
         &self,
         endpoint: &Uri,
@@ -55,7 +55,7 @@ impl Packages {
     }
 }
 
-/// The URIs in the answer, whether it is a list of them or has one.
+/// The URIs in the answer, which is a list of them or contains one.
 async fn unknown(response: &mut Response) -> Result<Vec<String>, PackageFetchError> {
     let body = response.body.read_up_to(REASON_BYTES).await?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();

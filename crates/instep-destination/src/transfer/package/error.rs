@@ -9,10 +9,10 @@ use crate::{documents::DocumentError, store::StoreError, transfer::fetch::FetchE
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum PackageFetchError {
-    /// It does not arrive, or is not what its entry says.
+    /// It does not arrive, or differs from its entry.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// It is not safe to read; it is refused whole (D2, D19, D20).
+    /// It is not safe to read; it is refused as a whole (D2, D19, D20).
     #[error("The package {uri} is not used")]
     Unsafe {
         /// The package.
@@ -24,14 +24,14 @@ pub(crate) enum PackageFetchError {
     /// Its manifest cannot be read.
     #[error(transparent)]
     Manifest(#[from] DocumentError),
-    /// The Source does not have some of the resources that a batch asks for (422).
-    #[error("{} of the resources asked for are unknown to the Source", uris.len())]
+    /// The Source does not have some of the resources of a batch request (422).
+    #[error("The Source does not have {} of the requested resources", uris.len())]
     Unknown {
-        /// The URIs of those.
+        /// Their URIs.
         uris: Vec<String>,
     },
-    /// A batch asks for more than the Source gives at once (413).
-    #[error("The Source does not give so much at once")]
+    /// A batch request exceeds a limit of the Source (413).
+    #[error("The request exceeds a limit of the Source")]
     TooMuch,
     /// The run ended before it was there.
     #[error("The run ended before the package was there")]

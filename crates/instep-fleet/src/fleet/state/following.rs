@@ -1,4 +1,4 @@
-//! The channels of Sources that are followed, and what they announce.
+//! The channels of followed Sources, and their announcements.
 
 use std::sync::Arc;
 
@@ -43,14 +43,14 @@ impl FleetState {
         watches.inspect(|watch| watch.ending.request()).map(|watch| watch.task).collect()
     }
 
-    /// Makes a Source due because it announced something. Returns the time; `None` if nothing is to be done now.
+    /// Makes a Source due because it announced something. Returns the time; `None` if nothing should be done now.
     pub(in crate::fleet) fn push(&mut self, name: &SourceName, now: i64) -> Option<i64> {
         if self.looks.contains_key(name) {
             self.pushed.insert(name.clone());
             return None;
         }
         let mut source = FleetSource::clone(self.sources.get(name)?);
-        // One that announces without end is looked at every few seconds.
+        // A Source that announces continuously is visited every few seconds.
         let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
         let due = earliest.max(now);
         source.standing.due = source.standing.due.min(due);

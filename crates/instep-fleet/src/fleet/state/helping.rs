@@ -8,19 +8,19 @@ use super::FleetState;
 use crate::{name::SourceName, record::FleetRecord};
 
 impl FleetState {
-    /// Returns the folder for what is on its way to copies that others look at.
+    /// Returns the folder for incoming files of copies that other workers run.
     fn folder_of_help(&self) -> PathBuf {
         FleetRecord::own_folder(&self.options.dir).join("shares")
     }
 
-    /// Removes what a killed process has left on its way: this one has the lock of the fleet's folder.
+    /// Removes incoming files of a killed process: this process has the lock of the fleet's folder.
     pub(in crate::fleet) fn sweep_help(&self) {
         // Nothing depends on it but room on the disk.
         let _ = fs::remove_dir_all(self.folder_of_help());
     }
 
-    /// Returns the options of taking slices of the plan of a Source, beside so many others. `None` if something is due here,
-    /// there is no room, or the Source is looked at here, paused or unknown.
+    /// Returns the options for claiming slices of the plan of a Source, beside a number of others. `None` if
+    /// something is due here, there is no free slot, or the Source is running here, paused or unknown.
     pub(in crate::fleet) fn to_help(&self, name: &SourceName, beside: usize) -> Option<SyncOptions> {
         let is_idle = self.queue.ready() == [0, 0] && self.looks.len() + beside < self.options.runs;
         let source = self.sources.get(name)?;

@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl FleetState {
-    /// Takes up what others may have written. Looks at Sources that are gone or paused are asked to end. Returns the Sources
-    /// that this worker holds without looking at them: the answer to a claim was lost.
+    /// Applies changes that others may have written. Looks at removed or paused Sources are told to end. Returns the
+    /// Sources that this worker holds without a look: the answer to a claim was lost.
     pub(in crate::fleet) fn load(&mut self, read: ReadSources) -> Vec<(SourceName, SourceHold)> {
         let mut unknown = Vec::new();
         if read.are_all {
@@ -43,7 +43,7 @@ impl FleetState {
         unknown
     }
 
-    /// Returns `true` if a row is not older than what is known of its Source.
+    /// Returns `true` if a row is at least as new as the present knowledge of its Source.
     fn is_newer(&self, name: &SourceName, hold: SourceHold) -> bool {
         self.sources.get(name).is_none_or(|known| known.hold.changed <= hold.changed)
     }

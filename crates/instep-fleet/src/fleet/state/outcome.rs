@@ -1,4 +1,4 @@
-//! The end of a look: what it showed is written down, and decides when the next one is.
+//! The end of a look: its result is recorded, and determines the time of the next one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl FleetState {
-    /// Returns what is to be written down of a look that ended, and when the next one is. `None` if the Source was forgotten
+    /// Returns the record of a finished look, with the time of the next one. `None` if the Source was removed
     /// meanwhile.
     pub(in crate::fleet) fn conclude(
         &mut self,
@@ -54,7 +54,7 @@ impl FleetState {
         }
     }
 
-    /// Adds the outcome of a look to what is known of its Source.
+    /// Adds the result of a look to the standing of its Source.
     fn note(&mut self, source: &mut FleetSource, outcome: &LookOutcome, now: i64) {
         let standing = &mut source.standing;
         standing.ended = Some(now);

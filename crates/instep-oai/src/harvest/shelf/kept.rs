@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{datestamp::seconds, name::name_of, response::OaiRecord};
 
-/// The effect of a record on what is held.
+/// The effect of a record on the held records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordEffect {
     /// Nothing has changed.
@@ -21,10 +21,11 @@ pub(crate) enum RecordEffect {
     Removed,
 }
 
-/// A group of changes that becomes durable as one.
+/// A group of changes that becomes durable together.
 ///
-/// Files are written first, and made durable; then the state says what is held; then what replaces a file gets its name.
-/// A crash in between is settled with the next start: the state names the files that wait in staging, and those that go.
+/// Files are written first, and made durable; then the state records the group; then replacing files get their names.
+/// A crash in between is resolved by the next start, because the state names the files in staging, and those to
+/// remove.
 pub(crate) struct HarvestCommit<'a> {
     pub(super) connection: &'a Connection,
     folder: &'a mut HarvestFolder,
@@ -33,7 +34,7 @@ pub(crate) struct HarvestCommit<'a> {
 }
 
 impl HarvestShelf {
-    /// Settles what a killed harvest left: files that were to be placed are placed, others removed.
+    /// Resolves the remains of a killed harvest: its pending files are placed or removed.
     ///
     /// # Errors
     /// If disk or state fail.
@@ -82,7 +83,7 @@ impl HarvestCommit<'_> {
         let path = format!("records/{format}/{name}.xml");
         let about = format!("about/{format}/{name}.xml");
         let held = self.held(&path)?;
-        // A list that has a record twice has it in two states; the older one is none of the record any more.
+        // If a list has a record twice, these are two states; the older one no longer belongs to the record.
         let is_older = held.as_ref().is_some_and(|held| {
             held.run == run
                 && seconds(&held.datestamp).is_some_and(|at| seconds(&record.datestamp) < Some(at))
@@ -219,7 +220,7 @@ impl HarvestCommit<'_> {
             return Ok(if is_same { RecordEffect::Same } else { RecordEffect::Changed });
         }
         if held.is_none() && !self.leaving.iter().any(|leaving| leaving == path) {
-            // Nobody knows the name yet, so the file can be written under it.
+            // The name is not used yet, so the file can be written under it directly.
             self.folder.write(path, bytes)?;
         } else {
             let number = self.folder.stage(bytes)?;
@@ -269,7 +270,7 @@ impl HarvestCommit<'_> {
 
     pub(super) fn place(&mut self, number: StagedName, path: &str) -> Result<(), HarvestError> {
         if self.leaving.iter().any(|leaving| leaving == path) {
-            // The same list takes the record away and brings it again.
+            // The same list deletes the record and adds it again.
             self.connection.execute("DELETE FROM leaving WHERE path = ?1", [path])?;
             self.leaving.retain(|leaving| leaving != path);
         }

@@ -7,27 +7,27 @@ use super::HarvestShelf;
 /// The place in the list of one format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListPosition {
-    /// The number of the list: a resource that it had carries this number.
+    /// The number of the list: the resources in it have this number.
     pub(crate) run: i64,
     /// `true` while the list is not at its end.
     pub(crate) is_open: bool,
-    /// `true` if the list has all records, none of them damaged: what it does not have is gone.
+    /// `true` if the list has all records, none of them damaged: missing records are deleted.
     pub(crate) is_whole: bool,
-    /// The token of the next part; `None` if the list is asked for from its begin, or from `reached_at`.
+    /// The token of the next part; `None` if the list is requested from its beginning, or from `reached_at`.
     pub(crate) token: Option<String>,
     /// The datestamp that the list begins at; `None` if it has no limit.
     pub(crate) began_from: Option<i64>,
     /// The time of its first response by the repository's clock.
     pub(crate) started_at: Option<i64>,
-    /// The largest datestamp that it has had.
+    /// The largest datestamp in it so far.
     pub(crate) reached_at: Option<i64>,
-    /// `true` while its datestamps only grow, so that a list that lost its token can go on from the last.
+    /// `true` while its datestamps only grow, so that a list that lost its token can continue from the last one.
     pub(crate) is_ordered: bool,
     /// `true` if a list of identifiers has records that are not held, or are held in an older state.
     pub(crate) has_strangers: bool,
     /// The datestamp that the next list begins at; `None` before the first one was complete.
     pub(crate) next_from: Option<i64>,
-    /// The last time at which all records that are held were compared with those of the repository.
+    /// The last time at which all held records were compared with those of the repository.
     pub(crate) inventoried_at: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ impl HarvestShelf {
         })
     }
 
-    /// Returns a number that no list has had.
+    /// Returns an unused number for a list.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -48,7 +48,7 @@ impl HarvestCommit<'_> {
         self.remove(path)
     }
 
-    /// Notes the full texts that a record names, to be fetched, and removes those that it does not name any more.
+    /// Records the full texts that a record names, to be fetched, and removes those that it no longer names.
     pub(super) fn owe_full_texts(
         &mut self,
         format: &str,

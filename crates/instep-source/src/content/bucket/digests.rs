@@ -1,4 +1,4 @@
-//! The digests of objects: those that the service keeps, else those of the bytes.
+//! The digests of objects: those that the service stores, otherwise those computed from the bytes.
 
 use std::{
     fs::File,
@@ -26,10 +26,10 @@ pub(super) enum LookFault {
     Unreadable(BucketError),
 }
 
-/// An object that was looked at.
+/// An inspected object.
 type FetchedObject = (ListedObject, Result<IndexedObject, LookFault>);
 
-/// Looks at objects, several at once, until `ends` does.
+/// Inspects objects, several at once, until `ends` returns `true`.
 pub(super) fn fetched(
     bucket: &Bucket,
     objects: Vec<ListedObject>,
@@ -40,7 +40,8 @@ pub(super) fn fetched(
     together(objects, at_once, ends, |object| look(bucket, object, hash))
 }
 
-/// Does work on items, several at once, until `ends` does. Returns those that were done, each with its result.
+/// Does work on items, several at once, until `ends` returns `true`. Returns the finished items, each with its
+/// result.
 pub(super) fn together<T: Send, R: Send>(
     items: Vec<T>,
     at_once: usize,
@@ -68,14 +69,15 @@ pub(super) fn together<T: Send, R: Send>(
     }
 }
 
-/// Finds the digests of an object with as few requests as can be: none, one for what the service keeps, or the bytes.
+/// Finds the digests of an object with as few requests as possible: none, one for the stored digests, or one for the
+/// bytes.
 fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
     let listed = object.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
     let listed: Digests = listed.into_iter().collect();
     if has_all(&listed, hash) {
         return Ok(indexed(object, listed, None));
     }
-    // A service that keeps no SHA-256 has nothing else to tell but an MD5.
+    // A service that stores no SHA-256 can only provide an MD5.
     let may_be_kept = object.keeps_sha256 != Some(false) || !hash.contains(&Algorithm::Sha256);
     if may_be_kept {
         let kept = bucket.kept_digests(&object.name).map_err(fault)?;
@@ -106,7 +108,7 @@ fn indexed(object: &ListedObject, digests: Digests, media_type: Option<String>) 
     IndexedObject { path: name, length, etag, modified, digests, media_type }
 }
 
-/// Hashes the bytes of an object, which must be those that were listed.
+/// Hashes the bytes of an object, which must be the listed ones.
 fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
     let start = bucket.begin(&object.name, PIECE).map_err(fault)?;
     if start.length != object.length || is_another(object, start.etag.as_deref()) {

@@ -1,4 +1,4 @@
-//! What is known of the objects of a bucket: a file of SQLite beside the catalogue.
+//! The index of the objects of a bucket: an SQLite file beside the catalogue.
 
 use std::{fs, io, path::Path};
 
@@ -29,7 +29,7 @@ CREATE TABLE object (
 
 const COLUMNS: &str = "path, length, etag, modified, digests, media_type";
 
-/// An object of which the digests are known.
+/// An object with known digests.
 #[derive(Clone, Debug)]
 pub(super) struct IndexedObject {
     pub(super) path: String,
@@ -41,8 +41,8 @@ pub(super) struct IndexedObject {
 }
 
 impl IndexedObject {
-    /// Returns `true` if a listing names the same object. Services tell the time of one object in seconds and list it in
-    /// milliseconds, so a validator decides before the time does.
+    /// Returns `true` if a listing names the same object. Services give the time of one object in seconds and list it
+    /// in milliseconds, so the validator decides before the time.
     fn is(&self, object: &ListedObject) -> bool {
         let seconds = |micros: i64| micros.div_euclid(1_000_000);
         let is_same_time = match self.etag {
@@ -68,7 +68,7 @@ impl ListingTime {
         modified >= self.end()
     }
 
-    /// Returns the time from which on it says nothing of objects.
+    /// Returns the time from which on it does not cover objects.
     fn end(self) -> i64 {
         match self {
             Self::Now => i64::MAX,
@@ -86,7 +86,7 @@ pub(super) struct ObjectIndex {
 }
 
 impl ObjectIndex {
-    /// Opens the index in a folder; one of another place is begun anew.
+    /// Opens the index in a folder; an index of another place is started again.
     ///
     /// # Errors
     /// If it was written by a newer version, or the disk fails.
@@ -112,16 +112,15 @@ impl ObjectIndex {
         self.set_meta("listing", &self.listing.to_string())
     }
 
-    /// Forgets what a whole listing did not name, unless it was put later, and keeps the identity of an inventory that was
-    /// taken whole.
+    /// Removes objects that a complete listing did not name, unless they were put later, and keeps the identity of an
+    /// inventory that was read completely.
     pub(super) fn finish(&mut self, time: ListingTime, inventory: Option<String>) -> io::Result<()> {
         self.set_meta("inventory", inventory.as_deref().unwrap_or_default())?;
         let sql = "DELETE FROM object WHERE listing <> ?1 AND modified < ?2";
         self.run(sql, params![self.listing, time.end()])
     }
 
-    /// Notes that objects are listed, and returns those whose bytes may be others than are known, or of which a digest is
-    /// missing.
+    /// Marks objects as listed, and returns those whose bytes may have changed, or of which a digest is missing.
     pub(super) fn meet(
         &mut self,
         listed: &[ListedObject],
@@ -133,7 +132,7 @@ impl ObjectIndex {
         for object in listed {
             let known = self.at(&object.name)?;
             if known.is_some() {
-                // Also one that has changed: while its bytes cannot be had, what is known of it stays.
+                // Also a changed one: while its bytes cannot be read, the previous metadata stays.
                 let sql = "UPDATE object SET listing = ?2 WHERE path = ?1";
                 self.run(sql, params![object.name, self.listing])?;
             }
@@ -149,7 +148,7 @@ impl ObjectIndex {
         Ok(changed)
     }
 
-    /// Keeps what is known of an object now.
+    /// Records the present metadata of an object.
     pub(super) fn put(&mut self, object: &IndexedObject) -> io::Result<()> {
         let IndexedObject { path, length, etag, modified, digests, media_type } = object;
         let length = length.cast_signed();
@@ -165,12 +164,13 @@ impl ObjectIndex {
         self.run("DELETE FROM object WHERE path = ?1", params![path])
     }
 
-    /// Returns the identity of the inventory that was taken last; `None` if a listing was, or it had faults.
+    /// Returns the identity of the last inventory; `None` if a listing was read instead, or if the inventory had
+    /// faults.
     pub(super) fn inventory(&self) -> io::Result<Option<String>> {
         Ok(self.meta("inventory")?.filter(|identity| !identity.is_empty()))
     }
 
-    /// Returns what is known of the object at a path.
+    /// Returns the metadata of the object at a path.
     pub(super) fn at(&self, path: &str) -> io::Result<Option<IndexedObject>> {
         let find = || {
             self.connection

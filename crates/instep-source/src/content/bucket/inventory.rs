@@ -67,10 +67,10 @@ struct Columns {
 }
 
 impl BucketInventory {
-    /// Opens an inventory: by its manifest, or by a folder below which the newest manifest is taken.
+    /// Opens an inventory: by its manifest, or by a folder, of which the newest manifest is used.
     ///
     /// # Errors
-    /// If it is none of the bucket, or storage fails.
+    /// If it is not an inventory of the bucket, or storage fails.
     pub(super) fn open(place: &ObjectPlace, of: &ObjectPlace) -> io::Result<Self> {
         let wrong = |what: String| StorageFailure::at(place, format!("the inventory {what}"));
         let kept_in = place.bucket_itself();
@@ -104,7 +104,7 @@ impl BucketInventory {
         Ok(Self { kept_in: bucket, name, manifest, created, columns })
     }
 
-    /// Returns the identity of what is taken from it: the same one once more has nothing new.
+    /// Returns the identity of the inventory and the digests read from it: the same identity again means nothing new.
     pub(super) fn identity(&self, hash: &[Algorithm]) -> String {
         let hash: Vec<&str> = hash.iter().map(Algorithm::as_str).collect();
         format!("{} {} {}", self.name, self.created, hash.join(","))
@@ -161,7 +161,7 @@ impl BucketInventory {
 
 /// Returns the name of the newest manifest below a place: each lies in a folder that is named by its time.
 fn newest(bucket: &Bucket, place: &ObjectPlace) -> io::Result<Option<String>> {
-    // Of two that were put at the same time, the name tells.
+    // If two were put at the same time, the name decides.
     let mut newest: Option<(i64, String)> = None;
     let listed = bucket.list_below(place.prefix(), &mut |object| {
         if object.name.rsplit('/').next() == Some(MANIFEST) {
@@ -210,10 +210,10 @@ impl Columns {
         })
     }
 
-    /// Reads a row; `None` for a version that is not the newest one, and for a mark that there is none.
+    /// Reads a row; `None` for a version that is not the newest one, and for a deletion marker.
     ///
     /// # Errors
-    /// A sentence about what is wrong.
+    /// A sentence that describes the fault.
     fn object(&self, row: &StringRecord) -> Result<Option<ListedObject>, String> {
         let value = |column: usize| row.get(column).unwrap_or_default();
         let maybe = |column: Option<usize>| column.and_then(|column| row.get(column));
@@ -224,7 +224,7 @@ impl Columns {
         let length = length.parse().map_err(|_| format!("{length:?} is no size"))?;
         let modified = DateTime::parse(modified).map_err(|error| format!("{modified:?}: {error}"))?;
         let etag = value(self.etag).trim_matches('"');
-        // Where the service says nothing, the tag may be that of parts, or of what was encrypted.
+        // Without the column, the tag may be that of parts, or of an encrypted object.
         let is_digest = maybe(self.is_multipart) == Some("false")
             && matches!(maybe(self.encryption), Some("NOT-SSE" | "SSE-S3"));
         Ok(Some(ListedObject {

@@ -47,7 +47,7 @@ pub(super) struct UnusableNames {
 }
 
 impl UnusableNames {
-    /// Adds one. Returns `false`: the listing goes on.
+    /// Adds one. Returns `false`: the listing continues.
     pub(super) fn add(&mut self, name: String, why: &'static str) -> bool {
         self.count += 1;
         self.first.get_or_insert((name, why));

@@ -38,7 +38,7 @@ pub(crate) struct Listed {
 }
 
 impl ManifestLine {
-    /// The values, or what is wrong with them.
+    /// The values, or the fault in them.
     pub(super) fn listed(&self, folder: &Path) -> Result<Listed, String> {
         let uri = Uri::parse(&self.uri).map_err(|error| format!("{:?}: {error}", self.uri))?;
         if !is_publishable(uri.as_str()) {
@@ -93,7 +93,8 @@ fn datetime(text: &str) -> Result<DateTime, String> {
 }
 
 fn frequency(text: &str) -> Result<ChangeFreq, String> {
-    ChangeFreq::parse(text).ok_or_else(|| format!("changefreq {text:?} is none of the Sitemap protocol"))
+    ChangeFreq::parse(text)
+        .ok_or_else(|| format!("changefreq {text:?} is not a value of the Sitemap protocol"))
 }
 
 fn change(text: &str) -> Result<Change, String> {

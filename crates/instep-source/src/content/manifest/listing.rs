@@ -22,7 +22,8 @@ pub(crate) struct Listing<'a> {
     manifest: &'a Manifest,
     /// A database of this process alone, on disk as far as it does not fit into a small cache.
     sorted: Connection,
-    /// `true` if what is not named is gone: not if lines name changes, and not if one could not be read.
+    /// `true` if resources that are not named are deleted: not if lines name changes, and not if a line could not be
+    /// read.
     pub(crate) complete: bool,
     pub(crate) wrong: u64,
 }
@@ -67,7 +68,7 @@ impl<'a> Listing<'a> {
         monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
         let path = &self.manifest.path;
-        // JSON Lines begin with a brace, wherever they come from.
+        // JSON Lines begin with a brace, in any file.
         let is_json =
             !is_csv && input.fill_buf().map_err(Error::read(path))?.trim_ascii_start().first() == Some(&b'{');
         if is_json {
@@ -101,7 +102,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// Keeps a line, or returns what is wrong with it.
+    /// Keeps a line, or returns its fault.
     fn take(
         &mut self,
         number: u64,
@@ -112,7 +113,7 @@ impl<'a> Listing<'a> {
             self.complete &= line.change.is_none();
             let text = serde_json::to_string(&line).map_err(|error| error.to_string())?;
             match self.keep(&line.uri, &text) {
-                Ok(0) => Err(format!("{} stands here for the second time", line.uri)),
+                Ok(0) => Err(format!("{} occurs twice", line.uri)),
                 other => Ok(other),
             }
         });

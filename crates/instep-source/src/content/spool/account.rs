@@ -1,4 +1,4 @@
-//! The size of a spool, written down beside it, so that nobody has to look at each state.
+//! The size of a spool, recorded beside it, so that the states need not be counted again.
 
 use std::{
     fs, io,
@@ -19,8 +19,8 @@ pub struct SpoolUsage {
     pub bytes: u64,
 }
 
-/// The account of a spool. Clones share what is not written down yet; others of the same process settle one after
-/// the other.
+/// The account of a spool. Clones share the part that is not recorded yet; others of the same process are settled one
+/// after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Account(Arc<SharedAccount>);
 
@@ -31,7 +31,7 @@ struct SharedAccount {
 }
 
 impl Drop for SharedAccount {
-    /// Forgets the sum if work has ended without a settlement: nobody knows it any more.
+    /// Removes the total if work has ended without a settlement, because it is then unknown.
     fn drop(&mut self) {
         if *self.open.get_mut().unwrap_or_else(PoisonError::into_inner) != Open::default() {
             let _ = fs::remove_file(&self.file);
@@ -62,14 +62,14 @@ impl Account {
         Self(Arc::new(SharedAccount { file, open: Mutex::default() }))
     }
 
-    /// A state came (1) or went (-1).
+    /// A state was added (1) or removed (-1).
     pub(super) fn note(&self, states: i64, length: u64) {
         let mut open = self.open();
         open.states += states;
         open.bytes += states * i64::try_from(length).unwrap_or(i64::MAX);
     }
 
-    /// Returns the sum at the last settlement; `None` if nobody knows it.
+    /// Returns the total at the last settlement; `None` if it is unknown.
     pub(super) fn read(&self) -> io::Result<Option<SpoolUsage>> {
         Ok(self.written()?.map(|written| written.kept))
     }
@@ -83,7 +83,7 @@ impl Account {
         }
     }
 
-    /// Writes down what `judge` makes of the sum.
+    /// Records the result of `judge` for the total.
     pub(super) fn settle(
         &self,
         folder: &Path,
@@ -98,7 +98,7 @@ impl Account {
         });
         let kept = judge(accounted)?;
         let written = AccountRecord { kept, changed_ns: changed_ns(folder) };
-        // Numbers: nothing that JSON cannot hold. Torn by a crash, it is as if nobody knew.
+        // Only numbers, which JSON can always express. A record torn by a crash counts as unknown.
         if folder.exists() {
             fs::write(&self.0.file, serde_json::to_vec(&written).unwrap_or_default())?;
         }

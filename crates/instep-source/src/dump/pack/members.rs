@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Packer<'_> {
-    /// Writes manifest and bitstreams; returns the first item that is not as the manifest says.
+    /// Writes manifest and bitstreams; returns the first item that differs from the manifest.
     pub(super) fn write_package(
         &self,
         name: &str,
@@ -46,7 +46,7 @@ impl Packer<'_> {
         Ok(None)
     }
 
-    /// Adds a bitstream; returns `false` if it is not as the manifest says.
+    /// Adds a bitstream; returns `false` if it differs from the manifest.
     fn add(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
@@ -67,7 +67,7 @@ impl Packer<'_> {
         Ok(digests.iter().all(|digest| state.digests.get(&digest.algorithm) == Some(digest)))
     }
 
-    /// Adds the patch of an item, if it has one; returns `false` if it is not as the manifest says.
+    /// Adds the patch of an item, if it has one; returns `false` if it differs from the manifest.
     fn add_patch(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,

@@ -13,8 +13,8 @@ const KEPT: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct DeliveryBodies {
     messages: BTreeMap<u64, Bytes>,
-    /// Runs by their first and last message, each with the number of messages that it carries: those who are behind by
-    /// the same messages get the same bytes.
+    /// Runs by their first and last message, each with the number of its messages: subscribers that miss the same
+    /// messages get the same bytes.
     runs: BTreeMap<(u64, u64), (Bytes, usize)>,
 }
 

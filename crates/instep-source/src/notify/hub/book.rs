@@ -35,14 +35,14 @@ pub(super) struct HubSubscription {
 pub(super) enum DeliveryOutcome {
     /// The subscriber answered with a 2xx.
     Taken,
-    /// The subscriber answered with 410 and wants no more.
+    /// The subscriber answered with 410 and is removed.
     Gone,
     /// It failed in any other way.
     Failed,
 }
 
 impl DeliveryOutcome {
-    /// Returns the result for the status of an answer; `None` stands for no answer.
+    /// Returns the result for the status of an answer; `None` means no answer.
     pub(super) fn of(status: Option<u16>) -> Self {
         match status {
             Some(200..=299) => Self::Taken,
@@ -55,21 +55,21 @@ impl DeliveryOutcome {
 /// The most messages that one delivery carries.
 const MOST_JOINED: usize = 32;
 
-/// Messages of a topic that follow each other: those that one delivery carries.
+/// Consecutive messages of a topic that one delivery carries.
 pub(super) type MessageRun = Vec<u64>;
 
-/// Subscriptions and the sequence of messages. What is due is found without looking at all subscriptions: there may be
-/// thousands, and each delivery asks.
+/// Subscriptions and the sequence of messages. Due deliveries are found without reading all subscriptions, because
+/// there may be thousands, and this happens for each delivery.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     subscriptions: BTreeMap<Key, HubSubscription>,
     /// The ends of all leases.
     ends: BTreeSet<(i64, Key)>,
-    /// The next attempts of those that failed and are not in flight.
+    /// The next attempts of failed deliveries that are not in flight.
     retries: BTreeSet<(i64, Key)>,
     in_flight: BTreeMap<Key, MessageRun>,
     topics: BTreeMap<String, TopicMessages>,
-    /// Topics with messages whose subscribers were not looked at yet.
+    /// Topics with messages whose subscribers were not checked yet.
     news: BTreeSet<String>,
     last: u64,
 }
@@ -77,7 +77,7 @@ pub(super) struct Book {
 /// The messages of a topic.
 #[derive(Debug, Default)]
 struct TopicMessages {
-    /// The sequence numbers and times of those that are kept.
+    /// The sequence numbers and times of the stored messages.
     messages: BTreeMap<u64, i64>,
     /// The last one that is not.
     forgotten: u64,
@@ -200,8 +200,8 @@ impl Book {
         over
     }
 
-    /// Returns the subscribers that have a delivery due. Each is in flight until [`Book::delivered`], so that none
-    /// gets two at a time.
+    /// Returns the subscribers with a due delivery. Each is in flight until [`Book::delivered`], so that none gets
+    /// two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
         let mut due = pop_until(&mut self.retries, now);
         for topic in std::mem::take(&mut self.news) {
@@ -279,7 +279,7 @@ impl Book {
     }
 }
 
-/// Takes out what has come by a moment.
+/// Removes and returns everything due by a time.
 fn pop_until(moments: &mut BTreeSet<(i64, Key)>, now: i64) -> Vec<Key> {
     let mut come = Vec::new();
     while moments.first().is_some_and(|(moment, _)| *moment <= now) {

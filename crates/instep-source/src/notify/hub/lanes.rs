@@ -14,8 +14,8 @@ const PLACES: usize = 128;
 
 /// The places for deliveries.
 ///
-/// A quick place is held for half a second at most, whatever the subscriber does: 400 subscribers that never answer
-/// delay the others by two seconds once, and not at all afterwards.
+/// A quick place is held for at most half a second, even if the subscriber does not answer: 400 subscribers that
+/// never answer delay the others by two seconds once, and not at all afterwards.
 #[derive(Debug)]
 pub(super) struct Lanes {
     quick: Semaphore,
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(lanes.run(false, || async { Some("taken") }).await, (Some("taken"), false));
         assert!(began.elapsed() <= Duration::from_secs(2), "{:?}", began.elapsed());
 
-        // Those known to be slow do not block the others at all.
+        // Slow subscribers do not block the others at all.
         for _ in 0..400 {
             let lanes = Arc::clone(&lanes);
             tokio::spawn(async move { lanes.run(true, future::pending::<Option<()>>).await });

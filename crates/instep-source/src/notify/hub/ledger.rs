@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Error;
 
-/// The book, and what belongs to it in memory and on disk.
+/// The book, and its data in memory and on disk.
 #[derive(Debug)]
 pub(super) struct HubLedger {
     pub(super) book: Book,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The lease if none is asked for, and its bounds (W4).
+/// The default lease, and its bounds (W4).
 const LEASE: Duration = Duration::from_secs(10 * 24 * 3_600);
 const SHORTEST: Duration = Duration::from_secs(3_600);
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 3_600);
@@ -37,7 +37,7 @@ impl HubMode {
 }
 
 impl SubscriptionRequest {
-    /// Reads the form of a request. The error says what is wrong with it.
+    /// Reads the form of a request. The error describes the fault.
     pub(crate) fn parse(form: &[u8]) -> Result<Self, &'static str> {
         let mut asked = Self {
             mode: HubMode::Subscribe,

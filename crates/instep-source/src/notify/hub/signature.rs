@@ -7,7 +7,7 @@ use ring::hmac;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Signature {
-    /// SHA-1: for subscribers that know no other.
+    /// SHA-1: for subscribers that support nothing else.
     Sha1,
     /// SHA-256.
     #[default]

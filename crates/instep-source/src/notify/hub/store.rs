@@ -16,8 +16,8 @@ pub(super) struct HubStore {
     path: Box<Path>,
 }
 
-/// The file. Version 1 had no number before versions were numbered, so its tables may be there. Without `FULL` a
-/// power loss may cost the last subscriptions, never the file: a subscriber that misses a message asks the documents.
+/// The file. Version 1 had no number before versions were numbered, so its tables may exist. Without `FULL` a power
+/// loss may lose the last subscriptions, but not the file; a subscriber that misses a message reads the documents.
 const SCHEMA: Schema = Schema {
     application_id: 0x696e_7374,
     steps: &[VERSION_1],
@@ -67,7 +67,7 @@ impl HubStore {
         read().map_err(failed(&self.path))
     }
 
-    /// Writes subscriptions, and deletes those that are none any more.
+    /// Writes subscriptions, and deletes those that have ended.
     pub(super) fn keep<'a>(
         &self,
         subscriptions: impl Iterator<Item = (&'a Key, Option<&'a HubSubscription>)>,

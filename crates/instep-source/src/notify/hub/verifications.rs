@@ -1,15 +1,15 @@
-//! Limits on verifications: how often an address, its network, and everybody together are asked to confirm what
-//! somebody requested in their name (W1, C16). PURE: time is an argument, in microseconds since 1970.
+//! Limits on verifications: how often an address, its network, and all networks together are asked to confirm a
+//! request that an outsider made in their name (W1, C16). PURE: time is an argument, in microseconds since 1970.
 
 use std::collections::BTreeMap;
 
 use instep_net::Cidr;
 
-/// The verifications in a minute that one address may leave unconfirmed. Those that it confirms cost nothing.
+/// The unconfirmed verifications of one address in a minute. Confirmed ones do not count.
 pub(super) const PER_ADDRESS: u32 = 30;
-/// The limit for the network of an address: whoever attacks a site can name each of its addresses.
+/// The limit for the network of an address: an attacker of a site can name each of its addresses.
 pub(super) const PER_NETWORK: u32 = 60;
-/// The limit for all networks together: whoever attacks through this hub can name many of them.
+/// The limit for all networks together: an attacker who uses this hub can name many of them.
 pub(super) const IN_ALL: u32 = 600;
 const MINUTE: i64 = 60_000_000;
 
@@ -41,7 +41,7 @@ struct Count {
 }
 
 impl Verifications {
-    /// Decides if a callback may be asked once more. After [`Admission::Now`], [`Self::done`] must follow.
+    /// Decides if a callback may be verified once more. After [`Admission::Now`], [`Self::done`] must follow.
     pub(super) fn ask(&mut self, targets: &Targets, now: i64) -> Admission {
         self.counts.retain(|_, count| count.pending > 0 || now - count.since < MINUTE);
         let mut admission = Admission::Now;

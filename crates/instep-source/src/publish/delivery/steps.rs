@@ -34,8 +34,8 @@ pub(super) fn mark(place: &SourcePlace, now: DateTime) -> String {
     blake3::hash(format!("{} {now}", place.base()).as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Returns every document of a folder, in the order of delivery. All of them count as new: another place may have
-/// objects of somebody else.
+/// Returns every document of a folder, in the order of delivery. All of them count as new, because another place may
+/// have objects of others.
 pub(super) fn all_in(folder: &Path) -> Result<Vec<UndeliveredDocument>, Error> {
     let mut names = Vec::new();
     collect(folder, DOCUMENTS, &mut names).map_err(Error::read(folder.join(DOCUMENTS)))?;
@@ -48,7 +48,7 @@ pub(super) fn all_in(folder: &Path) -> Result<Vec<UndeliveredDocument>, Error> {
     Ok(documents)
 }
 
-/// Adds the names of the files in a folder and those below it, without what is hidden, which is staged.
+/// Adds the names of the files in a folder and those below it, except hidden ones, which are staged.
 fn collect(folder: &Path, below: &str, names: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder.join(below))? {
         let entry = entry?;
@@ -83,8 +83,8 @@ pub(super) fn step_of(name: &str) -> DeliveryStep {
     }
 }
 
-/// Returns `true` for a part that never changes: of a list, a package and its manifest. The document of a whole
-/// snapshot carries the moment too, but no number: it refers to parts.
+/// Returns `true` for a part that never changes: of a list, a package and its manifest. The document of a complete
+/// snapshot also has the time in its name, but no number: it refers to parts.
 fn is_part(name: &str) -> bool {
     let plain = name.strip_suffix(".gz").unwrap_or(name);
     let stem = plain.rsplit_once('.').map_or(plain, |(stem, _)| stem);

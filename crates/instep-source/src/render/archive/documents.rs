@@ -1,4 +1,4 @@
-//! The documents of the archives of a set, their entries, and what they keep in place.
+//! The documents of the archives of a set, their entries, and the files they keep in place.
 
 use std::mem;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl Archive<'_> {
-    /// Keeps the documents of what the archives keep, and no others.
+    /// Keeps exactly the documents that the archives need.
     pub(super) fn take_over(&self, mut archived: ArchivedDocuments, documents: &mut RenderedDocuments<'_>) {
         let name = |document: &String| self.set.place.name(document);
         let snapshots = archived.resource_lists.iter().chain(&archived.resource_dumps);

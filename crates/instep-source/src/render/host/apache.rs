@@ -5,7 +5,7 @@ use super::directives::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded
 pub(super) fn directives(directives: &Directives) -> String {
     let mut text = format!("RedirectMatch 404 \"{STATE_FOLDERS}\"\n");
     if let Some(Redirect { from, to }) = &directives.redirect {
-        // Not `Redirect`, which would take all paths that begin so.
+        // Not `Redirect`, which would match all paths with this prefix.
         text.push_str(&format!("RedirectMatch 301 \"^{from}$\" \"{to}\"\n"));
     }
     let description = &directives.description;

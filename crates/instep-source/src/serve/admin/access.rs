@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The file in the state folder that says where the listener is, and its token; for the operator's eyes only.
+/// The file in the state folder with the address of the listener and its token; readable only by the operator.
 pub const ADMIN_FILE: &str = "admin.json";
 /// The prefix of the path of a socket, in place of an address.
 const SOCKET: &str = "unix:";

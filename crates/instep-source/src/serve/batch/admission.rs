@@ -10,7 +10,7 @@ use tokio::{
 
 /// Bytes of a request: 10,000 URIs of 400 characters.
 pub(super) const REQUEST_BYTES: usize = 4 << 20;
-/// Bodies up to here have a share of their own, so that a few slow large ones keep no small one out.
+/// Bodies up to this size have their own share, so that a few slow large ones cannot block small ones.
 const SMALL: usize = 256 << 10;
 /// Bytes of all small bodies, in units of [`UNIT`]; the same for the large ones.
 const SMALL_UNITS: usize = 1_024;

@@ -1,7 +1,8 @@
-//! The places for connections: how many there are in all and for one address, and which connection gives its place up.
+//! The places for connections: their number in all and for one address, and the connection that is closed when they
+//! run out.
 //!
-//! A connection without a request in flight is idle. When places run out, the one that has been idle longest is
-//! closed, so that silent connections keep nobody out (C6).
+//! A connection without a request in flight is idle. When places run out, the connection that has been idle longest
+//! is closed, so that silent connections cannot block others (C6).
 
 use std::{
     collections::BTreeMap,
@@ -63,7 +64,7 @@ impl ConnectionPlaces {
     }
 
     /// Gives a place to a connection from an address; `None` if that address has all its places, with a request in
-    /// flight in each. Loopback addresses are not limited: behind them is a proxy, which stands for many clients.
+    /// flight in each. Loopback addresses are not limited, because a proxy behind them represents many clients.
     pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Arc<ConnectionPlace>> {
         let address = address.map(network).filter(|address| !address.is_loopback());
         let mut table = self.table();
@@ -102,8 +103,8 @@ impl PlaceTable {
         }
     }
 
-    /// Takes the place of the connection that has been idle longest, of those that `may` holds for; `false` if none
-    /// is idle.
+    /// Takes the place of the connection that has been idle longest, among those for which `may` returns `true`;
+    /// `false` if none is idle.
     fn give_up_idle(&mut self, may: impl Fn(&HeldPlace) -> bool) -> bool {
         let oldest = self.idle.values().find(|number| self.held.get(number).is_some_and(&may)).copied();
         let given_up = oldest.and_then(|number| self.release(number));
@@ -190,7 +191,7 @@ impl Drop for AnswerInFlight {
     }
 }
 
-/// Returns what one client is known by: its address, or the network of an IPv6 address, in which it can choose freely.
+/// Returns the identity of a client: its address, or the network of an IPv6 address, in which it can choose freely.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {

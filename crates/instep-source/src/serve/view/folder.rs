@@ -25,7 +25,7 @@ pub struct FolderItem {
     pub uri: String,
     /// The resource; `None` if this is a folder.
     pub resource: Option<Resource>,
-    /// The size of a folder with everything below; counting stops at 20,000 resources. `None` for a resource, and where
+    /// The size of a folder with everything below; counting stops at 20,000 resources. `None` for a resource, and if
     /// there is too much to count.
     pub below: Option<ResourceTotals>,
 }
@@ -44,7 +44,7 @@ impl SourceView {
         most: usize,
     ) -> Result<Vec<FolderItem>, Error> {
         let mut items = BTreeMap::new();
-        // Each part of the content has at most so many of them.
+        // Each part of the content has at most this many of them.
         let mut seen = 0;
         self.visit_folder(snapshot, uri, from, &mut |item, is_first_of_part| {
             seen = if is_first_of_part { 1 } else { seen + 1 };

@@ -50,11 +50,11 @@ struct LineCounts {
     by: &'static str,
 }
 
-/// Records what the lines of standard input report until it ends. Lines that arrive together are recorded together; the
-/// answers are in the order of the lines.
+/// Records the changes in the lines of standard input until it ends. Lines that arrive together are recorded
+/// together; the answers are in the order of the lines.
 ///
-/// Errors: standard input cannot be read, or neither a server nor the catalogue takes a change. What was not answered by
-/// then is to be reported again.
+/// Errors: standard input cannot be read, or neither a server nor the catalogue accepts a change. Unanswered lines
+/// must then be reported again.
 pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Exit> {
     let lines = read_ahead();
     let mut counts = LineCounts { by: "catalogue", ..LineCounts::default() };

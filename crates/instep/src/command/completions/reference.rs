@@ -9,7 +9,7 @@ use crate::global;
 const INTRODUCTION: &str = "\
 # Options
 
-Each command with its options, as `instep COMMAND --help` shows them. [Configuration](../configuration.md) says how they are set in a file or in the
+Each command with its options, as `instep COMMAND --help` shows them. [Configuration](../configuration.md) describes how to set them in a file or in the
 environment.
 
 <!-- Written by: cargo run -q -- completions reference > docs/reference/options.md -->

@@ -77,7 +77,7 @@ impl Executable {
             let line: Value = serde_json::from_str(&line?).unwrap_or_default();
             if line["type"] == "ready" {
                 let url = line["url"].as_str().unwrap_or_default().to_owned();
-                // The server would end if nobody read its output any more.
+                // The server would end without a reader of its output.
                 thread::spawn(move || lines.for_each(drop));
                 return Ok(ServeProcess { process, url });
             }

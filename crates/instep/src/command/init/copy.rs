@@ -1,4 +1,4 @@
-//! The configuration of a copy, made from what a Source offers.
+//! The configuration of a copy, made from the capabilities of a Source.
 
 use instep_destination::{
     AccessOptions,

@@ -1,4 +1,4 @@
-//! The configuration of a Source, made from what is in its folder.
+//! The configuration of a Source, made from the content of its folder.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use crate::{
     ui::format::{bytes, counted},
 };
 
-/// Files that are looked at; a larger folder is described by these.
+/// The most files that are examined; a larger folder is described by these.
 const MOST_FILES: u64 = 200_000;
 
 /// A set that is packed as one dump without being asked.

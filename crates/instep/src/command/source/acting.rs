@@ -2,7 +2,7 @@
 
 use instep_destination::now;
 
-/// The name of whoever uses the command line, for the audit log.
+/// The name of the user of the command line, for the audit log.
 pub(super) fn operator() -> String {
     format!("uid {}", rustix::process::getuid().as_raw())
 }

@@ -30,20 +30,20 @@ use crate::{
 /// The rules for new Sources.
 #[derive(Debug, Args)]
 struct NewSourceArgs {
-    /// Time between two looks, such as 1h [default: by how often the Source changes]
+    /// Time between two runs, such as 1h [default: by how often the Source changes]
     #[arg(long, value_parser = values::duration, value_name = "DURATION", conflicts_with = "at", help_heading = SCHEDULE)]
     every: Option<Duration>,
-    /// Time of the day for a look, UTC, such as 03:30; several times for several
+    /// Time of day for a run, UTC, such as 03:30; can be given several times
     #[arg(long, value_name = "TIME", help_heading = SCHEDULE)]
     at: Vec<String>,
-    /// Listen to the channels of the Source too, and look at once when it announces something
+    /// Also listen to the channels of the Source, and run at once when it announces something
     #[arg(long, help_heading = SCHEDULE)]
     follow: bool,
-    /// Rank among the Sources that are due: each step counts as five minutes of waiting
+    /// Rank among the due Sources: each step counts as five minutes of waiting
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, help_heading = SCHEDULE,
         hide_short_help = true)]
     priority: i8,
-    /// Size the Source, and wait for `instep source approve` before anything is copied
+    /// Measure the Source with a dry run, and wait for `instep source approve` before copying
     #[arg(long, help_heading = SCHEDULE)]
     approve: bool,
     /// Only paths that match, such as '*.pdf' or 'letters/**'
@@ -52,7 +52,7 @@ struct NewSourceArgs {
     /// No paths that match; wins over --include
     #[arg(long, value_name = "PATTERN", help_heading = WHAT_TO_COPY, hide_short_help = true)]
     exclude: Vec<String>,
-    /// Delete what the Source deleted
+    /// Delete resources that the Source deleted
     #[arg(long, help_heading = DELETING)]
     delete: bool,
     /// Most deletions in one run, as 500 or 10% [default: 10%, at least 10]
@@ -122,7 +122,13 @@ impl AddArgs {
     pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let mut record = FleetRecord::open(fleet)?;
-        let taken = record.sources()?.into_iter().map(|source| source.definition.name).collect();
+        let known = record.sources()?;
+        let same = known.iter().find(|source| source.definition.url == url);
+        // Typed again, it must not become a second copy of the same.
+        if let Some(same) = same.filter(|_| self.name.is_none()) {
+            bail!("{url} is kept already, as {}; give --name NAME for a second copy", same.definition.name);
+        }
+        let taken = known.into_iter().map(|source| source.definition.name).collect();
         let name = self.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
         let mut definition = self.rules.definition(name.clone(), &url)?;
         definition.into = self.into;

@@ -39,6 +39,9 @@ pub(super) fn list(
         output.object("source", source_object(source, now));
     }
     output.note(counted(number, "Source"));
+    if sources.is_empty() {
+        output.note("Add one with: instep source add URL");
+    }
     Ok(Exit::Done)
 }
 
@@ -64,14 +67,14 @@ pub(super) fn show(
     }
     output.line(format!("Up to       {}", moment(standing.checkpoint)));
     let meaning = standing.exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
-    output.line(format!("Last look   {}{}", moment(standing.ended), meaning.unwrap_or_default()));
+    output.line(format!("Last run    {}{}", moment(standing.ended), meaning.unwrap_or_default()));
     if !standing.summary.is_empty() {
         output.line(format!("            {}", shown(&standing.summary)));
     }
     if standing.failures > 0 {
         output.line(format!("Failures    {} in a row", standing.failures));
     }
-    output.line(format!("Next look   {}", next(&source)));
+    output.line(format!("Next run    {}", next(&source)));
     output.object("source", source_object(&source, now));
     Ok(Exit::Done)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::ui::format::{bytes, count, counted, coverage, elapsed};
 
-/// Returns the last line: what was done, in figures.
+/// Returns the last line: the results, in figures.
 pub(super) fn closing(report: &SyncReport) -> String {
     let state = match report.outcome {
         Outcome::Planned => "Dry run",
@@ -17,13 +17,12 @@ pub(super) fn closing(report: &SyncReport) -> String {
         _ if report.is_in_step() => "In step",
         _ => "Done",
     };
-    let mut line = format!(
-        "{state}: +{} ~{} -{} ={}",
-        count(report.created),
-        count(report.updated),
-        count(report.deleted),
-        count(report.unchanged)
-    );
+    let mut line =
+        format!("{state}: +{} ~{} -{}", count(report.created), count(report.updated), count(report.deleted));
+    // A run by changes compares nothing with what stays, and so has no number for it.
+    if report.unchanged > 0 {
+        line.push_str(&format!(" ={}", count(report.unchanged)));
+    }
     for (number, what) in [
         (report.versions, "versions kept"),
         (report.kept, "kept although gone at the Source"),
@@ -40,10 +39,10 @@ pub(super) fn closing(report: &SyncReport) -> String {
         line.push_str(&format!("; {coverage}"));
     }
     let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
-    format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
+    format!("{line}; {transfer}, {}", elapsed(report.elapsed))
 }
 
-/// Returns the entries that were read, by what became of them.
+/// Returns the entries that were read, by their results.
 fn entries(entries: Accounting) -> serde_json::Value {
     json!({
         "read": entries.read,

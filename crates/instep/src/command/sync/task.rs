@@ -127,8 +127,7 @@ async fn with_pages(
     report
 }
 
-/// Removes what a dry run, or a first run that failed, has left of a copy that was not there before, if no resource is in
-/// it (D5).
+/// Removes the remains of a dry run, or of a failed first run, of a new copy without resources (D5).
 fn remove_empty_copy(dir: &Path) {
     let is_empty = || -> io::Result<bool> {
         let mut names = fs::read_dir(dir)?.map(|item| Ok::<_, io::Error>(item?.file_name()));

@@ -60,7 +60,10 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
 /// Returns the file itself, or the documents and packages below a folder.
 fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = |error: io::Error| {
-        format!("Cannot read {}: {error}. Check the path and its permissions", target.display())
+        format!(
+            "Cannot read {}: {error}. Check the path and its permissions; a URL begins with https:// or http://",
+            target.display()
+        )
     };
     if !fs::metadata(target).map_err(|error| anyhow!(cannot(error)))?.is_dir() {
         return Ok(vec![target.to_owned()]);
@@ -93,7 +96,7 @@ struct LocalReview {
 }
 
 impl LocalReview {
-    /// Judges a document. A plain Sitemap that lies in a folder beside others is not one of ResourceSync (GEN-23).
+    /// Checks a document. A plain Sitemap in a folder beside others is not a ResourceSync document (GEN-23).
     fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
         let is_plain = report.header.as_ref().is_some_and(|header| header.dialect == Dialect::PlainSitemap);
@@ -143,19 +146,37 @@ impl LocalReview {
         }
     }
 
-    /// Returns the entry of a dump among the documents for the package with this file name.
+    /// Returns the entry of a dump among the documents for this package: of those with its file name the one whose URI
+    /// has most of its path. The dumps of two sets have packages with the same file name, as they are packed at the
+    /// same moment (C22).
     fn claim(&self, package: &Path) -> Option<ExpectedPackage> {
-        let name = package.file_name()?.to_str()?;
-        self.set.iter().find_map(|(uri, report)| {
-            let header = report.header.as_ref().filter(|header| header.form == Form::List)?;
-            let capability = header.capability().filter(|capability| {
-                matches!(capability, Capability::ResourceDump | Capability::ChangeDump)
-            })?;
-            let child = report.children.iter().find(|child| file_name(&child.loc) == name)?;
-            let capability = Some(capability.clone());
-            Some(ExpectedPackage { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
-        })
+        let claims = self.set.iter().flat_map(|(uri, report)| {
+            let header = report.header.as_ref().filter(|header| header.form == Form::List);
+            let capability = header.and_then(|header| header.capability().cloned()).filter(is_dump);
+            let dump = self.shown.get(uri);
+            let children = report.children.iter().filter(move |_| capability.is_some() && dump.is_some());
+            children.map(move |child| (dump, header, child))
+        });
+        let likely = claims.filter_map(|(dump, header, child)| {
+            let (dump, common) = (dump?, common_segments(&child.loc, package));
+            let beside = Path::new(dump).parent() == package.parent();
+            let is_likely = common > 1 || (common == 1 && beside);
+            is_likely.then_some((common, beside, dump, header?.capability()?, child))
+        });
+        let (.., dump, capability, child) = likely.max_by_key(|(common, beside, ..)| (*common, *beside))?;
+        let capability = Some(capability.clone());
+        Some(ExpectedPackage { dump: dump.clone(), capability, child: child.clone() })
     }
+}
+
+fn is_dump(capability: &Capability) -> bool {
+    matches!(capability, Capability::ResourceDump | Capability::ChangeDump)
+}
+
+/// Returns the number of segments, counted from the end, that a URI and a path have in common.
+fn common_segments(uri: &Uri, path: &Path) -> usize {
+    let names = path.components().rev().map(|name| name.as_os_str());
+    uri.as_str().rsplit('/').zip(names).take_while(|(segment, name)| name == segment).count()
 }
 
 /// Returns the copy of a manifest if it lies beside the package.

@@ -16,7 +16,7 @@ use crate::ui::{
 pub(super) struct Judgement {
     /// Each finding with its document.
     pub(super) findings: Vec<(String, Finding)>,
-    /// Counts of all findings, including those that were not kept.
+    /// Counts of all findings, including those that were not stored.
     pub(super) summary: Summary,
     /// Documents and packages that were checked.
     pub(super) documents: u64,

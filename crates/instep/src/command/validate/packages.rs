@@ -1,4 +1,4 @@
-//! Checks a package by itself, and against the entry of its dump.
+//! Checks a package, and compares it with the entry of its dump.
 
 use std::{
     fs::File,
@@ -21,8 +21,8 @@ pub(super) struct ExpectedPackage {
     pub(super) child: Child,
 }
 
-/// Checks a package, and the entry that a dump has for it: against what was `served`, and against the copy of the
-/// manifest (`None` if it cannot be read). Returns the report of the manifest.
+/// Checks a package, and compares the entry of its dump with the `served` response and with the copy of the manifest
+/// (`None` if it cannot be read). Returns the report of the manifest.
 ///
 /// Errors: the file cannot be read.
 pub(super) fn judge_package(

@@ -34,12 +34,12 @@ use super::{
 };
 use crate::exit::Exit;
 
-/// Looks at documents one after the other, each once.
+/// Checks documents one after the other, each once.
 pub(super) struct SourceWalk {
     documents: Documents,
     options: ValidateOptions,
     spool: PathBuf,
-    /// Documents and packages to look at; 1 without `--follow`.
+    /// The most documents and packages to check; 1 without `--follow`.
     most: usize,
     samples: usize,
     /// Documents that an earlier run fetched.
@@ -73,14 +73,14 @@ impl SourceWalk {
         Self { most: most.max(1), samples, shelf, ..self }
     }
 
-    /// Judges what lies at a URL, and with `--follow` what it leads to: up to the Source Description, then down.
+    /// Checks the document at a URL, and with `--follow` all linked ones: up to the Source Description, then down.
     pub(super) async fn judge(mut self, url: &Uri) -> anyhow::Result<Judgement> {
         let follow = self.most > 1;
         let mut starts = VecDeque::from(if follow { self.top(url).await? } else { vec![url.clone()] });
         let (mut queue, mut last) = (VecDeque::<WalkTarget>::new(), VecDeque::<WalkTarget>::new());
         let mut seen = BTreeSet::new();
         let mut looked = 0;
-        // Documents that no walk from the top reaches are looked at last, without knowing what leads to them.
+        // Documents that no walk from the top reaches are checked last, without their referring documents.
         while let Some(target) =
             queue.pop_front().or_else(|| last.pop_front()).or_else(|| starts.pop_front().map(WalkTarget::to))
         {
@@ -119,8 +119,8 @@ impl SourceWalk {
         Ok(self.judgement)
     }
 
-    /// Brings what lies at a URI; where it was kept and has not changed, from the shelf. A closed document that
-    /// changed is noticed (TIME-6).
+    /// Fetches the document at a URI, or takes it from the stored ones if it is unchanged. A closed document that
+    /// changed is reported (TIME-6).
     async fn get(&mut self, uri: &Uri, speaker: Option<&Origin>) -> Result<Download, DocumentError> {
         let Some(shelf) = self.shelf.clone() else { return self.documents.get(uri, speaker).await };
         let held = shelf.find(uri, &self.documents);
@@ -143,7 +143,7 @@ impl SourceWalk {
         }
     }
 
-    /// Looks at one document or package; gives what it leads to.
+    /// Checks one document or package; returns its targets.
     async fn look(&mut self, target: &WalkTarget) -> anyhow::Result<Vec<WalkTarget>> {
         let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
         let download = match self.get(&target.uri, speaker.as_ref()).await {
@@ -202,7 +202,7 @@ impl SourceWalk {
             .with_context(|| format!("Cannot read {}", target.uri))
     }
 
-    /// Looks at a package, or at what a dump says is one.
+    /// Checks a package, or the file that a dump names as one.
     async fn look_at_package(&mut self, target: &WalkTarget, download: &Download) -> anyhow::Result<()> {
         let mut file = tempfile::tempfile_in(&self.spool)?;
         std::io::copy(&mut download.read()?, &mut file)?;

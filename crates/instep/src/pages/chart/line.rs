@@ -11,8 +11,9 @@ const WIDTH: usize = 1_000;
 /// The part of the width that can be seen.
 const SHORTEST: f64 = 0.02;
 
-/// Draws samples, the oldest first; the axis ends at `least` or higher. Of neighbours that share a point the largest is
-/// shown: a peak must not vanish. `label` writes a value, and `said` says the last and the largest one in a sentence.
+/// Draws samples, the oldest first; the axis ends at `least` or higher. If neighbours share a point, the largest is
+/// shown, so that a peak does not vanish. `label` writes a value, and `said` describes the last and the largest one
+/// in a sentence.
 pub(crate) fn line(
     samples: &[(DateTime, u64)],
     least: u64,
@@ -33,8 +34,9 @@ pub(crate) fn line(
     plot(&curve, top, label, &said(*last, top), &[time(*from), time(*until)])
 }
 
-/// Draws a curve through points: their places from 0 to 1, and their values from 0 to `top`. `label` writes a value, `said` says
-/// all in a sentence, and `times` are labels of the axis: the begins of equal parts of it, or two for its ends.
+/// Draws a curve through points: their places from 0 to 1, and their values from 0 to `top`. `label` writes a value,
+/// `said` describes all in a sentence, and `times` are labels of the axis: the beginnings of equal parts of it, or
+/// two for its ends.
 pub(crate) fn plot(
     curve: &[(f64, u64)],
     top: u64,

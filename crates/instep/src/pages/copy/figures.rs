@@ -19,12 +19,12 @@ use crate::ui::format::{bytes, count, counted};
 
 /// The file in the copy's own folder.
 const FILE: &str = ".instep/run.json";
-/// The least time between two writes while nothing else asks for one.
+/// The shortest time between two writes without another reason.
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes of the file that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A run under way: what is planned, done and in flight, and what each host delivers.
+/// A run in progress: its plan, its results, its transfers, and the throughput of each host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct LiveFigures {
@@ -44,7 +44,7 @@ pub(crate) struct LiveFigures {
     pub(super) bytes: u64,
     /// Requests whose answers are arriving.
     pub(super) requests: Vec<LiveRequest>,
-    /// Hosts that are not asked for a while.
+    /// Hosts that are paused.
     pub(super) waiting: Vec<(String, Duration)>,
     /// The hosts, by name.
     pub(super) hosts: Vec<LiveHost>,
@@ -78,7 +78,7 @@ pub(crate) struct LiveHost {
 }
 
 impl LiveFigures {
-    /// Returns the figures of the process that keeps the copy in a folder; `None` if there is none.
+    /// Returns the figures of another process that keeps the copy in a folder; `None` if there is none.
     pub(crate) fn of_other_process(dir: &Path) -> Option<Self> {
         let mut text = String::new();
         fs::File::open(dir.join(FILE)).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
@@ -86,7 +86,7 @@ impl LiveFigures {
         figures.is_alive().then_some(figures)
     }
 
-    /// Returns the phase for people, with what is done in it.
+    /// Returns the phase as text, with its progress.
     pub(crate) fn line(&self) -> String {
         let mut line = self.phase_name().to_owned();
         if self.actions > 0 && self.phase != "waiting" {

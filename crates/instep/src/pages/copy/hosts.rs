@@ -41,7 +41,7 @@ pub(crate) fn table(hosts: &[LiveHost], waiting: &[(String, Duration)]) -> Marku
             }
         }
         @for (host, left) in waiting {
-            p.soft { (host) " asked for a pause and is asked again in " (elapsed(*left)) "." }
+            p.soft { (host) " requested a pause; requests continue in " (elapsed(*left)) "." }
         }
     }
 }

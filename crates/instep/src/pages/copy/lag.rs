@@ -25,7 +25,7 @@ pub(super) fn chart(points: &[ReachedPoint], range: ChartRange, now: DateTime) -
     let Some(most) = peaks.iter().flatten().max().copied() else {
         return html! { p.soft { "Nothing is known yet." } };
     };
-    let top = most.max(Duration::from_secs(1));
+    let top = top(most);
     let last = peaks.last().copied().flatten().unwrap_or_default();
     let said = format!(
         "The copy is {} behind; the most in the last {} was {}",
@@ -38,8 +38,42 @@ pub(super) fn chart(points: &[ReachedPoint], range: ChartRange, now: DateTime) -
         let at = begin(range, now).unix_micros() + length(range) * number / labels;
         range.axis_label(&DateTime::from_unix_micros(at).to_string())
     };
-    let label = |millis| elapsed(Duration::from_millis(millis));
     plot(&curve(&peaks, millis(top)), millis(top), &label, &said, &(0..labels).map(time).collect::<Vec<_>>())
+}
+
+/// Returns the value at the top of the axis: a round time not below the greatest lag, and its half is round too (D26).
+fn top(most: Duration) -> Duration {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    const STEPS: [u64; 15] = [
+        2,
+        10,
+        20,
+        MINUTE,
+        2 * MINUTE,
+        4 * MINUTE,
+        10 * MINUTE,
+        20 * MINUTE,
+        HOUR,
+        2 * HOUR,
+        4 * HOUR,
+        12 * HOUR,
+        DAY,
+        2 * DAY,
+        4 * DAY,
+    ];
+    let days = || most.as_secs().div_ceil(10 * DAY).next_power_of_two() * 10 * DAY;
+    let step = STEPS.into_iter().find(|step| Duration::from_secs(*step) >= most);
+    Duration::from_secs(step.unwrap_or_else(days))
+}
+
+/// Writes a value of the axis.
+fn label(millis: u64) -> String {
+    match millis {
+        ..60_000 => format!("{} s", millis / 1_000),
+        millis => elapsed(Duration::from_millis(millis)),
+    }
 }
 
 /// The length of a range, in microseconds.
@@ -113,10 +147,26 @@ mod tests {
     }
 
     #[test]
+    fn finding_d26_the_axis_of_a_lag_ends_at_a_round_time_with_a_round_half() {
+        for (most, at_the_top, at_half) in [
+            (1, "2 s", "1 s"),
+            (14, "20 s", "10 s"),
+            (116, "2 min", "1 min"),
+            (900, "20 min", "10 min"),
+            (4_000, "2 h", "1 h"),
+            (90_000, "2 d", "1 d"),
+            (400 * 86_400, "640 d", "320 d"),
+        ] {
+            let top = top(Duration::from_secs(most));
+            assert_eq!((label(millis(top)), label(millis(top / 2))), (at_the_top.into(), at_half.into()));
+        }
+    }
+
+    #[test]
     fn before_the_first_run_nothing_is_drawn() {
         assert!(chart(&[], ChartRange::Day, at(NOW)).into_string().contains("Nothing is known yet"));
         let drawn = chart(&points(&[(NOW - 30, 5)]), ChartRange::Day, at(NOW)).into_string();
-        assert!(drawn.contains("points=\"980.0,0 1000.0,0\""), "{drawn}");
+        assert!(drawn.contains("points=\"980.0,417 1000.0,417\""), "{drawn}");
         assert!(
             drawn.contains("The copy is 35.0 s behind; the most in the last 24 hours was 35.0 s"),
             "{drawn}"

@@ -12,14 +12,14 @@ use tokio::sync::watch;
 
 use super::figures::{FiguresFile, LiveFigures, LiveHost, LiveRequest};
 
-/// Hosts with figures of their own; further hosts share one.
+/// Hosts with their own figures; further hosts share one.
 const MOST_HOSTS: usize = 50;
 /// Requests under way that pages show.
 const MOST_REQUESTS: usize = 16;
 /// The time over which a throughput is measured.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The run under way, as far as its events tell.
+/// The run in progress, according to its events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveRun {
     phase: Option<Phase>,
@@ -66,7 +66,7 @@ impl HostThroughput {
         self.traffic.bytes
     }
 
-    /// Returns the number of answers, and of those that were errors or none at all.
+    /// Returns the number of answers, and of those that were errors or missing.
     fn answers(&self) -> (u64, u64) {
         let all = self.traffic.answers.values().sum();
         let errors = self.traffic.answers.iter().filter(|(status, _)| **status == 0 || **status >= 400);
@@ -101,7 +101,12 @@ impl LiveRun {
                 self.phase = Some(*phase);
             }
             Event::Note(note) => (*note).clone_into(&mut self.note),
-            Event::Planned(totals) => self.planned = *totals,
+            // There is one for each set, and for each round of changes that were read later.
+            Event::Planned(totals) => {
+                self.planned.fetches += totals.fetches;
+                self.planned.deletions += totals.deletions;
+                self.planned.bytes += totals.bytes;
+            }
             Event::Committed(_) => self.committed += 1,
             Event::Progress { bytes } => self.bytes += bytes,
             Event::Problem(_) => self.problems += 1,
@@ -169,7 +174,7 @@ impl<'a> CopyMonitor<'a> {
         self
     }
 
-    /// Returns the run under way, which goes on changing.
+    /// Returns the run in progress, which continues to change.
     pub(crate) fn run(&self) -> Arc<Mutex<LiveRun>> {
         Arc::clone(&self.run)
     }

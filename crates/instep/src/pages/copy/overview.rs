@@ -1,4 +1,4 @@
-//! The first page of a copy: whether it is in step, what is under way, what went wrong, and what comes next.
+//! The first page of a copy: its state, the run in progress, problems, and pending retries.
 
 use instep_destination::{PastRun, PendingRetry, ReachedPoint, Status};
 use maud::{Markup, html};
@@ -27,7 +27,7 @@ pub(super) struct ShownCopy {
     pub(super) status: Status,
     pub(super) runs: Vec<PastRun>,
     pub(super) pending: Vec<PendingRetry>,
-    /// The points that the copy had reached, for the chart of the lag.
+    /// The progress of the copy after its runs, for the chart of the lag.
     pub(super) reached: Vec<ReachedPoint>,
     /// The time that the chart covers.
     pub(super) range: ChartRange,
@@ -90,10 +90,10 @@ fn verdict(state: &ShownCopy) -> Markup {
         return warning(what, "The copy is complete when a run ends without problems.");
     };
     if code == 0 && status.owed == 0 {
-        return html! { p.ok role="status" { strong { "In step." } " Everything that the Source listed at the last look is here, verified." } };
+        return html! { p.ok role="status" { strong { "In step." } " Everything that the Source listed at the last run is here, verified." } };
     }
     if status.owed > 0 {
-        let what = format!("{} could not be had yet", counted(status.owed, "resource"));
+        let what = format!("{} could not be fetched yet", counted(status.owed, "resource"));
         let again = if status.owed == 1 { "it" } else { "them" };
         let rest = format!("Everything else is here and verified. The next run tries {again} again.");
         return warning(&what, &rest);

@@ -12,7 +12,7 @@ use crate::{
 /// Returns the pending retries as a table.
 pub(super) fn table(pending: &[PendingRetry]) -> Markup {
     html! {
-        table.listing.stacked.even {
+        table.listing.stacked {
             thead { tr { th scope="col" { "Resource" } th.figure scope="col" { "Attempts" } th scope="col" { "Reason, and what to do" } } }
             tbody {
                 @for retry in pending {

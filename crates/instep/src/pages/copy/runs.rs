@@ -43,7 +43,7 @@ fn outcome(run: &PastRun, is_active: bool) -> Markup {
         None if is_active => ("updated", "under way"),
         None => ("updated", "did not end"),
         Some(0) => ("created", "in step"),
-        // The rest of the meaning stands in the manual.
+        // The manual has the complete meaning.
         Some(code) => ("deleted", Exit::from_code(code).meaning().split(':').next().unwrap_or_default()),
     };
     html! { span class=(format!("kind {class}")) { (text) } }

@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     pages::{
+        address,
         chart::ChartRange,
         design::{self, Frame, PageBody},
         own_name::names_this_machine,
@@ -46,7 +47,7 @@ use crate::{
 
 /// The least time between two events for a page.
 const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
-/// The time after which a page looks again although nothing was reported: another process may keep the copy.
+/// The time after which a page is updated without an event: another process may keep the copy.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The server of the pages of a copy.
 pub(crate) struct CopyServer {
@@ -80,8 +81,7 @@ impl CopyServer {
         monitor: Option<&CopyMonitor<'_>>,
         output: &Output,
     ) -> Result<Self> {
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("Cannot listen on {address}"))?;
+        let listener = address::listen(address).await?;
         let local = listener.local_addr()?;
         let url = format!("http://{local}/");
         output.closing(format!("Status pages: {url}"));

@@ -1,4 +1,4 @@
-//! A copy as its pages show it, whoever serves them: what is read for each page, and the pages below the first one.
+//! A copy as its pages show it, with any server: the data read for each page, and the pages below the first one.
 
 use anyhow::Result;
 use instep_destination::{self as destination, CopyLocation, Status};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::pages::{chart::ChartRange, design::PageBody};
 
-/// Runs and retries on the first page, and on pages of their own.
+/// Runs and retries on the first page; the others are on separate pages.
 const MOST_FIRST: usize = 10;
 const MOST: usize = 100;
 

@@ -1,5 +1,5 @@
-//! Access to the actions on a fleet: for operators with a token, and those whom a proxy in front has signed in. Everybody who reaches
-//! the pages may read them.
+//! Access to the actions on a fleet: for operators with a token, and those whom a proxy has signed in. Everybody who
+//! can reach the pages may read them.
 
 use std::{
     collections::BTreeMap,
@@ -42,7 +42,7 @@ struct OperatorFile {
     read: Mutex<(OperatorStamp, OperatorTokens)>,
 }
 
-/// Time, length and number of a file; `None` if it cannot be looked at.
+/// Time, length and number of a file; `None` if they cannot be read.
 type OperatorStamp = Option<(SystemTime, u64, u64)>;
 
 /// The digests of tokens, with the names of their operators. Digests are compared, which takes the same time for any two
@@ -51,12 +51,12 @@ type OperatorTokens = Vec<(blake3::Hash, String)>;
 
 impl OperatorFile {
     fn open(path: &Path) -> Result<Self> {
-        // The stamp comes first: what changes while the file is read is read again.
+        // The stamp comes first, so that a file which changes while it is read is read again.
         let read = (stamp(path), operators(path)?);
         Ok(Self { path: path.to_owned(), read: Mutex::new(read) })
     }
 
-    /// Passes the tokens of this moment on. A file that cannot be used any more names nobody.
+    /// Passes on the present tokens. An unusable file has no operators.
     fn with<T>(&self, take: impl FnOnce(&OperatorTokens) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = stamp(&self.path);
@@ -88,7 +88,7 @@ pub(crate) struct SignedIn {
 }
 
 impl OperatorAccess {
-    /// Reads the operators' file, `NAME TOKEN` a line; without file and header nobody may act.
+    /// Reads the operators' file, with a line `NAME TOKEN` for each; without file and header nobody may act.
     ///
     /// Errors: the file cannot be read, others can read it, or a line is no operator.
     pub(crate) fn new(file: Option<&Path>, header: Option<HeaderName>) -> Result<Self> {
@@ -147,13 +147,13 @@ impl OperatorAccess {
         let session = sessions.get(number).filter(|session| session.until > Instant::now())?;
         let who = session.who.clone();
         drop(sessions);
-        // The session of one who is no operator any more is none.
+        // The session of a former operator is invalid.
         let is_operator = self.operators.as_ref()?.with(|known| known.iter().any(|(_, name)| *name == who));
         is_operator.then(|| SignedIn { who, mark: Some(self.mark(number)) })
     }
 
-    /// Returns the operator of a request that changes something. A request that a page of another site made is nobody's:
-    /// it lacks the mark of the form, and browsers say where it comes from.
+    /// Returns the operator of a request that changes something; `None` for a request that a page of another site
+    /// made: it lacks the mark of the form, and browsers state its origin.
     pub(crate) fn acting(&self, headers: &HeaderMap, mark: &str) -> Option<SignedIn> {
         let signed_in = self.signed_in(headers)?;
         let Some(expected) = &signed_in.mark else { return Some(signed_in) };

@@ -173,8 +173,8 @@ struct AddedSource {
     approve: bool,
 }
 
-/// Returns the operator who sends a request with a token. A cookie is not enough here: it comes with requests that pages of
-/// other sites make.
+/// Returns the operator who sends a request with a token. A cookie is not sufficient here, because browsers also send
+/// it with requests of other sites' pages.
 fn operator(served: &ServedFleet, headers: &HeaderMap) -> Result<String, Box<Response>> {
     match served.access.signed_in(headers) {
         Some(operator) if operator.mark.is_none() => Ok(operator.who),
@@ -225,7 +225,7 @@ async fn operate(
         Err(response) => return *response,
     };
     let Some(operation) = SourceOperation::ALL.into_iter().find(|known| known.as_str() == operation) else {
-        return failed(StatusCode::NOT_FOUND, format!("{operation:?} is no operation"));
+        return failed(StatusCode::NOT_FOUND, format!("{operation:?} is not an operation"));
     };
     match served.fleet.operate(operation, &name, &who).await {
         Ok(()) => Json(json!({ "name": name, "operation": operation.as_str() })).into_response(),

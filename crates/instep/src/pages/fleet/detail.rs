@@ -1,4 +1,5 @@
-//! The page of one Source of a fleet: its standing, what operators can do, its size over time, and the pages of its copy.
+//! The page of one Source of a fleet: its standing, the actions of operators, its size over time, and the pages of
+//! its copy.
 
 use std::time::Duration;
 
@@ -36,9 +37,9 @@ pub(super) fn standing(shown: &ShownSource<'_>) -> Markup {
     html! {
         (trouble(source, now))
         (figures(&[
-            ("State", "state", badge(source.state(now)), html! { @if source.running.is_some() { "a look is under way" } }),
-            ("Last look", "last-look", since(standing.ended, now), html! { (name(&standing.summary)) }),
-            ("Next look", "next-look", next(source, now), html! { (cadence(source)) }),
+            ("State", "state", badge(source.state(now)), html! { @if source.running.is_some() { "a run is in progress" } }),
+            ("Last run", "last-look", since(standing.ended, now), html! { (name(&standing.summary)) }),
+            ("Next run", "next-look", next(source, now), html! { (cadence(source)) }),
             ("First sized", "sized", html! { @if let Some((_, size)) = standing.sized { (bytes(size)) } @else { "not yet" } }, html! {
                 @if let Some((resources, _)) = standing.sized { (counted(resources, "resource")) }
             }),
@@ -54,7 +55,7 @@ pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
     let said = |last, top| format!("The copy has {}; the most was {}", bytes(last), bytes(top));
     html! {
         @if !samples.is_empty() {
-            section { h2 { "Size over time" } (line(&samples, 1, &bytes, &said)) p.soft { @if samples.len() == 1 { "After the only look so far." } @else { "After each of the last " (counted(samples.len() as u64, "look")) "." } } }
+            section { h2 { "Size over time" } (line(&samples, 1, &bytes, &said)) p.soft { @if samples.len() == 1 { "After the only run so far." } @else { "After each of the last " (counted(samples.len() as u64, "run")) "." } } }
         }
     }
 }
@@ -64,18 +65,18 @@ fn trouble(source: &FleetSource, now: i64) -> Markup {
     if standing.failures > 0 {
         let meaning = standing.exit_code.map(|code| Exit::from_code(code).meaning()).unwrap_or_default();
         let failed = match standing.failures {
-            1 => "The last look failed".to_owned(),
-            failures => format!("The last {} failed", counted(failures.into(), "look")),
+            1 => "The last run failed".to_owned(),
+            failures => format!("The last {} failed", counted(failures.into(), "run")),
         };
         let what = format!("{failed}: {meaning}. {}", name(&standing.summary));
         let remedy = match standing {
             standing if standing.quarantined => {
-                "It is in quarantine and looked at once a week. Mend it, then look now: one good look ends the quarantine."
+                "It is in quarantine and runs only once a week. Fix the cause, then run it now: one successful run ends the quarantine."
             }
             standing if standing.exit_code == Some(6) => {
-                "The guard keeps the copy as it is. Look at the Source; if it is right, raise max-delete."
+                "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
             }
-            _ => "It is looked at again by itself, after longer and longer pauses.",
+            _ => "It is tried again automatically, after longer and longer pauses.",
         };
         return warning(&what, remedy);
     }
@@ -84,9 +85,9 @@ fn trouble(source: &FleetSource, now: i64) -> Markup {
             &format!("It waits for approval: {}, {}", counted(resources, "resource"), bytes(size)),
             "Nothing is copied before an operator approves it.",
         ),
-        _ if standing.paused => warning("It is paused", "No look begins until an operator resumes it."),
+        _ if standing.paused => warning("It is paused", "No run begins until an operator resumes it."),
         _ if standing.is_new() && source.state(now) == instep_fleet::SourceState::New => {
-            warning("It has never been in step", "Its first look sizes it, then everything is copied.")
+            warning("It has never been in step", "Its first run measures it, then everything is copied.")
         }
         _ => html! {},
     }
@@ -112,7 +113,7 @@ fn actions(shown: &ShownSource<'_>) -> Markup {
     let Some(operator) = shown.operator else {
         return html! {
             p.soft {
-                @if shown.has_operators { a href="../../sign-in" { "Sign in" } " to look now, pause, approve or forget this Source." }
+                @if shown.has_operators { a href="../../sign-in" { "Sign in" } " to run, pause, approve or forget this Source." }
                 @else { "On this machine: instep source run, pause, resume, approve, remove." }
             }
         };
@@ -144,7 +145,7 @@ fn actions(shown: &ShownSource<'_>) -> Markup {
 
 fn label(operation: SourceOperation) -> &'static str {
     match operation {
-        SourceOperation::Run => "Look now",
+        SourceOperation::Run => "Run now",
         SourceOperation::Pause => "Pause",
         SourceOperation::Resume => "Resume",
         SourceOperation::Approve => "Approve",

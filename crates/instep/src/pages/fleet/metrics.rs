@@ -6,7 +6,7 @@ use instep_fleet::{FleetFigures, SourceState};
 
 use crate::{pages::copy::HostThroughput, ui::metrics::text::Text};
 
-/// Hosts with metrics of their own: those with the most bytes.
+/// Hosts with their own metrics: those with the most bytes.
 const MOST_HOSTS: usize = 50;
 
 /// Returns the metrics.

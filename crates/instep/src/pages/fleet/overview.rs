@@ -55,7 +55,7 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
         @if figures.running + figures.ready + figures.ready_new > 0 {
             section {
                 h2 { "Queue" }
-                p { (counted(figures.running as u64, "look")) " under way; due and waiting for their turn: "
+                p { (counted(figures.running as u64, "run")) " in progress; due and waiting for their turn: "
                     (count(figures.ready as u64)) " known, " (count(figures.ready_new as u64)) " never visited." }
             }
         }
@@ -69,7 +69,7 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
 fn workers(workers: &[FleetWorker], now: i64) -> Markup {
     html! {
         table.listing.even #workers {
-            thead { tr { th scope="col" { "Worker" } th.figure scope="col" { "Since" } th.figure scope="col" { "Looks" } th scope="col" { "Dashboard" } } }
+            thead { tr { th scope="col" { "Worker" } th.figure scope="col" { "Since" } th.figure scope="col" { "Runs" } th scope="col" { "Dashboard" } } }
             tbody {
                 @for worker in workers {
                     tr {
@@ -87,24 +87,24 @@ fn workers(workers: &[FleetWorker], now: i64) -> Markup {
 fn verdict(shown: &ShownFleet) -> Markup {
     let number = |state| shown.states.get(&state).copied().unwrap_or_default() as u64;
     if let Some(reason) = &shown.figures.held_back {
-        return warning(&format!("No look begins: {reason}"), "Free space, or raise the limit, and reload.");
+        return warning(&format!("No run begins: {reason}"), "Free space, or raise the limit, and reload.");
     }
     let troubled = number(SourceState::Failing) + number(SourceState::Quarantined);
     match (troubled, number(SourceState::Waiting), shown.states.is_empty()) {
         (_, _, true) => warning("There is no Source yet", "Add one: instep source add URL"),
         (0, 0, _) => html! {},
-        (0, 1, _) => warning("1 Source waits for approval", "Look at its size, then approve it."),
+        (0, 1, _) => warning("1 Source waits for approval", "Check its size, then approve it."),
         (0, waiting, _) => warning(
             &format!("{} wait for approval", counted(waiting, "Source")),
-            "Look at their sizes, then approve them.",
+            "Check their sizes, then approve them.",
         ),
         (1, ..) => warning(
             "1 Source is not kept current",
-            "Its page says why, and what to do. All others are looked at as usual.",
+            "Its page shows the reason, and what to do. All others run as usual.",
         ),
         (troubled, ..) => warning(
             &format!("{} are not kept current", counted(troubled, "Source")),
-            "Their pages say why, and what to do. All others are looked at as usual.",
+            "Their pages show the reason, and what to do. All others run as usual.",
         ),
     }
 }
@@ -125,7 +125,7 @@ fn headline(shown: &ShownFleet) -> Markup {
             html! { (count(number(SourceState::Failing) + number(SourceState::Quarantined))) },
             html! { (count(number(SourceState::Quarantined))) " in quarantine" },
         ),
-        ("Looks", "looks", html! { (count(looks)) }, html! { (count(failed)) " failed, since the start" }),
+        ("Runs", "looks", html! { (count(looks)) }, html! { (count(failed)) " failed, since the start" }),
         (
             "Throughput",
             "rate",
@@ -182,7 +182,7 @@ fn row(source: &FleetSource, shown: &ShownFleet) -> Markup {
     html! {
         tr {
             td { a href=(format!("source/{}/", source.definition.name)) { (source.definition.name) } }
-            td { (badge(state)) @if source.running.is_some() { " " small { "looking" } } }
+            td { (badge(state)) @if source.running.is_some() { " " small { "running" } } }
             td.figure { @if let Some(lag) = standing.lag(now) { (passed(Duration::from_secs(lag))) } @else { "\u{2013}" } }
             td.figure title=(name(&standing.summary)) { (since(standing.ended, now)) }
             td.figure { (next(source, now)) }
@@ -212,7 +212,7 @@ fn words(state: SourceState) -> &'static str {
     }
 }
 
-/// The time since a moment, in a word or two.
+/// The time since a moment, in short form.
 pub(super) fn since(moment: Option<i64>, now: i64) -> Markup {
     html! {
         @match moment {
@@ -241,13 +241,13 @@ pub(super) fn next(source: &FleetSource, now: i64) -> Markup {
     }
 }
 
-/// The resources held after each of the last looks, as a small line; failed looks are gaps that one can see.
+/// The resources held after each of the last looks, as a small line; failed looks are visible gaps.
 fn trend(looks: &[LookSample]) -> Markup {
     let top = looks.iter().map(|look| look.held).max().unwrap_or(0).max(1);
     let height = |held: u64| u64::try_from(u128::from(held) * 18 / u128::from(top)).unwrap_or(18).max(1);
     html! {
         @if !looks.is_empty() {
-            svg.trend viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label=(format!("Resources after the last {}, {} at most", counted(looks.len() as u64, "look"), count(top))) {
+            svg.trend viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label=(format!("Resources after the last {}, {} at most", counted(looks.len() as u64, "run"), count(top))) {
                 @for (place, look) in looks.iter().enumerate() {
                     @let failed = !matches!(look.exit_code, 0 | 3 | 9);
                     rect class=(if failed { "deleted" } else { "updated" }) x=(place * 5) width="4" y=(20 - height(look.held)) height=(height(look.held)) {}

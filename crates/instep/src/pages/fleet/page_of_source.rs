@@ -73,7 +73,7 @@ pub(super) async fn first(
         };
         let live = served.display.look(name);
         let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
-        // A Source that was never looked at has no copy yet.
+        // A new Source has no copy yet.
         let copy = copy::first_page(&served.fleet.copy(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))

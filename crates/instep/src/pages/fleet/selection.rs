@@ -1,14 +1,14 @@
-//! The Sources of a fleet as an operator asks for them: filtered, searched, sorted, and a page at a time. PURE.
+//! The Sources of a fleet that an operator requests: filtered, searched, sorted, and a page at a time. PURE.
 
 use instep_fleet::{SourceColumn, SourceRequest};
 use serde::Deserialize;
 
-/// Sources of a page, unless fewer are asked for.
+/// Sources of a page, unless fewer are requested.
 const MOST: usize = 100;
 /// The most Sources of an answer of the API.
 const MOST_OF_API: usize = 1_000;
 
-/// The selection that is asked for, as the query of an address has it.
+/// The requested selection, as written in the query of an address.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SourceQuery {
@@ -29,15 +29,15 @@ pub(super) const COLUMNS: [(&str, &str, SourceColumn); 8] = [
     ("name", "Source", SourceColumn::Name),
     ("state", "State", SourceColumn::State),
     ("lag", "Lag", SourceColumn::Lag),
-    ("last", "Last look", SourceColumn::LastLook),
-    ("next", "Next look", SourceColumn::NextLook),
+    ("last", "Last run", SourceColumn::LastLook),
+    ("next", "Next run", SourceColumn::NextLook),
     ("held", "Resources", SourceColumn::Held),
     ("bytes", "Size", SourceColumn::Bytes),
     ("pending", "Pending", SourceColumn::Pending),
 ];
 
 impl SourceQuery {
-    /// Returns the page that is asked for.
+    /// Returns the requested page.
     pub(super) fn request(&self) -> SourceRequest {
         let (_, column, is_reversed) = self.order();
         let mut request = SourceRequest::default();

@@ -72,7 +72,7 @@ impl ServedFleet {
         design::page(&frame, body, "").map(Body::from)
     }
 
-    /// Answers for an address that is none.
+    /// Answers for an unknown address.
     pub(super) fn nothing(&self) -> http::Response<Body> {
         let content = html! { p { "There is no such page. " a href="/" { "To the Sources" } } };
         let body =

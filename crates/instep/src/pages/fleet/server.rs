@@ -38,6 +38,7 @@ use super::{
 use crate::{
     fleet::FleetDisplay,
     pages::{
+        address,
         copy::hosts_table,
         design::{self, PageBody, moment},
         own_name::names_this_machine,
@@ -68,14 +69,11 @@ impl FleetServer {
         access: OperatorAccess,
         (fleet, display): (Fleet, Arc<FleetDisplay>),
     ) -> Result<Self> {
-        let listener =
-            TcpListener::bind(address).await.with_context(|| format!("Cannot listen on {address}"))?;
+        let listener = address::listen(address).await?;
         let local = listener.local_addr()?;
         let is_local = local.ip().is_loopback();
         if access.trusts_header() && !is_local {
-            bail!(
-                "--operator-header trusts whoever can connect: listen on a loopback address, behind the proxy"
-            );
+            bail!("--operator-header trusts every client: listen on a loopback address, behind the proxy");
         }
         let name = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -87,7 +85,7 @@ impl FleetServer {
         })
     }
 
-    /// Says where the pages are.
+    /// Returns the address of the pages.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -242,7 +240,7 @@ async fn refuse_other_names(
     request: Request,
     next: Next,
 ) -> Response {
-    // A proxy that signs operators in passes the name on that they asked for.
+    // A proxy that signs operators in passes on the host name that they requested.
     if served.is_local && !served.access.trusts_header() && !names_this_machine(request.headers()) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }

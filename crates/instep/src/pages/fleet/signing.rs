@@ -47,7 +47,7 @@ fn form(served: &ServedFleet, headers: &HeaderMap, is_wrong: bool) -> Response {
                 button { "Sign out" }
             }
         } @else if served.access.has_operators() {
-            p { "Operators look now, pause, resume, approve and forget Sources." }
+            p { "Operators run, pause, resume, approve and forget Sources." }
             form.search.wide method="post" action="sign-in" {
                 input type="password" name="token" autocomplete="current-password" required placeholder="Token" aria-label="Token";
                 button { "Sign in" }

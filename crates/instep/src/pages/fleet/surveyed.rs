@@ -1,4 +1,5 @@
-//! The documents of a Source on its page: the graph of what its Capability Lists offer, and how the documents agree with the standard.
+//! The documents of a Source on its page: the graph of its Capability Lists, and how the documents agree with the
+//! standard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +36,7 @@ struct GraphWalk<'a> {
 }
 
 impl<'a> GraphWalk<'a> {
-    /// Draws a document with those that it leads to. `stated` is the capability that leads to it.
+    /// Draws a document with the documents it leads to. `stated` is the capability that leads to it.
     fn branch(&mut self, uri: &'a str, stated: Option<&str>, level: usize) -> Markup {
         let document = self.survey.documents.get(uri);
         let label = label(document, stated);
@@ -125,7 +126,7 @@ pub(super) fn report(survey: &SourceSurvey) -> Markup {
         section {
             h2 { "Its documents and the standard" }
             p {
-                (counted(checked, "document")) " checked as the looks read them, the last one " (moment(DateTime::from_unix_seconds(newest))) ": "
+                (counted(checked, "document")) " checked as the runs read them, the last one " (moment(DateTime::from_unix_seconds(newest))) ": "
                 span data-figure="errors" { (counted(sum("error"), "error")) } ", "
                 (counted(sum("warning"), "warning")) ", " (counted(sum("info"), "info")) "."
             }

@@ -1,4 +1,4 @@
-//! The folders of a Source as a listing: where one is, what is there, sorted by name, size or time.
+//! The folders of a Source as a listing: the present folder and its content, sorted by name, size or time.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -106,7 +106,7 @@ impl ListingRank {
         format!("{},{value},{}", u8::from(self.is_resource), self.name)
     }
 
-    /// Reads a parameter; `None` if it is none.
+    /// Reads a parameter; `None` if it is invalid.
     fn parse(parameter: &str, sorting: Sorting) -> Option<Self> {
         let mut parts = parameter.splitn(3, ',');
         let (is_resource, value, name) = (parts.next()? == "1", parts.next()?, parts.next()?.to_owned());
@@ -114,7 +114,7 @@ impl ListingRank {
     }
 }
 
-/// Makes the page of a folder, given by its path below the base URL or by its whole URI; `None` if nothing is in it.
+/// Makes the page of a folder, given by its path below the base URL or by its complete URI; `None` if it is empty.
 pub(super) fn browse(site: &PageContext<'_>, path: &str) -> Found {
     let folder = folder_uri(site, path);
     let sorting = Sorting::of(site);
@@ -161,7 +161,7 @@ impl FolderListing {
         }
         let mut items = site.view.folder(snapshot, folder, &from, MOST + 1)?;
         let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.name);
-        // A page of a longer listing keeps the order of the whole; a whole one shows folders first.
+        // A page of a longer listing keeps the order of the whole; a complete one shows folders first.
         if next.is_none() && from.is_empty() {
             items.sort_by_cached_key(|item| sorting.rank(item));
         }

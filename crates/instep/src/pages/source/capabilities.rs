@@ -1,4 +1,4 @@
-//! The graph of what a Source offers: Source Description, Capability Lists, and the documents of each set with their sizes.
+//! The graph of a Source: Source Description, Capability Lists, and the documents of each set with their sizes.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::{
 
 /// Documents whose size is kept.
 const MOST_KEPT: usize = 1_000;
-/// Entries that are read of a document of which every entry is shown.
+/// The most entries read of a document whose entries are all shown.
 const MOST_SHOWN: usize = 1_000;
 
 /// Bytes of the parts of an index up to which their entries are counted together.
@@ -36,7 +36,7 @@ type FileState = (u64, Option<SystemTime>);
 #[derive(Clone, Debug, Default)]
 struct DocumentSize {
     entries: u64,
-    /// The parts of an index; `None` if the document is none.
+    /// The parts of an index; `None` if the document is not an index.
     parts: Option<Vec<String>>,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn graph(site: &PageContext<'_>, sizes: &DocumentSizes) -> Result<Mar
     })
 }
 
-/// Draws what one set offers.
+/// Draws the documents of one set.
 pub(super) fn of_set(site: &PageContext<'_>, sizes: &DocumentSizes, set: &str) -> Result<Markup> {
     let list = site.view.place().set(set).name("capabilitylist.xml");
     let Some((header, entries)) = read(site, &list, 0, MOST_SHOWN)? else { return Ok(html! {}) };

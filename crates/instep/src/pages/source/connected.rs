@@ -20,7 +20,7 @@ pub(super) fn connected(site: &PageContext<'_>) -> PageBody {
         (figures(&[
             ("Listeners", "listeners", html! { (count(sum(|channel| channel.listeners))) }, html! { "WebSocket or event stream" }),
             ("Subscribers", "subscribers", html! { (count(sum(|channel| channel.subscribers))) }, html! { "delivered to by the hub" }),
-            ("Failing", "failing", html! { (count(sum(|channel| channel.failing))) }, html! { "did not take the last message" }),
+            ("Failing", "failing", html! { (count(sum(|channel| channel.failing))) }, html! { "did not accept the last message" }),
             ("Open pages", "pages", html! { (count(audience.open_pages() as u64)) }, html! { "such as the overview" }),
         ]))
         section {

@@ -15,7 +15,7 @@ use crate::{
 /// Entries of a page.
 const MOST: usize = 200;
 
-/// Returns the name of the document whose page is asked for as `NAME.html` beside it.
+/// Returns the name of the document whose page is requested as `NAME.html` beside it.
 pub(super) fn named_as_page(path: &str) -> Option<String> {
     let stem = path.strip_suffix(".html").filter(|stem| stem.starts_with(FOLDER))?;
     Some(format!("{stem}.xml"))

@@ -1,4 +1,4 @@
-//! The history of a resource: its changes, and its versions with the differences between them where they are kept.
+//! The history of a resource: its changes, and its versions with the differences between them if they are kept.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ use crate::{
 
 /// Changes that are shown.
 const MOST_CHANGES: usize = 20;
-/// The newest changes of the Source, among which those of the resource are looked for.
+/// The newest changes of the Source that are searched for those of the resource.
 const MOST_READ: u64 = 100_000;
 /// Versions whose differences are shown, and bytes of each.
 const MOST_DIFFERENCES: usize = 10;

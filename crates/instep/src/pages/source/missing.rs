@@ -1,4 +1,4 @@
-//! The page for an address under which there is nothing: what may be meant, and where to look.
+//! The page for an unknown address: similar addresses, and where to search.
 
 use http::StatusCode;
 use instep_source::serve::FolderItem;

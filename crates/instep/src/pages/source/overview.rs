@@ -1,4 +1,4 @@
-//! The first page of a Source: how much there is, how it changes, what can be had, and how to copy it.
+//! The first page of a Source: its size, its changes, its documents, and how to copy it.
 
 use anyhow::Result;
 use instep_source::Overview;
@@ -7,7 +7,7 @@ use resourcesync::Change;
 
 use super::{
     capabilities::{self, DocumentSizes},
-    site::{FOLDER, OVERVIEW, PageContext},
+    site::{FOLDER, OVERVIEW, PageContext, unescaped},
     summary::{OTHERS, ResourceGroup, Summaries, TOP},
 };
 use crate::{
@@ -92,7 +92,9 @@ fn by_folder(site: &PageContext<'_>, folders: &[ResourceGroup]) -> Vec<(Markup, 
     let row = |group: &ResourceGroup| {
         let label = match group.name.as_str() {
             OTHERS | TOP => html! { (group.name) },
-            uri => html! { a href=(site.page("browse", &[("path", site.short(uri))])) { (site.short(uri)) } },
+            uri => {
+                html! { a href=(site.page("browse", &[("path", site.short(uri))])) { (unescaped(site.short(uri))) } }
+            }
         };
         (label, group.resources, bytes(group.bytes))
     };
@@ -103,7 +105,7 @@ fn by_type(types: &[ResourceGroup]) -> Vec<(Markup, u64, String)> {
     types.iter().map(|group| (html! { (group.name) }, group.resources, bytes(group.bytes))).collect()
 }
 
-/// The last changes. The script adds those that happen while the page is open.
+/// The last changes. The script adds new ones while the page is open.
 fn changes(site: &PageContext<'_>, overview: &Overview) -> Markup {
     let resource = site.path("resourcesync/resource?uri=");
     html! {

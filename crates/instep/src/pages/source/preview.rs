@@ -14,12 +14,12 @@ const MOST_TEXT: u64 = 64 << 10;
 /// Bytes of a picture or PDF that a browser is asked to show.
 const MOST_SHOWN: u64 = 64 << 20;
 
-/// Returns the preview of a resource, or why there is none.
+/// Returns the preview of a resource, or the reason why there is none.
 pub(super) fn of(site: &PageContext<'_>, resource: &Resource) -> Markup {
     let state = &resource.state;
     let media_type = state.media_type.as_ref().map(|media_type| media_type.essence().to_ascii_lowercase());
     let media_type = media_type.unwrap_or_default();
-    // Of another host the page could say nothing about what is shown.
+    // For a resource of another host the page could not describe the content correctly.
     let Some(path) = resource.uri.as_str().strip_prefix(site.base()) else {
         return html! { p.soft { "It is on another host." } };
     };

@@ -1,4 +1,4 @@
-//! The page of a resource: what is published of it, a preview, its history, and how to verify it.
+//! The page of a resource: its published metadata, a preview, its history, and how to verify it.
 
 use instep_source::catalogue::Resource;
 use maud::{Markup, html};

@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 200;
 /// Threads of one search. More would take the cores from those who serve.
 const MOST_THREADS: usize = 4;
 
-/// Lets one search run at a time: each reads the whole catalogue on several threads.
+/// Lets one search run at a time: each reads the complete catalogue on several threads.
 #[derive(Debug, Default)]
 pub(super) struct SearchLimit {
     is_running: Mutex<bool>,
@@ -96,13 +96,13 @@ fn results(site: &PageContext<'_>, found: &[Resource]) -> Markup {
     }
 }
 
-/// Returns the words of a search as they stand in URIs.
+/// Returns the words of a search as written in URIs.
 fn words(asked: &str) -> Vec<String> {
     let short = asked.split_whitespace().filter(|word| word.len() <= MOST_BYTES);
     short.take(MOST_WORDS).map(in_uri).collect()
 }
 
-/// Escapes what a URI cannot have; an escape that is there stays.
+/// Escapes characters that a URI cannot have; an existing escape stays.
 fn in_uri(word: &str) -> String {
     use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
     const ESCAPED: &AsciiSet = &CONTROLS
@@ -131,7 +131,7 @@ fn find(site: &PageContext<'_>, words: &[String], keys: &[Vec<u8>]) -> Result<Ve
         let snapshot = site.view.snapshot()?;
         loop {
             let part = next.fetch_add(1, Relaxed);
-            // Parts are taken in order: what those before have found already fills the page.
+            // Parts are taken in order: the results of earlier ones may already fill the page.
             if part >= begins.len() || found.load(Relaxed) > MOST {
                 return Ok(());
             }

@@ -9,7 +9,7 @@ use crate::{
     ui::format::name,
 };
 
-/// The path below the base URL under which pages and documents lie.
+/// The path of pages and documents below the base URL.
 pub(super) const FOLDER: &str = "resourcesync/";
 
 /// A page; `None` if there is nothing to show under its address.

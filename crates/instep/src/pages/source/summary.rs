@@ -45,9 +45,9 @@ pub(super) struct ContentSummary {
     pub(super) keys: Vec<Vec<u8>>,
 }
 
-/// The name of the group of everything that has no group of its own.
+/// The name of the group of everything without its own group.
 pub(super) const OTHERS: &str = "everything else";
-/// The name of the group of the resources that lie in no folder.
+/// The name of the group of the resources outside every folder.
 pub(super) const TOP: &str = "(no folder)";
 
 /// The last summary. One that is quick to make is made again when the catalogue is another one; of a large Source it is made
@@ -92,8 +92,8 @@ impl Summaries {
         }
     }
 
-    /// Returns the keys that divide the catalogue, as far as they are known. A search divides it by those of an older
-    /// catalogue as well, and by none if there are none: it never waits for a summary.
+    /// Returns the keys that divide the catalogue, as far as they are known. A search can also use those of an older
+    /// catalogue, or none: it never waits for a summary.
     pub(super) fn keys(&self, view: &SourceView) -> Result<Vec<Vec<u8>>> {
         let snapshot = view.snapshot()?;
         let kept = self.kept(&snapshot);
@@ -103,7 +103,7 @@ impl Summaries {
         Ok(kept.map(|(summary, _)| summary.keys.clone()).unwrap_or_default())
     }
 
-    /// Returns the last summary, and what it costs to make one of this catalogue.
+    /// Returns the last summary, and the cost of making one of this catalogue.
     fn kept(&self, snapshot: &Snapshot) -> Option<(Arc<ContentSummary>, Renewal)> {
         let state = self.lock();
         let kept = state.kept.as_ref()?;

@@ -40,7 +40,7 @@ fn time_of(time: SystemTime) -> DateTime {
 }
 
 impl ComparedList {
-    /// Lists files: the roots with their URIs, and what lies below them. Links are left out.
+    /// Lists files: the roots with their URIs, and everything below them. Links are left out.
     pub(super) fn of_files(roots: &[(PathBuf, String)], algorithms: &[Algorithm]) -> anyhow::Result<Self> {
         let mut listed = Self { at: Some(now()), ..Self::default() };
         for (root, uri) in roots {

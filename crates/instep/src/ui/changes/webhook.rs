@@ -42,7 +42,8 @@ impl Webhook {
             bail!("The secret of the webhook has {} bytes; at least {LEAST_SECRET} are needed", key.len());
         }
         let mut http = AccessOptions::default().http_options(url)?;
-        // A receiver that moved is to be named again: a redirect would send the changes to somebody else.
+        // If a receiver has moved, the operator must name its new address: a redirect would send the changes to
+        // another server.
         http.redirects = 0;
         let url = Uri::parse(url).with_context(|| format!("{url:?} is not a URL"))?;
         Ok(Self { url, key: hmac::Key::new(hmac::HMAC_SHA256, &key), http })
@@ -58,10 +59,10 @@ impl Webhook {
             "type": "copy.changed", "timestamp": now().to_string(), "data": { "changes": changes },
         });
         let body = message.to_string().into_bytes();
-        // A message that is sent twice has one identifier, so that the receiver can tell.
+        // A message that is sent twice has the same identifier, so that the receiver can recognize it.
         let id = format!("instep-{}-{}", first.sequence, last.sequence);
         thread::scope(|scope| {
-            // A runtime of its own: whoever hands changes over may be a thread of another one.
+            // A separate runtime, because the caller may be a thread of another one.
             let sending = scope.spawn(|| {
                 let runtime = Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(self.deliver(&id, &body))

@@ -1,6 +1,6 @@
 //! The progress of a run as text: a block for a terminal, or a line.
 //!
-//! Functions of the counts, the time and the width alone, so that tests read what an operator sees.
+//! Functions of the counts, the time and the width only, so that tests read the same text as an operator.
 
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,10 @@ impl Display {
     /// Returns the block for a terminal: totals, problems and waits, and the transfers under way.
     pub(super) fn text(&mut self, tally: &mut ProgressTally, now: Instant, columns: usize) -> String {
         let mut lines = vec![self.totals(tally, now)];
+        if lines[0].chars().count() > columns {
+            // Of what the line has, the time that is left is wanted most.
+            lines[0] = lines[0].replacen(" resources (", " (", 1);
+        }
         lines.extend(asides(tally).map(|asides| format!("  {asides}")));
         for (uri, received, length) in tally.transfers.iter().take(TRANSFERS_SHOWN) {
             let amount = match length {
@@ -115,7 +119,7 @@ fn time_left(tally: &ProgressTally, speed: Speed) -> Option<Duration> {
     (per_second > 0.0 && left > 0).then(|| Duration::from_secs_f64((left as f64 / per_second).min(1e8)))
 }
 
-/// Returns errors so far and hosts that are waited for; `None` if there are none.
+/// Returns the errors so far and the hosts that a run waits for; `None` if there are none.
 fn asides(tally: &ProgressTally) -> Option<String> {
     let errors = (tally.errors > 0).then(|| counted(tally.errors, "error"));
     let waits =
@@ -193,6 +197,20 @@ mod tests {
         assert_eq!(lines[1], "  2 errors; waiting 12.0 s for http://busy.example");
         assert_eq!(lines[2], "   25%     4.0 MiB  http://example.org/letters/1701.pdf");
         assert!(lines.iter().all(|line| line.chars().count() <= 60), "{text}");
+    }
+
+    #[test]
+    fn finding_d17_the_time_left_of_a_large_run_is_within_80_columns() {
+        let start = Instant::now();
+        let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
+        let mut planned = PlanTotals::new();
+        (planned.fetches, planned.bytes) = (123_456, 900 << 20);
+        tally.add(&Event::Phase(Phase::Fetching));
+        tally.add(&Event::Planned(planned));
+        display.text(&mut tally, start, 80);
+        tally.add(&Event::Progress { bytes: 100 << 20 });
+        let text = display.text(&mut tally, start + Duration::from_secs(5), 80);
+        assert_eq!(text, "fetching 0 of 123,456 (0%), 100.0 MiB of 900.0 MiB, 20.0 MiB/s, ETA 40.0 s");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) struct ProgressTally {
     pub(super) errors: u64,
     /// Transfers under way: URI, bytes so far, length.
     pub(super) transfers: Vec<(String, u64, Option<u64>)>,
-    /// Hosts that are not asked for a while.
+    /// Hosts that are paused.
     pub(super) waiting: BTreeMap<String, Duration>,
     round: Round,
 }

@@ -150,7 +150,7 @@ impl<'a, 't> DeltaWindow<'a, 't> {
         let from = self.begin + (address + in_segment).saturating_sub(self.segment.length());
         let mut left = size - in_segment;
         while left > 0 {
-            // A copy of its own output repeats: each round doubles the bytes that are available.
+            // The copied bytes may overlap the output: each round doubles the bytes that are available.
             let length = left.min(self.target.len() - from);
             self.target.extend_from_within(from..from + length);
             left -= length;

@@ -9,7 +9,7 @@ use super::tree::{NodeKind, XmlTree};
 
 /// Pairs of nodes that are compared at most; beyond that, the nodes are replaced together.
 const PAIRS: usize = 1 << 18;
-/// Depth beyond which elements are replaced as a whole.
+/// Depth beyond which elements are replaced completely.
 const DEPTH: usize = 200;
 
 /// Makes the patch document from one version to the next. `None` if one is no XML document, or the difference cannot be

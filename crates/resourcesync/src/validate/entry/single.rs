@@ -1,4 +1,4 @@
-//! Rules for which an entry is enough: no other entry, and nothing of the root, is looked at.
+//! Rules that need only one entry: no other entry and no part of the root.
 
 use crate::{
     document::{Entry, Form, Metadata},

@@ -1,15 +1,17 @@
 //! The text of a datetime while it is written.
 
+use std::fmt;
+
 /// A short text that is built in place: each of a million entries has several datetimes, and formatting them piece by
 /// piece costs more than reading them.
 pub(super) struct Figures {
-    bytes: [u8; 40],
+    bytes: [u8; 48],
     length: usize,
 }
 
 impl Figures {
     pub(super) fn new() -> Self {
-        Self { bytes: [0; 40], length: 0 }
+        Self { bytes: [0; 48], length: 0 }
     }
 
     pub(super) fn byte(&mut self, byte: u8) {
@@ -31,7 +33,18 @@ impl Figures {
         }
     }
 
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
     pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for Figures {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.bytes().for_each(|byte| self.byte(byte));
+        Ok(())
     }
 }

@@ -41,6 +41,21 @@ impl DigestBytes {
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
+
+    /// Appends the digest in hexadecimal digits.
+    pub(crate) fn append_to(&self, text: &mut Vec<u8>) {
+        text.extend_from_slice(&self.hexadecimal()[..2 * usize::from(self.length)]);
+    }
+
+    /// Returns the digest in hexadecimal digits; zeros follow them.
+    fn hexadecimal(&self) -> [u8; 128] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 128];
+        for (place, byte) in text.chunks_exact_mut(2).zip(self.as_slice()) {
+            place.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        text
+    }
 }
 
 impl fmt::Debug for DigestBytes {
@@ -51,11 +66,7 @@ impl fmt::Debug for DigestBytes {
 
 impl fmt::Display for DigestBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 128];
-        for (place, byte) in text.chunks_exact_mut(2).zip(self.as_slice()) {
-            place.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-        }
+        let text = self.hexadecimal();
         f.write_str(std::str::from_utf8(&text[..2 * usize::from(self.length)]).unwrap_or_default())
     }
 }

@@ -194,7 +194,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    /// Reads the places of an image or a video that a page shows, and skips what else is said of it.
+    /// Reads the places of an image or a video of a page, and skips its other elements.
     fn read_media(&mut self, entry: &mut Entry, empty: bool) -> Result<(), ReadError> {
         let mut open = !empty;
         while open {

@@ -10,7 +10,7 @@ use crate::{
     value::{Relation, Uri, UriError},
 };
 
-/// The Sitemap protocol asks for shorter URIs (GEN-14).
+/// The Sitemap protocol requires shorter URIs (GEN-14).
 const LONGEST_LOC: usize = 2_048;
 
 impl<R: BufRead> DocumentReader<R> {

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl<R: BufRead> DocumentReader<R> {
-    /// Reads up to the root element's start tag, which says what kind of Sitemap this is.
+    /// Reads up to the start tag of the root element, which determines the kind of Sitemap.
     pub(super) fn read_root(&mut self) -> Result<(), ReadError> {
         loop {
             match self.step(0)? {
@@ -69,7 +69,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    /// Reads the rest of the document, which may hold only what XML allows after the root.
+    /// Reads the rest of the document, which may contain only what XML allows after the root.
     pub(super) fn expect_nothing_more(&mut self) -> Result<(), ReadError> {
         self.next = Next::End;
         loop {

@@ -1,114 +1,182 @@
-//! Elements and attributes as text. A list has a million entries, so that nothing is formatted that can be appended.
-
-use std::fmt::{Display, Write as _};
-
-use quick_xml::escape::escape;
+//! Elements and attributes as text. A list has a million entries, so that nothing is formatted that can be appended, and
+//! only values that can hold a special character are searched for one.
 
 use crate::{
     document::{Attribute, Link, Metadata},
-    value::{Capability, Change, MediaType, PackagePath},
+    value::{Capability, Change, ChangeFreq, DateTime, DigestValue, Digests, MediaType, PackagePath},
 };
 
 /// Appends pieces one after the other.
-pub(super) fn push_all<const N: usize>(text: &mut String, pieces: [&str; N]) {
-    pieces.iter().for_each(|piece| text.push_str(piece));
+pub(super) fn push_all<const N: usize>(text: &mut Vec<u8>, pieces: [&str; N]) {
+    pieces.iter().for_each(|piece| push(text, piece));
 }
 
-pub(super) fn write_element(text: &mut String, name: &str, value: Option<impl Display>) {
-    if let Some(value) = value {
-        push_all(text, ["    <", name, ">"]);
-        let _ = write!(text, "{value}");
-        push_all(text, ["</", name, ">\n"]);
+/// Appends text that has no special character.
+pub(super) fn push(text: &mut Vec<u8>, piece: &str) {
+    text.extend_from_slice(piece.as_bytes());
+}
+
+pub(super) fn write_lastmod(text: &mut Vec<u8>, lastmod: Option<DateTime>) {
+    let Some(lastmod) = lastmod else { return };
+    push(text, "    <lastmod>");
+    lastmod.append_to(text);
+    push(text, "</lastmod>\n");
+}
+
+pub(super) fn write_changefreq(text: &mut Vec<u8>, changefreq: Option<ChangeFreq>) {
+    if let Some(changefreq) = changefreq {
+        push_all(text, ["    <changefreq>", changefreq.as_str(), "</changefreq>\n"]);
     }
 }
 
-pub(super) fn write_priority(text: &mut String, priority: Option<&str>) {
+pub(super) fn write_priority(text: &mut Vec<u8>, priority: Option<&str>) {
     let Some(priority) = priority else { return };
-    text.push_str("    <priority>");
+    push(text, "    <priority>");
     push_escaped(text, priority);
-    text.push_str("</priority>\n");
+    push(text, "</priority>\n");
 }
 
 /// Writes `rs:md` with its attributes in the order of this function; nothing if it has none.
-pub(super) fn write_metadata(text: &mut String, indent: &str, md: &Metadata) {
+pub(super) fn write_metadata(text: &mut Vec<u8>, indent: &str, md: &Metadata) {
     let start = text.len();
     push_all(text, [indent, "<rs:md"]);
     let empty = text.len();
     attribute(text, "capability", md.capability.as_ref().map(Capability::as_str));
-    value_attribute(text, "at", md.at);
-    value_attribute(text, "completed", md.completed);
-    value_attribute(text, "from", md.from);
-    value_attribute(text, "until", md.until);
+    time_attribute(text, "at", md.at);
+    time_attribute(text, "completed", md.completed);
+    time_attribute(text, "from", md.from);
+    time_attribute(text, "until", md.until);
     attribute(text, "change", md.change.as_ref().map(Change::as_str));
-    value_attribute(text, "datetime", md.datetime);
+    time_attribute(text, "datetime", md.datetime);
     attribute(text, "encoding", md.encoding.as_deref());
-    value_attribute(text, "hash", (!md.hash.is_empty()).then_some(&md.hash));
-    value_attribute(text, "length", md.length);
-    value_attribute(text, "modified", md.modified);
+    hash_attribute(text, &md.hash);
+    number_attribute(text, "length", md.length);
+    time_attribute(text, "modified", md.modified);
     attribute(text, "path", md.path.as_ref().map(PackagePath::as_str));
     attribute(text, "type", md.media_type.as_ref().map(MediaType::as_str));
     foreign_attributes(text, &md.other);
     if text.len() == empty {
         text.truncate(start);
     } else {
-        text.push_str("/>\n");
+        push(text, "/>\n");
     }
 }
 
-pub(super) fn write_link(text: &mut String, indent: &str, link: &Link) {
+pub(super) fn write_link(text: &mut Vec<u8>, indent: &str, link: &Link) {
     push_all(text, [indent, "<rs:ln"]);
     attribute(text, "rel", Some(link.rel.as_str()));
     attribute(text, "href", Some(link.href.as_str()));
     attribute(text, "encoding", link.encoding.as_deref());
-    value_attribute(text, "hash", (!link.hash.is_empty()).then_some(&link.hash));
-    value_attribute(text, "length", link.length);
-    value_attribute(text, "modified", link.modified);
+    hash_attribute(text, &link.hash);
+    number_attribute(text, "length", link.length);
+    time_attribute(text, "modified", link.modified);
     attribute(text, "path", link.path.as_ref().map(PackagePath::as_str));
-    value_attribute(text, "pri", link.pri);
+    number_attribute(text, "pri", link.pri.map(u64::from));
     attribute(text, "type", link.media_type.as_ref().map(MediaType::as_str));
     foreign_attributes(text, &link.other);
-    text.push_str("/>\n");
+    push(text, "/>\n");
 }
 
-fn attribute(text: &mut String, name: &str, value: Option<&str>) {
+fn attribute(text: &mut Vec<u8>, name: &str, value: Option<&str>) {
     let Some(value) = value else { return };
     push_all(text, [" ", name, "=\""]);
     push_escaped(text, value);
-    text.push('"');
+    text.push(b'"');
 }
 
-/// An attribute whose value is composed.
-fn value_attribute(text: &mut String, name: &str, value: Option<impl Display>) {
-    let Some(value) = value else { return };
+fn time_attribute(text: &mut Vec<u8>, name: &str, time: Option<DateTime>) {
+    let Some(time) = time else { return };
     push_all(text, [" ", name, "=\""]);
-    let start = text.len();
-    let _ = write!(text, "{value}");
-    if has_special(&text[start..]) {
-        let composed = text.split_off(start);
-        push_escaped(text, &composed);
-    }
-    text.push('"');
+    time.append_to(text);
+    text.push(b'"');
 }
 
-/// Appends text with what XML means otherwise escaped. White space too: a reader would see blanks in its place.
-pub(super) fn push_escaped(text: &mut String, value: &str) {
-    if has_special(value) {
-        let escaped = escape(value).replace('\t', "&#9;").replace('\n', "&#10;").replace('\r', "&#13;");
-        text.push_str(&escaped);
-    } else {
-        text.push_str(value);
-    }
+fn number_attribute(text: &mut Vec<u8>, name: &str, number: Option<u64>) {
+    let Some(number) = number else { return };
+    push_all(text, [" ", name, "=\""]);
+    push_number(text, number);
+    text.push(b'"');
 }
 
-/// Looks at every byte, also after it found one: so the compiler compares many of them at once.
+/// Appends the decimal digits of a number.
+fn push_number(text: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len() - 1;
+    while number > 9 {
+        digits[first] += (number % 10) as u8;
+        number /= 10;
+        first -= 1;
+    }
+    digits[first] += number as u8;
+    text.extend_from_slice(&digits[first..]);
+}
+
+fn hash_attribute(text: &mut Vec<u8>, hash: &Digests) {
+    if hash.is_empty() {
+        return;
+    }
+    push(text, " hash=\"");
+    for (index, digest) in hash.iter().enumerate() {
+        push(text, if index == 0 { "" } else { " " });
+        push_escaped(text, digest.algorithm.as_str());
+        text.push(b':');
+        match &digest.value {
+            DigestValue::Bytes(bytes) => bytes.append_to(text),
+            DigestValue::Opaque(value) => push_escaped(text, value),
+        }
+    }
+    text.push(b'"');
+}
+
+/// Appends text with special characters escaped. White space too: a reader would see blanks in its place.
+pub(super) fn push_escaped(text: &mut Vec<u8>, value: &str) {
+    if !has_special(value) {
+        return push(text, value);
+    }
+    let mut rest = value;
+    while let Some(index) = rest.bytes().position(|byte| SPECIAL[usize::from(byte)]) {
+        let (plain, special) = rest.split_at(index);
+        push_all(text, [plain, reference_to(special.as_bytes()[0]).unwrap_or_default()]);
+        rest = &special[1..];
+    }
+    push(text, rest);
+}
+
+/// The bytes for which a reference stands.
+static SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        special[byte] = reference_to(byte as u8).is_some();
+        byte += 1;
+    }
+    special
+};
+
+/// Returns the reference that stands for a special character; `None` for any other. The special ones are ASCII, so that
+/// a byte tells.
+const fn reference_to(byte: u8) -> Option<&'static str> {
+    Some(match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'"' => "&quot;",
+        b'\'' => "&apos;",
+        b'\t' => "&#9;",
+        b'\n' => "&#10;",
+        b'\r' => "&#13;",
+        _ => return None,
+    })
+}
+
+/// Continues after the first match, so that the compiler can compare many bytes at once.
 fn has_special(text: &str) -> bool {
-    let special = |byte: u8| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | b'\t' | b'\n' | b'\r');
-    text.bytes().fold(false, |found, byte| found | special(byte))
+    text.bytes().fold(false, |found, byte| found | reference_to(byte).is_some())
 }
 
 /// Writes attributes of a community's own, each with its own namespace declaration (GEN-7). Those without a namespace
 /// are left out: there is no way to write them.
-fn foreign_attributes(text: &mut String, other: &[Attribute]) {
+fn foreign_attributes(text: &mut Vec<u8>, other: &[Attribute]) {
     for (index, foreign) in other.iter().filter(|foreign| !foreign.namespace.is_empty()).enumerate() {
         let declaration = format!("xmlns:c{index}");
         attribute(text, &declaration, Some(&foreign.namespace));

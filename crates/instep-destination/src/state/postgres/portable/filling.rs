@@ -1,11 +1,11 @@
-//! Rows for the records of another state, many in a statement where there may be many.
+//! Rows for the records of another state, many in a statement if possible.
 
 use std::collections::BTreeMap;
 
 use instep_postgres::{EngineFault, Session, Values};
 use resourcesync::Uri;
 
-use super::super::{followed, held, packs, pending, row};
+use super::super::{followed, held, pending, row};
 use crate::{
     changes::CopyChange,
     records::operations,
@@ -114,7 +114,6 @@ impl<'s> PostgresFilling<'s> {
         }
         let placed: Vec<&Operation> = operations.iter().collect();
         held::put(self.session, self.copy, self.next_id, &placed)?;
-        packs::settle_placed(self.session, self.copy, &placed)?;
         self.next_id += placed.len() as i64;
         if racy.is_empty() { Ok(()) } else { held::set_racy(self.session, self.copy, &racy) }
     }
@@ -183,7 +182,7 @@ impl<'s> PostgresFilling<'s> {
     pub(super) fn finish(self, last_change: i64) -> Result<(), EngineFault> {
         let sql = "UPDATE copy SET next_id = $2 WHERE id = $1";
         self.session.execute(sql, &[&self.copy, &self.next_id])?;
-        // Under a lock: nobody takes a number between the look and the step.
+        // Under a lock, so that no other number is assigned between the reading and the step.
         self.session.batch("LOCK TABLE change IN SHARE ROW EXCLUSIVE MODE")?;
         let sql = "SELECT setval(s.name, $1) FROM (SELECT pg_get_serial_sequence('change', 'sequence')::regclass AS name) s
                    WHERE COALESCE(pg_sequence_last_value(s.name), 0) < $1";

@@ -15,11 +15,11 @@ use resourcesync::{
 
 use super::{SourceWalk, answers::header_links, observed::LinkingPage, target::is_channel};
 
-/// Bytes of a page or a robots.txt that are looked at.
+/// The most bytes read of a page or a robots.txt.
 const MOST_TEXT: usize = 1 << 20;
 
 impl SourceWalk {
-    /// The beginning of the walk: the Source Description, if discovery finds one, and what the operator named.
+    /// The beginning of the walk: the Source Description, if discovery finds one, and the operator's URL.
     pub(super) async fn top(&mut self, url: &Uri) -> anyhow::Result<Vec<Uri>> {
         let found = match discover(url, &[], &self.documents).await {
             Ok(found) => found,
@@ -41,7 +41,7 @@ impl SourceWalk {
         Ok(found.source_description.clone().into_iter().chain(lists).chain(offers).collect())
     }
 
-    /// The well-known URI, the links of what the operator named, robots.txt (DISC-1, DISC-2, DISC-4, DISC-5).
+    /// The well-known URI, the links of the operator's URL, robots.txt (DISC-1, DISC-2, DISC-4, DISC-5).
     async fn check_ways(&mut self, url: &Uri) {
         if let Ok(uri) = well_known(url) {
             let header = self.header_at(&uri).await;
@@ -83,7 +83,7 @@ impl SourceWalk {
         }
     }
 
-    /// A header is asked for once: many resources link to the same Capability List.
+    /// A header is requested once: many resources link to the same Capability List.
     async fn header_at(&mut self, uri: &Uri) -> Option<Header> {
         if let Some(known) = self.headers.get(uri) {
             return Some(known.clone());
@@ -112,7 +112,7 @@ impl SourceWalk {
                 continue;
             }
             // A landing page leads to the Source without being one of its resources.
-            let is_landing_page = uri.as_str().ends_with('/');
+            let is_landing_page = uri.as_str().ends_with('/') || uri.as_str().matches('/').count() == 2;
             let findings = check_page(uri, *in_head, &below).into_iter();
             for finding in findings.filter(|finding| !is_landing_page || finding.rule != "DISC-3") {
                 self.judgement.add(uri.as_str(), finding);

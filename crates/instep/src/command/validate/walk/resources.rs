@@ -1,4 +1,4 @@
-//! Resources and channels of a Source, compared with what its documents say.
+//! Resources and channels of a Source, compared with its documents.
 
 use instep_destination::documents::Download;
 use instep_net::Origin;
@@ -74,7 +74,8 @@ impl SourceWalk {
         Ok(())
     }
 
-    /// Returns `true` if a resource changed after its list was made, as the server says: no list can know of that.
+    /// Returns `true` if the server states that a resource changed after its list was made, so that the list cannot
+    /// have the change.
     fn is_newer(&self, list: &Uri, resource: &Download) -> bool {
         let at = self.headers.get(list).and_then(|header| header.metadata.as_ref()?.at);
         let said = resource.headers.get("last-modified").and_then(|value| value.to_str().ok());
@@ -82,7 +83,7 @@ impl SourceWalk {
         at.zip(modified).is_some_and(|(at, modified)| modified.timestamp().as_second() > at.instant().0)
     }
 
-    /// Keeps what the samples showed, unless a Change List tells why.
+    /// Keeps the findings of the samples, unless a Change List explains them.
     pub(super) fn judge_samples(&mut self) {
         for ComparedResource { list, loc, findings } in std::mem::take(&mut self.comparisons) {
             if self.set.iter().any(|(_, report)| report.has_change_of(&loc)) {

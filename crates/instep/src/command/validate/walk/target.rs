@@ -5,7 +5,7 @@ use resourcesync::{
     validate::{Child, Report},
 };
 
-/// Something to look at, and who led to it.
+/// A document or file to check, and the document that led to it.
 #[derive(Default)]
 pub(super) struct WalkTarget {
     pub(super) uri: Uri,
@@ -21,7 +21,7 @@ impl WalkTarget {
         Self { uri, ..Self::default() }
     }
 
-    /// Returns `true` if a Capability List or an index says that a Change List is there.
+    /// Returns `true` if a Capability List or an index names it as a Change List.
     pub(super) fn is_change_list(&self) -> bool {
         let said = self.from.as_ref().and_then(|(_, child)| child.metadata.capability.as_ref());
         let of_index = matches!(&self.parent, Some((Form::Index, Some(Capability::ChangeList))));
@@ -35,7 +35,7 @@ impl WalkTarget {
     }
 }
 
-/// Returns the targets of a document, with what it says about them.
+/// Returns the targets of a document, with its statements about them.
 pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
     let Some(header) = &report.header else { return Vec::new() };
     let parent = Some((header.form, header.capability().cloned()));

@@ -1,4 +1,4 @@
-//! Exchanges as they go over the wire, told to whoever archives them.
+//! Passes the exchanges of a client to an archive, as they were sent and received.
 
 use std::{fmt, time::SystemTime};
 
@@ -6,19 +6,19 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use resourcesync::Uri;
 
-/// Hears of each request that was answered with something other than a transient failure. Its functions are called where
-/// nothing may wait for long.
-pub trait Witness: fmt::Debug + Send + Sync {
-    /// Hears the heads of a request and its answer. The value returned hears the body.
-    fn answered(&self, exchange: Exchange) -> Box<dyn BodyWitness>;
+/// Receives each request that was answered with something other than a transient failure. Its functions are called in
+/// tasks that must not block.
+pub trait ExchangeObserver: fmt::Debug + Send + Sync {
+    /// Receives the heads of a request and its answer. The returned value receives the body.
+    fn answered(&self, exchange: Exchange) -> Box<dyn BodyObserver>;
 }
 
-/// Hears the body of one answer.
-pub trait BodyWitness: Send + Sync {
-    /// Hears a piece of the body, as it came: in the coding of the server, without chunks.
+/// Receives the body of one answer.
+pub trait BodyObserver: Send + Sync {
+    /// Receives a piece of the body as it arrived: in the coding of the server, without chunks.
     fn data(&mut self, data: &Bytes);
 
-    /// Hears the end. `is_whole` is `false` if the body was not received to its end.
+    /// Receives the end. `is_whole` is `false` if the body is incomplete.
     fn ended(self: Box<Self>, is_whole: bool);
 }
 
@@ -41,7 +41,7 @@ pub struct Exchange {
 }
 
 impl Default for Exchange {
-    /// Returns one of 1970, with neither URI nor headers, for whoever tries a [`Witness`].
+    /// Returns an exchange of 1970, with neither URI nor headers, for tests of a [`ExchangeObserver`].
     fn default() -> Self {
         Self {
             uri: Uri::default(),

@@ -1,4 +1,4 @@
-//! The report of what a run waits for, whatever it is at: documents are awaited as long as resources (D10).
+//! Reports the hosts that a run waits for, in every phase: documents may take as long as resources (D10).
 
 use std::{pin::pin, time::Duration};
 
@@ -11,12 +11,12 @@ use crate::{Event, Monitor};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Reports the requests under way and the hosts that are waited for.
-pub(crate) struct Lookout<'a> {
+pub(crate) struct WaitReporter<'a> {
     monitor: &'a dyn Monitor,
     client: Client,
 }
 
-impl<'a> Lookout<'a> {
+impl<'a> WaitReporter<'a> {
     pub(super) fn new(monitor: &'a dyn Monitor, client: Client) -> Self {
         Self { monitor, client }
     }

@@ -1,4 +1,5 @@
-//! The lease of this process: it registers as a worker, beats, and frees what dead workers hold. `share` has the rules.
+//! The lease of this process: registers it as a worker, sends its heartbeat, and frees the Sources of dead workers.
+//! `share` has the rules.
 
 use std::{fmt::Display, time::Duration};
 
@@ -12,7 +13,7 @@ use crate::{
     share::Keeper,
 };
 
-/// The time between two looks at what is due.
+/// The time between two checks of due work.
 const STEP: Duration = Duration::from_millis(500);
 
 /// Returns the name of this process among workers.
@@ -22,7 +23,7 @@ fn own_name() -> String {
 }
 
 impl Fleet {
-    /// Says where this worker serves a dashboard, for those of the others.
+    /// Sets the address of this worker's dashboard, for those of the others.
     pub fn serves_at(&self, url: &str) {
         self.0.lease.set_url(url);
     }
@@ -41,13 +42,13 @@ impl Fleet {
     pub(super) async fn register(&self) -> Result<(), FleetError> {
         let lease = &self.0.lease;
         let url = lease.url();
-        // Positive, and exact also where numbers of JSON are floating.
+        // Positive, and exact even where JSON numbers are floating-point.
         let id = rand::rng().random_range(1..1 << 53);
         let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
         let (sent, is_shared) = (lease.now(), self.is_shared());
         let workers = self.recorded(move |record| {
             if !is_shared {
-                // Who has the lock of the folder knows that all others are dead.
+                // The process that has the lock of the folder knows that all others are dead.
                 for former in record.workers()? {
                     record.remove_worker(former.id, None)?;
                 }
@@ -56,9 +57,9 @@ impl Fleet {
             record.workers()
         });
         let workers = workers.await?;
-        // Before any request may begin: what the worker had before is another one's.
-        if let Some(desk) = lease.desk() {
-            desk.begin(id);
+        // Before any request may begin, because the worker's former seats belong to another one.
+        if let Some(seat_requests) = lease.seat_requests() {
+            seat_requests.begin(id);
         }
         lease.keeper(|keeper| *keeper = Some(Keeper::new(id, sent)));
         {
@@ -72,7 +73,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Beats, and frees what dead workers hold, for as long as it is polled.
+    /// Sends the heartbeat and frees the Sources of dead workers, for as long as it is polled.
     pub(super) async fn keep_lease(&self) {
         let Some(record) = self.0.lease.record() else { return };
         loop {
@@ -106,7 +107,7 @@ impl Fleet {
     /// Ends everything that is under way, and registers again: others have taken this worker for dead.
     async fn become_another(&self) {
         let what =
-            "This worker did not beat in time and was taken for dead: its looks end, and it begins again";
+            "This worker's heartbeat was late, and others removed it: its runs end, and it starts again";
         self.0.monitor.note(what);
         self.0.lease.keeper(Option::take);
         self.state().end_all();
@@ -123,7 +124,7 @@ impl Fleet {
             return;
         }
         let Ok(workers) = record.work(FleetRecord::workers).await else { return };
-        // The time of the answer: a beat that came while it was waited for counts as seen.
+        // The time of the answer, so that a heartbeat during the wait counts as seen.
         let now = lease.now();
         let beats: Vec<_> = workers.iter().map(|worker| (worker.id, worker.beat)).collect();
         let dead =

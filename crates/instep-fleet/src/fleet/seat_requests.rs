@@ -1,4 +1,4 @@
-//! The desk at which a worker asks for its seats. `share` has the rules, the client counts.
+//! Requests the seats of a worker. `share` has the rules, the client counts.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
     share::{LaneDemand, LaneKeeper, LaneRequest, LaneRest, LaneStep, WorkerId},
 };
 
-/// The lanes that one transaction asks for: others wait that long for each of them.
+/// The lanes that one transaction requests: others wait that long for each of them.
 const AT_ONCE: usize = 32;
 
 /// Returns a number of transfers as the record has it.
@@ -25,15 +25,20 @@ pub(super) fn count(transfers: usize) -> u64 {
     transfers as u64
 }
 
+/// Returns a number of transfers as the client has it.
+fn transfers(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
 /// The seats of a worker, and its lanes in the record.
-pub(super) struct SeatDesk {
-    /// Of its own, since it may wait for other workers.
+pub(super) struct SeatRequests {
+    /// A separate record, since it may wait for other workers.
     record: LeaseRecord,
     seats: SharedSeats,
     lanes: Mutex<LaneKeeper<Origin>>,
 }
 
-impl SeatDesk {
+impl SeatRequests {
     pub(super) fn new(record: LeaseRecord) -> Self {
         Self { record, seats: SharedSeats::new(), lanes: Mutex::new(LaneKeeper::new(0)) }
     }
@@ -54,12 +59,12 @@ impl SeatDesk {
         act(&mut self.lanes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the seats that a lane keeps: no transfer begins beyond those that are granted.
+    /// Returns the seats that a lane keeps: no transfer beyond the granted ones begins.
     fn kept(&self, lanes: &LaneKeeper<Origin>, lane: &Origin) -> u64 {
-        count(self.seats.grant(lane, usize::try_from(lanes.granted(lane)).unwrap_or(usize::MAX)))
+        count(self.seats.grant(lane, transfers(lanes.granted(lane))))
     }
 
-    /// Takes what the transfers want now. Returns the rests that the others are to hear of.
+    /// Records the present needs of the transfers. Returns the pauses to pass on to the others.
     fn note(&self, now: Duration, limit: u64) -> Vec<(Origin, LaneRest)> {
         let demands = self.seats.demands();
         let demand = |demand: &SeatDemand| {
@@ -75,7 +80,8 @@ impl SeatDesk {
         })
     }
 
-    /// Looks at the lanes of this worker if it is time to: seats that are another one's are given up, rests are kept.
+    /// Reads the lanes of this worker if it is time: seats that belong to another worker are given up, pauses are
+    /// kept.
     async fn look(&self, me: WorkerId, now: Duration) -> Result<(), FleetError> {
         if !self.lanes(|lanes| !lanes.is_empty() && lanes.is_to_look(now)) {
             return Ok(());
@@ -87,6 +93,10 @@ impl SeatDesk {
         let unknown = self.lanes(|lanes| {
             if lanes.me() != me {
                 return Vec::new();
+            }
+            for (lane, rows) in &seats {
+                let others = rows.iter().filter(|row| row.worker != me).map(|row| row.held).sum();
+                self.seats.note_others(lane, transfers(others));
             }
             let (fewer, unknown) = lanes.seen(now, &seats);
             for lane in &fewer {
@@ -106,7 +116,7 @@ impl SeatDesk {
         }
     }
 
-    /// Lets no transfer begin in a lane. Returns `false` if one has begun since the lane was looked at.
+    /// Lets no transfer begin in a lane. Returns `false` if one has begun since the lane was read.
     fn close(&self, me: WorkerId, lane: &Origin) -> bool {
         self.lanes(|lanes| {
             if lanes.me() != me {
@@ -135,7 +145,7 @@ impl SeatDesk {
         Ok(())
     }
 
-    /// Asks for seats. What is kept is counted first, so that no transfer begins beyond it meanwhile.
+    /// Requests seats. The kept ones are counted first, so that no transfer beyond them begins meanwhile.
     async fn ask(
         &self,
         (me, limit): (WorkerId, u64),
@@ -162,6 +172,7 @@ impl SeatDesk {
                         let Ok(lane) = Origin::parse(name) else { continue };
                         lanes.answered(&lane, answer);
                         self.kept(lanes, &lane);
+                        self.seats.note_others(&lane, transfers(answer.others));
                         if let Some(rest) = rest {
                             self.rest(lanes, now, &lane, rest);
                         }
@@ -203,13 +214,13 @@ impl SeatDesk {
         Ok(())
     }
 
-    /// Waits until something may be due: also without news, since others may want something.
+    /// Waits until something may be due, also without an event, because other workers may need seats.
     pub(super) async fn wait(&self) {
         let pause = self.lanes(|lanes| lanes.pause());
         let _ = timeout(pause, self.seats.news()).await;
     }
 
-    /// Forgets lanes that nobody is in.
+    /// Removes empty lanes.
     pub(super) async fn sweep(&self) -> Result<(), FleetError> {
         self.record.work(|record| record.forget_lanes()).await
     }

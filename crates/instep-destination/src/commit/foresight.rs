@@ -1,0 +1,69 @@
+//! Names that are free: asked for together, where the state of a copy knows them and lies behind a network. One question for
+//! each resource would cost the engine more than the resource itself (O75).
+
+use std::time::Duration;
+
+use tokio::{runtime::Handle, sync::mpsc, time::Instant};
+
+use super::{Commit, CommitBatch, CommitError, Committer, Flushed};
+use crate::map::CopyPath;
+
+/// Commits whose names are asked for together.
+const TOGETHER: usize = 512;
+
+/// The time for which others are waited for: less than a group waits.
+const GATHERED: Duration = Duration::from_millis(500);
+
+impl Committer {
+    /// Adds a batch, with what comes behind it within a moment where names are asked for together.
+    pub(super) fn add_gathered(
+        &mut self,
+        first: CommitBatch,
+        next: &mut mpsc::Receiver<CommitBatch>,
+        flushed: &mut dyn FnMut(Flushed),
+    ) -> Result<(), CommitError> {
+        let (mut all, mut rooms) = (first.commits, vec![first._room]);
+        if self.state.foresees_names() {
+            Handle::current().block_on(async {
+                let until = Instant::now() + GATHERED;
+                while all.len() < TOGETHER {
+                    let Ok(Some(batch)) = tokio::time::timeout_at(until, next.recv()).await else { break };
+                    all.extend(batch.commits);
+                    rooms.push(batch._room);
+                }
+            });
+        }
+        self.foresee(&all)?;
+        let mut commits = all.into_iter();
+        while let Some(commit) = commits.next() {
+            if let Some(group) = self.add(commit)? {
+                flushed(group);
+                self.foresee(commits.as_slice())?;
+            }
+        }
+        // Given back once all are in a group.
+        drop(rooms);
+        Ok(())
+    }
+
+    /// Finds out which names of new resources nothing has, for as long as the group grows.
+    fn foresee(&mut self, commits: &[Commit]) -> Result<(), CommitError> {
+        if !self.state.foresees_names() {
+            return Ok(());
+        }
+        let paths: Vec<&CopyPath> = commits.iter().filter_map(new_path).take(TOGETHER).collect();
+        if !paths.is_empty() {
+            self.group.free_names = self.state.free_names(&paths)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the path of a resource that was not held when its fetch was planned.
+fn new_path(commit: &Commit) -> Option<&CopyPath> {
+    match commit {
+        Commit::File(file) if file.is_new => Some(&file.path),
+        Commit::OfSlice(outcome) => new_path(&outcome.commit),
+        _ => None,
+    }
+}

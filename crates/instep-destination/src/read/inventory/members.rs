@@ -1,0 +1,108 @@
+//! The parts of an inventory that an index leads to.
+
+use futures_util::{StreamExt as _, stream};
+use instep_net::Origin;
+use resourcesync::{DateTime, Form, Uri};
+
+use super::{Inventory, generation::Generation, plausible_time, refuse_other_kind};
+use crate::{
+    Error,
+    documents::{Document, DocumentError, Documents},
+    read::applied::{digest_of, joined},
+    run::{SetRun, SyncRun},
+};
+
+/// Members of an index fetched ahead.
+const AHEAD: usize = 4;
+
+impl Inventory {
+    /// Plans what the members of an index list; whether all of it was of one state. Where the index does not change
+    /// with its members, the digest becomes that of all of them.
+    pub(super) async fn read_members(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        index: &Document,
+        set: &mut SetRun,
+        digest: &mut [u8; 32],
+    ) -> Result<bool, Error> {
+        let (generation, members) = Generation::of(index)?;
+        let tells_changes = generation.tells_changes();
+        let (mut is_mixed, mut is_undated) = (false, false);
+        let (mut is_any_read, mut first_lost) = (false, None);
+        if members.contains(&index.uri) {
+            let what = "an index that contains itself (GEN-12)".to_owned();
+            return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
+        }
+        let documents = run.network.documents.clone();
+        let speaker = index.origin();
+        let opened = stream::iter(members).map(|uri| {
+            let (documents, speaker) = (documents.clone(), speaker.clone());
+            async move {
+                let opened = open(&documents, &uri, speaker.as_ref()).await;
+                (uri, opened)
+            }
+        });
+        let mut opened = std::pin::pin!(opened.buffered(AHEAD));
+        while let Some((uri, document)) = opened.next().await {
+            let document = match document {
+                Ok(document) => refuse_other_kind(&document).map(|()| document),
+                Err(error) => Err(error.into()),
+            };
+            let read = match document {
+                Ok(document) if document.header.form == Form::List => {
+                    let at = plausible_time(run, &uri, &document);
+                    is_mixed |= generation.is_before(&uri, at);
+                    let stated = generation.time_of(&uri);
+                    let at = at.or(stated);
+                    is_undated |= at.is_none();
+                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
+                    let own = if tells_changes { Ok(None) } else { digest_of(&document).await.map(Some) };
+                    match own {
+                        Ok(own) => {
+                            *digest = own.map_or(*digest, |own| joined(*digest, own));
+                            set.read_list(&document, stated, self.was_applied).await
+                        }
+                        Err(error) => Err(error),
+                    }
+                }
+                Ok(_) => Err(Error::InvalidDocument {
+                    url: uri.as_str().to_owned(),
+                    what: "an index within an index (GEN-12)".to_owned(),
+                }),
+                Err(error) => Err(error),
+            };
+            match read {
+                Ok(()) => is_any_read = true,
+                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. })) => {
+                    self.complete = false;
+                    if !is_any_read && first_lost.is_none() {
+                        first_lost = Some((uri, error));
+                    } else {
+                        run.reporter.lost_document(&uri, &error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            run.reporter.problems_of(set);
+            if run.ending().is_some() {
+                return Err(Error::Interrupted);
+            }
+        }
+        if let Some((uri, error)) = first_lost {
+            // Of an index without any of its parts nothing is known: the inventory is lost (O48).
+            if !is_any_read {
+                return Err(error);
+            }
+            run.reporter.lost_document(&uri, &error);
+        }
+        // The earliest time is unknown if that of a part is (DST-2).
+        self.at = self.at.filter(|_| !is_undated);
+        // Where each part says that it is the one the index means, only what is inferred from absence needs more.
+        let doubtful = self.complete && (run.options.delete || generation.is_silent());
+        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
+    }
+}
+
+async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
+    documents.get(uri, speaker).await?.document()
+}

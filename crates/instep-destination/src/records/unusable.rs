@@ -1,0 +1,41 @@
+//! The entries that documents of a set have and that could not be used, until an inventory without such replaces them.
+
+use serde::{Deserialize, Serialize};
+
+use super::versioned;
+use crate::state::{CopyState, ReadState, SetId, StateError};
+
+const VERSION: u32 = 1;
+
+/// Entries that could not be used: their resources may be missing, or behind (B27).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct UnusableEntries {
+    pub(crate) count: u64,
+    /// The URI of the first one, or of its document.
+    pub(crate) uri: String,
+    /// The reason why the first one could not be used.
+    pub(crate) what: String,
+    /// The origins that requests were allowed to lead to. With others, the entries may be usable.
+    pub(crate) scope: String,
+}
+
+impl UnusableEntries {
+    /// Reads them for a set; none if nothing was recorded.
+    pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Self, StateError> {
+        Ok(versioned::read(state, &name(set), VERSION)?.unwrap_or_default())
+    }
+
+    /// Records them for a set.
+    pub(crate) fn write(&self, state: &mut dyn CopyState, set: SetId) -> Result<(), StateError> {
+        versioned::write(state, &name(set), VERSION, self)
+    }
+
+    /// Returns the larger of two counts, with its first entry.
+    pub(crate) fn most(self, other: Self) -> Self {
+        if other.count > self.count { other } else { self }
+    }
+}
+
+fn name(set: SetId) -> String {
+    format!("unusable {}", set.0)
+}

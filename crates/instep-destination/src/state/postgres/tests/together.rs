@@ -1,0 +1,52 @@
+//! Work that one copy has together: names that are asked for at once, and helpers that are waited for.
+
+use std::{collections::BTreeSet, thread};
+
+use instep_testkit::{PostgresServer, wait_until};
+
+use super::{copy, faults::place, sql};
+use crate::{
+    map::CopyPath,
+    state::{
+        JoinedPlan, Ledger, NewSlice, ReadHeld as _, ReadPacks as _, SharePlan as _, WriteGroups as _,
+        WriteRecords as _, postgres::PostgresState,
+    },
+};
+
+#[test]
+fn o75_names_that_nothing_has_are_found_for_many_resources_at_once() {
+    let Some(server) = PostgresServer::start() else { return };
+    let mut state = PostgresState::open(&copy(&server.url(), "folder")).unwrap();
+    let set = state.set("http://h/").unwrap();
+    state.commit_group(None, &[&[place("a", set), place("d/b", set)]], &Ledger::default()).unwrap();
+    let paths = ["a", "a/c", "b", "d", "d/b", "d/c", "d0"].map(|path| CopyPath::from_state(path).unwrap());
+    let free = state.free_names(&paths.each_ref()).unwrap();
+    let one_by_one = paths.iter().filter(|path| state.kind_at(path).unwrap().is_none());
+    assert_eq!(free, one_by_one.map(|path| path.as_str().to_owned()).collect::<BTreeSet<_>>());
+    assert_eq!(free.len(), 4, "{free:?}");
+}
+
+#[test]
+fn o78_who_takes_a_shared_plan_over_waits_until_helpers_have_committed() {
+    let Some(server) = PostgresServer::start() else { return };
+    let at = copy(&server.url(), "folder");
+    let mut first = PostgresState::open(&at).unwrap();
+    let set = first.set("http://h/").unwrap();
+    first.begin_plan(set).unwrap();
+    first.add_slices(&[NewSlice { id: 1, turn: 0, total: 1, actions: Vec::new() }]).unwrap();
+    drop(first.seal_plan().unwrap());
+    let JoinedPlan { state: mut helper, board, .. } = PostgresState::join(&at).unwrap().unwrap();
+    // All are one process here.
+    let rename = format!("UPDATE instep.share SET name = 'another process' WHERE sharer = {}", board.me());
+    sql(&server.url(), &rename);
+    assert!(!board.is_ending().unwrap());
+
+    let next = at.clone().succeeding();
+    let next = thread::spawn(move || PostgresState::open(&next).unwrap());
+    wait_until("the helper is to end", || board.is_ending().unwrap());
+    helper.commit_group(None, &[&[place("late", set)]], &Ledger::default()).unwrap();
+    drop(helper);
+    let next = next.join().unwrap();
+    assert!(next.held("http://h/late").unwrap().is_some());
+    assert!(PostgresState::join(&at).unwrap().is_none(), "the plan is gone");
+}

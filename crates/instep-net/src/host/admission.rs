@@ -1,0 +1,39 @@
+//! The waiting of transfers for a host.
+
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+use super::{Host, Permit};
+use crate::{adaptive::AdaptiveLimit, error::HttpError, seating::Seating};
+
+impl Host {
+    /// Waits until one more transfer may begin: first for a permit of the host, so that those who wait for a slow host
+    /// hold nothing that others need, then for one of those that several processes share, then for a seat.
+    pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
+        let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
+        self.pause.wait(&self.origin).await?;
+        let share = Arc::clone(&self.share).acquire_owned().await.map_err(closed)?;
+        self.pause.wait(&self.origin).await?;
+        let shared_seat = match &self.seats {
+            Some(seats) => Some(seats.take(&self.origin).await),
+            None => None,
+        };
+        if let Some(rate) = self.rate.get() {
+            // A pace is shared as the seats are.
+            rate.set_part(self.seats.as_ref().map_or(1.0, |seats| seats.part(&self.origin)));
+            rate.take(1).await;
+        }
+        self.narrow_as_others();
+        let seat = seating.take(&self.origin, &self.last_active).await;
+        self.note(|traffic| traffic.transfers += 1);
+        Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
+    }
+
+    /// Sends fewer requests at a time once other processes were told that there are too many.
+    fn narrow_as_others(&self) {
+        let Some(seats) = &self.seats else { return };
+        let pauses = seats.rests_of_others(&self.origin);
+        if self.seen_pauses.swap(pauses, Relaxed) < pauses {
+            self.change_limit(AdaptiveLimit::overloaded);
+        }
+    }
+}

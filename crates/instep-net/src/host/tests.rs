@@ -1,0 +1,37 @@
+//! Tests of a host whose limits several processes share.
+
+use super::*;
+use crate::seating::Seating;
+
+fn host(seats: &SharedSeats) -> Arc<Host> {
+    let limits = HostLimits {
+        per_host: 8,
+        streams: 8,
+        most_idle: 8,
+        rate: None,
+        adaptive: true,
+        seats: Some(seats.clone()),
+    };
+    Arc::new(Host::new(Origin::parse("http://host/").unwrap(), &limits))
+}
+
+#[tokio::test(start_paused = true)]
+async fn o79_a_host_that_has_too_much_to_do_and_names_no_pause_rests_and_narrows_for_all_processes() {
+    let (asked, other) = (SharedSeats::new(), SharedSeats::new());
+    let host_of_asked = host(&asked);
+    host_of_asked.overloaded(StatusCode::SERVICE_UNAVAILABLE, None);
+    let told: Vec<_> = asked.demands().into_iter().filter_map(|demand| demand.asked).collect();
+    assert_eq!(told, [Host::UNSAID], "its owner passes that on");
+
+    let host_of_other = host(&other);
+    let before = host_of_other.take_traffic().most_transfers;
+    other.grant(host_of_other.origin(), 8);
+    other.rest(host_of_other.origin(), Host::UNSAID);
+    let (began, seating) = (Instant::now(), Seating::new(8));
+    drop(host_of_other.admit(&seating).await.unwrap());
+    assert_eq!(began.elapsed(), Host::UNSAID);
+    let after = host_of_other.take_traffic().most_transfers;
+    assert!(after < before, "{after} of {before} transfers");
+    drop(host_of_other.admit(&seating).await.unwrap());
+    assert_eq!(host_of_other.take_traffic().most_transfers, after, "once for each rest");
+}

@@ -1,0 +1,114 @@
+//! Entries, answers and documents that cannot be used as they are, and files that are not to be touched.
+
+use std::fs;
+
+use instep_testkit::Fault;
+
+use crate::support::{Copy, Run, in_step};
+
+/// Has the entry of `b.txt` in the Resource List lead to another host.
+fn list_elsewhere(copy: &Copy) {
+    let host = copy.source.host().to_owned();
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        text.replace(&format!("<loc>http://{host}/b.txt"), "<loc>http://198.51.100.7/b.txt")
+    });
+}
+
+fn skips_an_entry(run: &Run) {
+    assert_eq!((run.exit_code(), run.report().skipped), (3, 1), "{:?}", run.heard);
+    assert!(!run.report().is_in_step());
+}
+
+#[test]
+fn b27_an_entry_that_cannot_be_used_stays_a_problem_until_an_inventory_replaces_it() {
+    for change_list in [false, true] {
+        let copy = Copy::laid_out(|layout| layout.change_list = change_list);
+        list_elsewhere(&copy);
+        (0..3).for_each(|_| skips_an_entry(&copy.sync()));
+        assert_eq!(copy.audit().0.unwrap().exit_code(), 3);
+        copy.source.put("a.txt", "changed");
+        copy.source.snapshot();
+        list_elsewhere(&copy);
+        skips_an_entry(&copy.sync());
+        copy.source.heal();
+        copy.source.put("a.txt", "changed again");
+        copy.source.snapshot();
+        in_step(&copy, &copy.sync());
+        in_step(&copy, &copy.sync());
+    }
+}
+
+#[test]
+fn b27_a_change_that_cannot_be_used_stays_a_problem_until_an_inventory_replaces_it() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("new.txt", "new");
+    let host = copy.source.host().to_owned();
+    copy.source.rewrite("changelist-000001.xml", move |text| {
+        text.replace(&format!("<loc>http://{host}/new.txt"), "<loc>http://[")
+    });
+    (0..3).for_each(|_| skips_an_entry(&copy.sync()));
+    copy.source.snapshot();
+    in_step(&copy, &copy.sync());
+    // The list still has it, and grows.
+    copy.source.put("a.txt", "changed");
+    in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn b27_an_origin_that_is_allowed_later_makes_its_entries_usable() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    list_elsewhere(&copy);
+    skips_an_entry(&copy.sync());
+    let run = copy.sync_with(|options| {
+        options.dry_run = true;
+        options.access.allow_origins.push("http://198.51.100.7".to_owned());
+    });
+    assert_eq!((run.exit_code(), run.report().created), (0, 1), "{:?}", run.heard);
+}
+
+#[test]
+fn b28_a_304_that_nobody_asked_for_does_not_make_a_document_known() {
+    // Without its Capability List a Source is found by its Resource List, which makes the exit code 3.
+    for (path, exit_code) in [("resourcelist.xml", 4), ("capabilitylist.xml", 3)] {
+        let copy = Copy::laid_out(|layout| layout.change_list = false);
+        copy.source.fail_always(path, Fault::Status(304));
+        let run = copy.sync();
+        assert_eq!(run.exit_code(), exit_code, "{path}: {:?}", run.heard);
+        copy.source.heal();
+        in_step(&copy, &copy.sync());
+    }
+}
+
+#[test]
+fn b29_an_index_that_is_written_as_a_list_leads_to_its_lists() {
+    let copy = Copy::laid_out(|layout| (layout.change_list, layout.part_entries) = (false, Some(2)));
+    copy.source.rewrite("resourcelist.xml", |text| {
+        let members = text.split("<loc>").skip(1).filter_map(|rest| rest.split("</loc>").next());
+        let entries =
+            members.map(|member| format!("<url><loc>{member}</loc><rs:md capability='resourcelist'/></url>"));
+        format!(
+            "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+             xmlns:rs='http://www.openarchives.org/rs/terms/'><rs:md capability='resourcelist'/>{}</urlset>",
+            entries.collect::<String>()
+        )
+    });
+    in_step(&copy, &copy.sync());
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 0);
+}
+
+#[test]
+fn b31_nothing_is_overwritten_in_a_folder_of_others_also_where_right_files_are_kept() {
+    let copy = Copy::of_three();
+    fs::create_dir_all(copy.dir()).unwrap();
+    fs::write(copy.dir().join("a.txt"), "mine").unwrap();
+    std::os::unix::fs::symlink("a.txt", copy.dir().join("b.txt")).unwrap();
+    for adopt in [false, true] {
+        let run = copy.sync_with(|options| (options.into_existing, options.adopt) = (true, adopt));
+        assert_eq!((run.exit_code(), run.report().failed), (3, 2), "{:?}", run.heard);
+        assert_eq!(copy.read("a.txt").as_deref(), Some("mine"));
+        assert!(copy.dir().join("b.txt").is_symlink());
+    }
+    // Whoever says only that files are to be adopted has others replaced.
+    in_step(&copy, &copy.sync_with(|options| options.adopt = true));
+}

@@ -1,0 +1,53 @@
+//! A run in a process of its own, so that it can be killed.
+
+use std::{
+    env,
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+};
+
+use instep_destination::{Durability, MaxDelete, SyncOptions, TestMonitor, sync};
+
+/// A process that is about to run another program holds the locks of all copies that are open here. So none is open then.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// Does something with a copy while no process starts.
+pub(crate) fn while_none_starts<T>(work: impl FnOnce() -> T) -> T {
+    let _guard = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
+/// The variable that has the options of such a run.
+const OPTIONS: &str = "INSTEP_MODEL_RUN";
+
+/// Starts a run with these options: this test program does it.
+pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
+    let SyncOptions { url, dir, delete, max_delete, selection, access, .. } = options;
+    let limit = selection.limit.map_or(String::new(), |limit| limit.to_string());
+    let origins = access.allow_origins.join(",");
+    let text = format!("{url} {} {delete} {max_delete} limit={limit} origins={origins}", dir.display());
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "a_run_that_another_test_kills", "--ignored"]).env(OPTIONS, text);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _guard = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    Arc::new(Mutex::new(command.spawn().unwrap()))
+}
+
+#[test]
+#[ignore = "the test of the model starts it"]
+fn a_run_that_another_test_kills() {
+    let options = env::var(OPTIONS).unwrap();
+    let parts: Vec<_> = options.split(' ').collect();
+    let [url, dir, delete, max_delete, limit, origins] = parts[..] else { panic!("{options}") };
+    let mut options = SyncOptions::new(url, dir);
+    options.delete = delete.parse().unwrap();
+    options.max_delete = max_delete.parse::<MaxDelete>().unwrap();
+    options.selection.limit = limit.strip_prefix("limit=").and_then(|limit| limit.parse().ok());
+    let origins = origins.strip_prefix("origins=").unwrap();
+    options.access.allow_origins = origins.split_terminator(',').map(str::to_owned).collect();
+    options.allow_empty = true;
+    options.durability = Durability::None;
+    options.access.retries = 0;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(sync(&options, &TestMonitor::new())).unwrap();
+}

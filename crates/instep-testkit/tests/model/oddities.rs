@@ -1,0 +1,76 @@
+//! Further habits of a Source, of its server and of whoever keeps the copy, drawn apart from the others: a seed that is
+//! known to be difficult keeps its documents and its runs when one is added.
+
+use crate::{
+    draw::Draw,
+    feature::Feature,
+    habits::Habits,
+    style::{Dialect, Keeps, Style, Written},
+};
+
+/// The oddities of one Source.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Oddities {
+    /// Times are written in any zone, and with as few digits as they need.
+    pub(crate) zones: bool,
+    /// Entries of inventories are in any order.
+    pub(crate) reorders: bool,
+    /// A Resource List of one part is behind an index.
+    pub(crate) lone_index: bool,
+    /// Some answers have weak tags, and some no validators.
+    pub(crate) few_validators: bool,
+    /// Bodies come in chunks, without a length.
+    pub(crate) chunked: bool,
+    /// Everything comes in gzip, whoever asks.
+    pub(crate) gzip_unasked: bool,
+    /// The number of resources that the second set shares with the first one, beyond the one that habits know of.
+    pub(crate) shares: usize,
+    /// Resources move to another host, and perhaps back.
+    pub(crate) moves: bool,
+    /// A run before the one that counts is a process that is killed.
+    pub(crate) kills: bool,
+    /// Some phases have a limit of resources.
+    pub(crate) limits: bool,
+    /// Each phase has deletions or not.
+    pub(crate) toggles_delete: bool,
+    /// Some phases allow no deletion.
+    pub(crate) guards: bool,
+    /// The Source's clock jumps, with that of its server.
+    pub(crate) clock_steps: bool,
+}
+
+impl Oddities {
+    pub(crate) fn draw(
+        draw: &mut Draw,
+        style: &Style,
+        habits: &Habits,
+        allows: &dyn Fn(Feature) -> bool,
+    ) -> Self {
+        use Feature as F;
+        let more = usize::try_from(draw.within(1, 3)).unwrap();
+        let mut has = |feature, percent| {
+            let drawn = draw.chance(percent);
+            drawn && allows(feature)
+        };
+        let shares = if has(F::SharedResources, 50) && style.sets > 1 { more } else { 0 };
+        let is_plain = matches!(style.dialect, Dialect::V0_5 | Dialect::DLib | Dialect::Sitemap);
+        Self {
+            zones: has(F::Zones, 20),
+            reorders: has(F::ReorderedInventory, 20),
+            lone_index: has(F::IndexOfOne, 15) && !is_plain,
+            few_validators: has(F::FewValidators, 20),
+            chunked: has(F::Chunked, 15),
+            gzip_unasked: has(F::GzipUnasked, 10),
+            shares,
+            moves: has(F::MovingHost, 10) && shares == 0 && !habits.shares,
+            kills: has(F::KilledRun, 8),
+            limits: has(F::Limit, 10) && style.sets == 1,
+            toggles_delete: has(F::DeleteToggled, 15),
+            // A deletion that was not allowed and is not listed any more is in the gap that the run reports.
+            guards: has(F::GuardedDeletion, 10) && style.keeps == Keeps::All,
+            // Without the time of an answer nobody can tell that a clock went back, and with some times left out nobody can
+            // tell what came first.
+            clock_steps: has(F::ClockStep, 10) && habits.dates && style.datetime != Written::Sometimes,
+        }
+    }
+}
