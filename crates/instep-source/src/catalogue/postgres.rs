@@ -123,7 +123,7 @@ impl CatalogueDatabase {
             }
         };
         let writing = Arc::new(ServerLink::new(database.address.clone()));
-        let mut lease = OWNERS.take(&writing, source, &database.claimant)?;
+        let mut lease = OWNERS.take(&writing, source, &database.claimant, &|| Ok(()))?;
         lease.begin_to_beat()?;
         let (_, clock) = writer::begin(&session, source).map_err(|fault| link.error(fault))?;
         drop(session);

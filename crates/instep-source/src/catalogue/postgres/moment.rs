@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
+use instep_postgres::{EngineFault, PooledSession, PostgresError, ServerLink, Session};
 
 use super::row::read_head;
 use crate::catalogue::{CatalogueError, Head};
@@ -20,7 +20,7 @@ pub(super) struct SourceReader {
 struct ReadMoment {
     head: Head,
     /// The connection whose transaction sees it; `None` after it was lost.
-    session: RefCell<Option<Arc<Session>>>,
+    session: RefCell<Option<PooledSession>>,
 }
 
 impl SourceReader {
@@ -55,33 +55,40 @@ impl SourceReader {
         moment: &ReadMoment,
         work: &impl Fn(&Session, i64) -> Result<T, EngineFault>,
     ) -> Result<T, PostgresError> {
-        let begun = moment.session.borrow().clone();
-        let session = match begun {
+        let mut held = moment.session.borrow_mut();
+        let session = match held.take() {
             Some(session) => session,
             None => {
                 let (session, head) = self.begin()?;
                 if !is_same(head, moment.head) {
+                    session.give_up();
                     return Err(PostgresError::Interrupted { place: self.place() });
                 }
-                Arc::clone(moment.session.borrow_mut().insert(session))
+                session
             }
         };
-        let value = work(&session, self.source).map_err(|fault| self.link.error(fault));
-        if value.is_err() {
-            moment.session.borrow_mut().take();
-            self.link.give_up();
+        match work(&session, self.source) {
+            Ok(value) => {
+                *held = Some(session);
+                Ok(value)
+            }
+            Err(fault) => {
+                session.give_up();
+                Err(self.link.error(fault))
+            }
         }
-        value
     }
 
-    fn begin(&self) -> Result<(Arc<Session>, Head), PostgresError> {
+    fn begin(&self) -> Result<(PooledSession, Head), PostgresError> {
         let session = self.link.session()?;
         let begun = session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-        let head = begun.map_err(EngineFault::from).and_then(|()| head(&session, self.source));
-        if head.is_err() {
-            self.link.give_up();
+        match begun.map_err(EngineFault::from).and_then(|()| head(&session, self.source)) {
+            Ok(head) => Ok((session, head)),
+            Err(fault) => {
+                session.give_up();
+                Err(self.link.error(fault))
+            }
         }
-        head.map(|head| (session, head)).map_err(|fault| self.link.error(fault))
     }
 
     fn until_it_answers<T>(&self, work: impl Fn() -> Result<T, PostgresError>) -> Result<T, PostgresError> {
@@ -113,8 +120,10 @@ pub(super) fn head(session: &Session, source: i64) -> Result<Head, EngineFault> 
 impl Drop for SourceReader {
     fn drop(&mut self) {
         let session = self.moment.as_ref().and_then(|moment| moment.session.borrow_mut().take());
-        if session.is_some_and(|session| session.batch("ROLLBACK").is_err()) {
-            self.link.give_up();
+        if let Some(session) = session
+            && session.batch("ROLLBACK").is_err()
+        {
+            session.give_up();
         }
     }
 }
