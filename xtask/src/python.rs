@@ -54,7 +54,9 @@ pub fn test() -> Result<()> {
 /// registry has its tests, and they need packages that ours do not.
 fn count_reference(wheel: &str) -> Result<()> {
     let Some(sources) = env::var_os("RESYNC_SOURCES") else {
-        println!("Not counted: the tests of the reference library; RESYNC_SOURCES names a checkout of v2.0.1");
+        println!(
+            "Not counted: the tests of the reference library; RESYNC_SOURCES names a checkout of v2.0.1"
+        );
         return Ok(());
     };
     let environment = folder().join("reference");

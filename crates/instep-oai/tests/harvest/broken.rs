@@ -103,7 +103,7 @@ fn a_site_that_is_no_repository_is_called_so_and_what_was_published_stays() {
     bench.publish();
     let page = Body("<html>We have moved</html>".to_owned());
     bench.fake.fail("verb=Identify", std::iter::repeat_n(page.clone(), 9));
-    let report = bench.publish_with_problems(&["web page, not OAI-PMH", "stays published"]);
+    let report = bench.publish_with_problems(&["web page, not OAI-PMH", "stay published"]);
     assert_eq!((report.resources, report.skipped), (5, 1));
 
     let first = Bench::new(FakeRepository::with_records(5));

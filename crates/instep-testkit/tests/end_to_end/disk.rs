@@ -152,7 +152,7 @@ fn b19_what_is_gone_makes_room_for_what_comes() {
     source.delete("old");
     source.put("new", "n".repeat(6 << 20));
     let run = sync(&source, &copy, &["--delete", "--max-delete", "100%"]).with_code(0);
-    assert!(run.stderr.contains("deleted first"), "{}", run.stderr);
+    assert!(run.stderr.contains("deletions are done first"), "{}", run.stderr);
     assert!(copy.join("new").is_file() && !copy.join("old").exists());
 }
 

@@ -27,7 +27,7 @@ pub(super) struct TaskQueue<T> {
     /// The number of tasks in hand that [`TaskQueue::has_in_hand`] waits for.
     awaited: AtomicUsize,
     is_over: AtomicBool,
-    /// So many tasks are in hand, or there are none left.
+    /// Notified when as many tasks as are awaited are in hand, or when none are left.
     enough_in_hand: Notify,
     enough: CancellationToken,
 }
