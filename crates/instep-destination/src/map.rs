@@ -2,10 +2,10 @@
 //!
 //! A [`Mapper`] keeps these invariants:
 //! - two URIs get the same path only if they differ just in spelling (`%7E` and `~`, `HTTP:` and `http:`) or
-//! fragment;
+//!   fragment;
 //! - a path depends only on its URI and the operator's base and maps, so the order of arrival never matters;
 //! - each segment is a name that every common file system accepts, and none leads out of the copy or into `.instep`,
-//! except for versions into `.instep/versions`.
+//!   except for versions into `.instep/versions`.
 //!
 //! Names stay readable: octets are decoded if possible, and escaped as `%XX` otherwise. `%40` is never the escape of
 //! an `@`, so it marks parts that the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`,
