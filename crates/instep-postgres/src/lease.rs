@@ -238,7 +238,7 @@ impl Drop for WriteLease {
         if let Some(beating) = &self.beating {
             beating.abort();
         }
-        // Where the server is gone, the next process finds the beat at rest, or has the lock of the folder.
+        // If the server is gone, the next process sees that the heartbeat has stopped, or has the lock of the folder.
         if let Ok(session) = self.link.session() {
             let LeaseOwners { table, given_back_if } = self.owners;
             let sql =

@@ -1,4 +1,4 @@
-//! What a refused publication leaves behind costs the next one nothing, and what is back is not gone.
+//! A refused publication costs the next one nothing, and resources that are back do not count as deleted.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 use std::{fs, path::Path};
@@ -113,7 +113,7 @@ fn c21_resources_that_were_deleted_and_are_back_do_not_count_against_later_delet
         write(&letters, 6);
         assert_eq!(publisher.publish(&NoMonitor).unwrap().created, 6);
     }
-    // What stays away still counts: ten at most in an hour.
+    // Resources that stay away still count: ten at most in an hour.
     for number in 0..6 {
         fs::remove_file(letters.join(format!("{number:03}.txt"))).unwrap();
     }

@@ -117,7 +117,7 @@ impl TaskFeed for SliceFeed<'_> {
         if let Some(others) = &mut self.others {
             others.look(run, &*self.board)?;
         } else if self.is_ending()? {
-            // What is queued already is still fetched, and committed with what has come.
+            // Queued resources are still fetched, and committed with those that have arrived.
             return Ok(FeedState::Done);
         }
         loop {

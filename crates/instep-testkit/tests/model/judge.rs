@@ -97,7 +97,7 @@ impl Story<'_> {
                     .collect(),
                 is_broken: phase.broken.contains_key(&path),
                 is_kept: !self.wishes.delete || self.wishes.guard,
-                // What was left out and is not listed any more is in the gap that the run reports.
+                // A resource left out and no longer listed is in the gap that the run reports.
                 is_limited: self.wishes.limit.is_some() || self.was_limited && !ended.is_covered,
             };
             one.judge(&path, &expected, &mut state, &mut wrong);
@@ -140,7 +140,7 @@ impl Story<'_> {
         }
         // A document that one of them does not need may be missed by the other.
         let alike = phase.broken.is_empty() || misses || state.unsatisfied;
-        // What a limit leaves out depends on what is held already, which an audit does not count.
+        // The resources that a limit leaves out depend on those held, which an audit does not count.
         let alike = alike && self.wishes.limit.is_none();
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));

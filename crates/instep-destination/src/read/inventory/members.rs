@@ -97,7 +97,7 @@ impl Inventory {
         }
         // The earliest time is unknown if that of a part is (DST-2).
         self.at = self.at.filter(|_| !is_undated);
-        // Where each part says that it is the one the index means, only what is inferred from absence needs more.
+        // If each part confirms its place in the index, only inferred deletions need more.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
         Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
     }

@@ -89,10 +89,10 @@ pub(super) fn versions_are_kept_by_number_and_age(at: &ContractPlace) {
         snapshot.versions_since(&[&b, &uri("none"), &a]).unwrap(),
         [Some(time(3)), None, Some(time(2))]
     );
-    // What goes by number is needed by another resource.
+    // The version removed by number is needed by another resource.
     assert_eq!(keep(vec![(a.clone(), version(4, Some("2")))], 2, 0), [""; 0]);
     assert_eq!(catalogue.without_version(vec![digests("1"), digests("0")]).unwrap(), [digests("0")]);
-    // What was superseded before then goes by age.
+    // Versions superseded before then are removed by age.
     let last = vec![(b.clone(), version(5, Some("3"))), (a.clone(), version(6, Some("4")))];
     assert_eq!(keep(last, 9, 6), [digests("1").to_string()]);
     let snapshot = catalogue.snapshot().unwrap();

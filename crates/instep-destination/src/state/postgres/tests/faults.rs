@@ -107,7 +107,7 @@ fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
             checkpoint.datetime = Some(DateTime::from_unix_micros(number as i64));
             ledger.checkpoints.insert(set, checkpoint);
             state.commit_group(Some(intent), &[&group], &ledger).unwrap();
-            // What is read in between comes from the same server.
+            // Reads in between come from the same server.
             assert!(state.held(&format!("http://h/{}", name(49))).unwrap().is_some());
             sender.send(number).unwrap();
         }

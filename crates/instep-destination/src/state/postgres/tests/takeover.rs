@@ -55,7 +55,7 @@ fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost
         state.record_changes();
         for number in 0..GROUPS {
             commit(&mut state, number, set);
-            // What is read in between comes from the server that took over.
+            // Reads in between come from the server that took over.
             assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
             sender.send(number).unwrap();
         }

@@ -58,7 +58,7 @@ fn a_server_that_is_stopped_at_once_makes_writer_and_readers_wait() {
         for number in 0..BATCHES {
             let batch = (0..50).map(|index| found(&format!("{number:03}-{index:02}"))).collect();
             writer.record(batch).unwrap();
-            // What is read in between comes from the same server.
+            // Reads in between come from the same server.
             assert!(writer.resource(format!("\x01{number:03}-49").as_bytes()).unwrap().is_some());
             sender.send(number).unwrap();
         }
