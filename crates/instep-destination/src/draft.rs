@@ -28,6 +28,7 @@ use crate::{
     clock::Clocks,
     map::climbs,
     plan::{Accounting, Condition, Desired, Selection},
+    records::last_gap,
     state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
 };
 pub(crate) use awaited::Awaited;
@@ -74,6 +75,8 @@ pub(crate) struct Draft {
     clocks: Clocks,
     /// `true` if changes were applied to the set before.
     applied_changes: bool,
+    /// The end of the last gap in the changes of the set: before it, a deletion may have been missed.
+    pub(crate) last_gap: Option<DateTime>,
     /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     keeps_deletions: bool,
     /// `true` if the plan may hold an earlier action for the resource of an entry.
@@ -135,6 +138,7 @@ impl Draft {
     ) -> Result<Self, Error> {
         let marks = state.marks()?;
         let keeps_deletions = state.keeps_deletions(set)?;
+        let last_gap = last_gap::read(&*state, set)?;
         let applied_changes = state.checkpoint(set)?.is_some_and(|checkpoint| checkpoint.datetime.is_some());
         Ok(Self {
             state,
@@ -149,6 +153,7 @@ impl Draft {
             in_scope: None,
             clocks,
             applied_changes,
+            last_gap,
             keeps_deletions,
             may_hold_earlier: false,
             begins_with_owed: false,

@@ -7,6 +7,7 @@
 
 pub(crate) mod coverage;
 pub(crate) mod kept;
+pub(crate) mod last_gap;
 mod metadata;
 pub(crate) mod operations;
 mod package;

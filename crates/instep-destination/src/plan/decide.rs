@@ -26,7 +26,11 @@ pub(crate) struct DecisionRules {
 impl DecisionRules {
     /// Returns the time for which an entry of an inventory speaks.
     fn time_of(&self, desired: &Desired) -> Option<DateTime> {
-        if self.is_undated { desired.metadata.datetime } else { self.inventory }
+        if self.is_undated {
+            deciding_time(desired.metadata.datetime, self.was_applied)
+        } else {
+            self.inventory
+        }
     }
 
     /// Returns `true` if an entry of an inventory is older than a change, or does not show that it is newer.

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
-use super::{PlanRules, RecentDeletions, UnusableEntries, coverage, kept, operations, slice, way};
+use super::{PlanRules, RecentDeletions, UnusableEntries, coverage, kept, last_gap, operations, slice, way};
 use crate::{
     MaxDelete, SelectionOptions,
     discover::Way,
@@ -143,6 +143,8 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(coverage::read(&*state, set).unwrap(), Some(one));
     }
     kept::write(&mut *state, set, 40).unwrap();
+    assert_eq!(last_gap::read(&*state, set).unwrap(), None);
+    last_gap::write(&mut *state, set, time).unwrap();
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), UnusableEntries::default());
     let text = str::to_owned;
     let unusable =
@@ -155,6 +157,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let records = [
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.1.json"),
+        ("gap 0", "last-gap.1.json"),
         ("unusable 0", "unusable.1.json"),
         ("way 1", "way.1.json"),
         ("recent deletions", "recent-deletions.1.json"),
@@ -164,6 +167,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
     }
     assert_eq!(kept::read(&*state, set).unwrap(), 40);
+    assert_eq!(last_gap::read(&*state, set).unwrap(), Some(time));
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), unusable);
     assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
     assert_eq!(RecentDeletions::read(&*state).unwrap(), recent);
@@ -176,6 +180,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         records.iter().for_each(|(name, _)| state.set_setting(name, damaged).unwrap());
         assert!(coverage::read(&*state, set).is_err(), "{damaged}");
         assert!(kept::read(&*state, set).is_err(), "{damaged}");
+        assert!(last_gap::read(&*state, set).is_err(), "{damaged}");
         assert!(UnusableEntries::read(&*state, set).is_err(), "{damaged}");
         assert!(RecentDeletions::read(&*state).is_err(), "{damaged}");
     }

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use resourcesync::DateTime;
 use tempfile::TempDir;
 
 use crate::{
@@ -303,6 +304,11 @@ impl LocalCopy {
     /// Remembers how much of a set is known.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
         Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
+    }
+
+    /// Remembers the end of the last gap in the changes of a set.
+    pub(crate) fn keep_last_gap(&mut self, set: SetId, ends: DateTime) -> Result<(), Error> {
+        Ok(records::last_gap::write(self.state_mut()?, set, ends)?)
     }
 
     /// Records the options that the finished plan was made for.

@@ -50,6 +50,7 @@ impl SyncRun<'_> {
             Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
             _ => Changes::default(),
         };
+        self.keep_gap(set, changes.reach())?;
         if !found.has_inventory() || self.options.via == Via::Changes {
             changes = changes.or_lost()?;
         }
@@ -85,6 +86,7 @@ impl SyncRun<'_> {
         lost.extend(changes.into_iter().flat_map(|changes| changes.lost));
         self.reporter.lost_documents(&lost);
         let mut read = inventory.followed_by_changes(self, found, set, held.as_ref()).await?;
+        self.keep_gap(set, None)?;
         self.infer(set, &inventory).await?;
         let entries = set.with(|draft| draft.inventory.usable);
         if self.options.as_of.is_none() {
@@ -254,6 +256,7 @@ impl SyncRun<'_> {
     /// Records the coverage of the copy once changes are applied. If some of them are missing, it stays unchanged,
     /// like the checkpoint.
     fn cover(&mut self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
+        self.keep_gap(set, Some(reach))?;
         if read.lost.is_empty() {
             let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
             set.coverage = Some(coverage);
@@ -264,6 +267,18 @@ impl SyncRun<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Records a gap between the copy and the listed changes, at once like the coverage: the next run may not see it in
+    /// the lists (O52).
+    fn keep_gap(&mut self, set: &SetRun, reach: Option<Reach>) -> Result<(), Error> {
+        if let Some(Reach::Gap { earliest }) = reach {
+            set.with(|draft| draft.meet_gap(earliest));
+        }
+        match set.with(|draft| draft.last_gap) {
+            Some(ends) if !self.options.dry_run => self.copy.keep_last_gap(set.id, ends),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a Source that has stopped changing, if the operator set a limit (D37). For a Source without new

@@ -59,12 +59,11 @@ impl ManifestFit {
         let wanted = desired.datetime.filter(|_| !action.desired.inherits_time);
         match (packed.hash.agrees_with(&desired.digests), packed.datetime, wanted) {
             (Some(same), ..) => same,
-            (None, Some(packed), Some(wanted)) if packed.instant() == wanted.instant() => match fixity {
-                Currency::Current => true,
-                // Several states may have one second.
-                Currency::Unknown => [packed, wanted].iter().all(|time| time.precision() > Precision::Second),
-                Currency::Stale => false,
-            },
+            // Several states may have one second, and then also one `lastmod` and one length (O53).
+            (None, Some(packed), Some(wanted)) if packed.instant() == wanted.instant() => {
+                fixity != Currency::Stale
+                    && [packed, wanted].iter().all(|time| time.precision() > Precision::Second)
+            }
             (None, Some(_), Some(_)) => false,
             _ => fixity == Currency::Current,
         }
@@ -124,6 +123,8 @@ mod tests {
             desired.metadata.datetime = desired.metadata.datetime.or(packed.metadata.datetime);
             ManifestFit::Changes.accepts(packed, &Action::new(ActionKind::Update, desired))
         };
+        let same_lastmod = changed("2026-01-02T00:00:01Z", Some("2026-01-02T00:00:01Z"));
+        assert!(!accepts(&same_lastmod, &same_lastmod), "O53: so may their lastmod");
         let (exact, second) = (bare(Some("2026-01-02T00:00:01.5Z")), bare(Some("2026-01-02T00:00:01Z")));
         assert!(accepts(&exact, &exact), "a time with fractions is that of one change");
         assert!(!accepts(&second, &second), "two changes may have one second");

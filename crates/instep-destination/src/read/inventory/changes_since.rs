@@ -41,6 +41,9 @@ impl Inventory {
             changes => changes?,
         };
         let reach = changes.reach();
+        if let (None, Some(Reach::Gap { earliest })) = (self.at, reach) {
+            set.with(|draft| draft.meet_gap(earliest));
+        }
         // Changes that begin before a list without a time may be older than the list is.
         let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };
         set.coverage = Some(Coverage::of_inventory(self.at, reach));
