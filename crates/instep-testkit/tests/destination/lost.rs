@@ -225,3 +225,22 @@ fn o21_a_broken_copy_of_a_manifest_is_made_up_for_by_its_package() {
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
 }
+
+#[test]
+fn o52_what_was_changed_before_a_gap_goes_if_a_new_inventory_without_a_time_does_not_name_it() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    let delete = |options: &mut SyncOptions| options.delete = true;
+    copy.sync_with(delete);
+    copy.source.put("b.txt", "changed");
+    copy.source.put("new.txt", "changed later than all that the next inventory lists");
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    copy.source.delete("new.txt");
+    copy.source.snapshot();
+    copy.source.gap();
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.unwrap().exit_code(), 0, "{heard:?}");
+}

@@ -106,9 +106,14 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         (Some(known), Some(time)) => known.unix_micros() > time,
         _ => false,
     };
+    // What is known of the time of an entry came after an inventory that was applied.
+    let is_not_covered = |known: Option<DateTime>| {
+        let is_of_its_time = known.is_some() && known.map(|known| known.unix_micros()) == time(desired);
+        is_older_than(known) || rules.was_applied && is_of_its_time
+    };
     let may_be_older = |change: Option<DateTime>| {
         let is_unknown = time(desired).is_none() && change.is_some();
-        is_past(change) || rules.is_undated && (is_older_than(change) || is_unknown)
+        is_past(change) || rules.is_undated && (is_not_covered(change) || is_unknown)
     };
     let is_silent = rules.is_undated && time(desired).is_none();
     let is_contradicted_anew = |held: &HeldResource| {
@@ -168,7 +173,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             DesiredPresence::Unclear => Decision::Act(ActionKind::Check),
             DesiredPresence::Present if known.is_damaged => Decision::Act(ActionKind::Update),
             DesiredPresence::Present if is_past(known.changed) => Decision::Rest(Rest::HeldIsLater),
-            DesiredPresence::Present if rules.is_undated && is_older_than(known.changed) => {
+            DesiredPresence::Present if rules.is_undated && is_not_covered(known.changed) => {
                 Decision::Rest(Rest::HeldIsLater)
             }
             DesiredPresence::Present => match same(held) {
