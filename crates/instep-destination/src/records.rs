@@ -5,6 +5,7 @@
 //! unreadable record is an error that names the file, never a default. The plan of a run is not such a record: it is
 //! removed with its run.
 
+pub(crate) mod clock_step;
 pub(crate) mod coverage;
 pub(crate) mod kept;
 pub(crate) mod last_gap;

@@ -76,7 +76,7 @@ impl Draft {
     }
 
     /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
-    fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
+    pub(super) fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
         if !self.keeps_deletions {
             return Ok(false);
         }

@@ -25,7 +25,7 @@ impl Draft {
         reported: u64,
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
-        let mut survey = Survey::new(&document.header, mark, Some(latest)).since(since);
+        let mut survey = Survey::new(&document.header, mark, Some(latest)).beginning(begins).since(since);
         survey = survey.alone(self.inventory.usable == 0);
         // Read twice: the order and the times of a list are known only at its end.
         let (mut entries, mut entry) = (document.read()?, Entry::default());

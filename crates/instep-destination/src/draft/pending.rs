@@ -21,7 +21,35 @@ impl Draft {
         (self.inventory, self.account) = (InventoryCount::default(), Accounting::default());
         self.actions.forget_aside_after(0)?;
         self.may_hold_earlier = false;
-        if self.begins_with_owed { self.plan_owed() } else { Ok(()) }
+        if self.begins_with_owed {
+            self.plan_owed()?;
+            self.plan_kept_deletions()?;
+        }
+        Ok(())
+    }
+
+    /// Plans the deletions that were kept while nothing was deleted, or refused (O56): no list may name them any more.
+    pub(crate) fn plan_kept_deletions(&mut self) -> Result<(), Error> {
+        let mut after: Option<String> = None;
+        while self.keeps_deletions && self.policy.delete {
+            let page = self.state.held_though_gone_after(self.set, after.as_deref(), Self::PAGE)?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.as_str().to_owned());
+            for (uri, deleted) in page {
+                let Some(held) = self.state.held(uri.as_str())? else { continue };
+                if !held.is_in(self.set)
+                    || !self.is_known_gone(&held)?
+                    || self.actions.for_uri(uri.as_str())?.is_some()
+                {
+                    continue;
+                }
+                let mut desired = Desired::new(uri);
+                (desired.presence, desired.metadata.datetime) = (DesiredPresence::Absent, Some(deleted));
+                self.may_hold_earlier = true;
+                self.want(removal(&held, self.set), desired)?;
+            }
+        }
+        Ok(())
     }
 
     /// Begins with the owed entries (invariant 5).

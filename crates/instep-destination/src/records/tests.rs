@@ -4,7 +4,9 @@ use std::{fs, path::Path};
 
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
-use super::{PlanRules, RecentDeletions, UnusableEntries, coverage, kept, last_gap, operations, slice, way};
+use super::{
+    PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, kept, last_gap, operations, slice, way,
+};
 use crate::{
     MaxDelete, SelectionOptions,
     discover::Way,
@@ -145,6 +147,9 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     kept::write(&mut *state, set, 40).unwrap();
     assert_eq!(last_gap::read(&*state, set).unwrap(), None);
     last_gap::write(&mut *state, set, time).unwrap();
+    clock_step::write(&mut *state, set, time, true).unwrap();
+    assert_eq!(clock_step::read(&*state, set).unwrap(), None, "it is over");
+    clock_step::write(&mut *state, set, time, false).unwrap();
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), UnusableEntries::default());
     let text = str::to_owned;
     let unusable =
@@ -158,6 +163,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.1.json"),
         ("gap 0", "last-gap.1.json"),
+        ("clock 0", "clock-step.1.json"),
         ("unusable 0", "unusable.1.json"),
         ("way 1", "way.1.json"),
         ("recent deletions", "recent-deletions.1.json"),
@@ -168,6 +174,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     }
     assert_eq!(kept::read(&*state, set).unwrap(), 40);
     assert_eq!(last_gap::read(&*state, set).unwrap(), Some(time));
+    assert_eq!(clock_step::read(&*state, set).unwrap(), Some(time));
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), unusable);
     assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
     assert_eq!(RecentDeletions::read(&*state).unwrap(), recent);
@@ -181,6 +188,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert!(coverage::read(&*state, set).is_err(), "{damaged}");
         assert!(kept::read(&*state, set).is_err(), "{damaged}");
         assert!(last_gap::read(&*state, set).is_err(), "{damaged}");
+        assert!(clock_step::read(&*state, set).is_err(), "{damaged}");
         assert!(UnusableEntries::read(&*state, set).is_err(), "{damaged}");
         assert!(RecentDeletions::read(&*state).is_err(), "{damaged}");
     }
