@@ -7,6 +7,7 @@
 
 pub(crate) mod clock_step;
 pub(crate) mod coverage;
+mod document_note;
 pub(crate) mod kept;
 pub(crate) mod last_gap;
 mod metadata;
@@ -20,6 +21,7 @@ mod unusable;
 mod versioned;
 pub(crate) mod way;
 
+pub(crate) use document_note::DocumentNote;
 pub(crate) use metadata::WrittenMetadata;
 pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;

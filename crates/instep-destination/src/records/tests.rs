@@ -5,14 +5,17 @@ use std::{fs, path::Path};
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
 use super::{
-    PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, kept, last_gap, operations, slice, way,
+    DocumentNote, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, kept, last_gap,
+    operations, slice, way,
 };
 use crate::{
     MaxDelete, SelectionOptions,
     discover::Way,
     map::CopyPath,
     plan::{Coverage, Desired},
-    state::{Action, ActionKind, HeldAt, Operation, ResourceMetadata, StateError, StatePlace},
+    state::{
+        Action, ActionKind, DocumentRecord, HeldAt, Operation, ResourceMetadata, StateError, StatePlace,
+    },
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -125,6 +128,28 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
         assert!(matches!(refused, StateError::Record { .. }), "{refused}");
         assert!(refused.to_string().contains("state.sqlite"), "{refused}");
     }
+}
+
+#[test]
+fn a_note_about_a_document_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
+    let mut record = DocumentRecord::new(Uri::parse("http://h/changelist.xml").unwrap());
+    let note = DocumentNote { unusable: 3 };
+    note.write(&*state, &mut record).unwrap();
+    let written = record.extra.as_deref().map(str::to_owned).unwrap();
+    assert_eq!(written, String::from_utf8(golden("document-note.1.json")).unwrap().trim());
+    for text in [&*written, "unusable 3"] {
+        record.extra = Some(text.into());
+        assert_eq!(DocumentNote::read(&*state, &record).unwrap(), note);
+    }
+    for damaged in ["", "{}", "unusable", r#"{"version":1}"#, r#"{"version":2,"unusable":3}"#] {
+        record.extra = Some(damaged.into());
+        let refused = DocumentNote::read(&*state, &record).unwrap_err().to_string();
+        assert!(refused.contains("state.sqlite") && refused.contains("http://h/changelist.xml"), "{refused}");
+    }
+    record.extra = None;
+    assert_eq!(DocumentNote::read(&*state, &record).unwrap(), DocumentNote::default());
 }
 
 #[test]
