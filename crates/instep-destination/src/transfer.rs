@@ -27,7 +27,7 @@ use crate::{
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
-    state::{Aside, Checkpoint},
+    state::{Checkpoint, PlanNote},
 };
 pub(crate) use batches::BatchEndpoint;
 pub(crate) use carrier::Carrier;
@@ -151,7 +151,7 @@ impl SyncRun<'_> {
     fn join(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
-            let page = set.with(|draft| draft.actions().aside_after(Aside::Joins, after, PAGE))?;
+            let page = set.with(|draft| draft.actions().notes_after(PlanNote::Joins, after, PAGE))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = *last;
             let uris: Vec<_> = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok()).collect();

@@ -6,7 +6,7 @@ use super::Draft;
 use crate::{
     Error,
     plan::{Desired, DesiredPresence, is_later, plausible, removal},
-    state::{Action, ActionKind, Aside, HeldResource, Owed},
+    state::{Action, ActionKind, HeldResource, Owed, PlanNote},
 };
 
 impl Draft {
@@ -108,7 +108,7 @@ impl Draft {
                     && !self.actions.is_listed(uri)?
                 {
                     self.account.supersede(self.actions.remove(uri)?);
-                    self.actions.set_aside(Aside::Settled, uri)?;
+                    self.actions.add_note(PlanNote::Settled, uri)?;
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::{Draft, InventoryCount, other_sets::OtherSets};
 use crate::{
     Error,
     plan::{Accounting, Desired, DesiredPresence, plausible, removal},
-    state::{Action, ActionKind, Aside, HeldResource, Owed},
+    state::{Action, ActionKind, HeldResource, Owed, PlanNote},
 };
 
 impl Draft {
@@ -19,7 +19,7 @@ impl Draft {
         // New marks forget which committed resources were named: the next reading has to name them itself.
         self.marks = self.state.marks()?;
         (self.inventory, self.account) = (InventoryCount::default(), Accounting::default());
-        self.actions.forget_aside_after(0)?;
+        self.actions.forget_notes_after(0)?;
         self.may_hold_earlier = false;
         if self.begins_with_owed {
             self.plan_owed()?;
@@ -74,8 +74,8 @@ impl Draft {
             && self.is_overtaken_by_another_set(&desired, held)?
         {
             self.account.superseded += 1;
-            self.actions.set_aside(Aside::Joins, desired.uri.as_str())?;
-            self.actions.set_aside(Aside::Settled, desired.uri.as_str())?;
+            self.actions.add_note(PlanNote::Joins, desired.uri.as_str())?;
+            self.actions.add_note(PlanNote::Settled, desired.uri.as_str())?;
             return Ok(());
         }
         let kind = match (desired.presence, held) {
@@ -87,7 +87,7 @@ impl Draft {
                 } else {
                     self.account.equal += 1;
                 }
-                self.actions.set_aside(Aside::Settled, desired.uri.as_str())?;
+                self.actions.add_note(PlanNote::Settled, desired.uri.as_str())?;
                 return Ok(());
             }
             (_, Some(_)) => ActionKind::Update,
@@ -107,6 +107,6 @@ impl Draft {
         let reached = self.state.checkpoint(self.set)?.and_then(|checkpoint| checkpoint.datetime);
         let told = [reached, pending.metadata.datetime].map(|time| plausible(time, Some(latest)));
         let told = told.into_iter().flatten().max_by_key(DateTime::instant);
-        Ok(OtherSets::of(&*self.state, self.set, latest).have_told_since(held, told)?)
+        Ok(OtherSets::of(&*self.state, self.set, latest).have_described_since(held, told)?)
     }
 }

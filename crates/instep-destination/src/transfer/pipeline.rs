@@ -12,7 +12,7 @@ use crate::{
     Error, Event,
     commit::{Commit, CommitBatch, CommitError, Committer, Flushed},
     run::{SetRun, SyncRun, is_outcome},
-    state::{Action, ActionKind, Aside, Checkpoint, DocumentRecord, Owed, SetId},
+    state::{Action, ActionKind, Checkpoint, DocumentRecord, Owed, PlanNote, SetId},
 };
 
 /// Rows of the plan read at a time.
@@ -116,7 +116,7 @@ impl Pipeline {
     pub(super) async fn settle(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
-            let page = set.with(|draft| draft.actions().aside_after(Aside::Settled, after, PAGE))?;
+            let page = set.with(|draft| draft.actions().notes_after(PlanNote::Settled, after, PAGE))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = *last;
             let uris = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok());

@@ -179,7 +179,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             DesiredPresence::Present => match same(held) {
                 Some(false)
                     if !(known.is_awaited || known.earlier.is_some())
-                        && (known.is_told_since
+                        && (known.is_described_since
                             || rules.was_applied && held.sets & (1 << 3) != 0 && held.sets != 1 << 3) =>
                 {
                     Decision::Rest(Rest::HeldIsLater)
@@ -233,7 +233,7 @@ proptest! {
         desired in desired(),
         held in prop::option::of(held()),
         earlier in prop::option::of(action()),
-        (is_damaged, is_awaited, is_told_since) in any::<(bool, bool, bool)>(),
+        (is_damaged, is_awaited, is_described_since) in any::<(bool, bool, bool)>(),
         gone in prop::option::of(0i64..6),
         deleted in prop::option::of(0i64..6),
         rules in rules(),
@@ -248,7 +248,7 @@ proptest! {
             is_damaged,
             is_misdated: false,
             is_awaited,
-            is_told_since,
+            is_described_since,
         };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }
