@@ -8,6 +8,7 @@
 pub(crate) mod clock_step;
 pub(crate) mod coverage;
 mod document_note;
+pub(crate) mod held_though_gone;
 pub(crate) mod kept;
 pub(crate) mod last_gap;
 mod metadata;

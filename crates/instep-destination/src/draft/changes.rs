@@ -45,8 +45,8 @@ impl Draft {
         }
         self.may_hold_earlier = true;
         if self.policy.limit.is_some() && self.inventory.selected == 0 {
-            // Without an inventory the limit refers to the resources already held.
-            self.inventory.selected = self.state.held_count()?;
+            // Without an inventory the limit refers to the resources that the set already holds.
+            self.inventory.selected = self.state.held_in(&[self.set])?;
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));

@@ -6,6 +6,7 @@ use super::{Draft, InventoryCount, other_sets::OtherSets};
 use crate::{
     Error,
     plan::{Accounting, Desired, DesiredPresence, plausible, removal},
+    records::held_though_gone,
     state::{Action, ActionKind, HeldResource, Owed, PlanNote},
 };
 
@@ -30,14 +31,19 @@ impl Draft {
 
     /// Plans the deletions that were kept while nothing was deleted, or refused (O56): no list may name them any more.
     pub(crate) fn plan_kept_deletions(&mut self) -> Result<(), Error> {
+        if !self.keeps_deletions || !self.policy.delete || !held_though_gone::read(&*self.state, self.set)? {
+            return Ok(());
+        }
+        let as_of = self.policy.as_of.map(|as_of| as_of.end());
         let mut after: Option<String> = None;
-        while self.keeps_deletions && self.policy.delete {
+        loop {
             let page = self.state.held_though_gone_after(self.set, after.as_deref(), Self::PAGE)?;
-            let Some((last, _)) = page.last() else { break };
+            let Some((last, _)) = page.last() else { return Ok(()) };
             after = Some(last.as_str().to_owned());
             for (uri, deleted) in page {
                 let Some(held) = self.state.held(uri.as_str())? else { continue };
-                if !held.is_in(self.set)
+                if as_of.is_some_and(|as_of| as_of <= deleted.instant())
+                    || !held.is_in(self.set)
                     || !self.is_known_gone(&held)?
                     || self.actions.for_uri(uri.as_str())?.is_some()
                 {
@@ -49,7 +55,6 @@ impl Draft {
                 self.want(removal(&held, self.set), desired)?;
             }
         }
-        Ok(())
     }
 
     /// Begins with the owed entries (invariant 5).

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
 use super::{
-    DocumentNote, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, kept, last_gap,
-    operations, slice, way,
+    DocumentNote, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, held_though_gone, kept,
+    last_gap, operations, slice, way,
 };
 use crate::{
     MaxDelete, SelectionOptions,
@@ -170,6 +170,8 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(coverage::read(&*state, set).unwrap(), Some(one));
     }
     kept::write(&mut *state, set, 40).unwrap();
+    assert!(!held_though_gone::read(&*state, set).unwrap());
+    held_though_gone::write(&mut *state, set, true).unwrap();
     assert_eq!(last_gap::read(&*state, set).unwrap(), None);
     last_gap::write(&mut *state, set, time).unwrap();
     clock_step::write(&mut *state, set, time, true).unwrap();
@@ -187,6 +189,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let records = [
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.1.json"),
+        ("held though gone 0", "held-though-gone.1.json"),
         ("gap 0", "last-gap.1.json"),
         ("clock 0", "clock-step.1.json"),
         ("unusable 0", "unusable.1.json"),
@@ -198,6 +201,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
     }
     assert_eq!(kept::read(&*state, set).unwrap(), 40);
+    assert!(held_though_gone::read(&*state, set).unwrap());
     assert_eq!(last_gap::read(&*state, set).unwrap(), Some(time));
     assert_eq!(clock_step::read(&*state, set).unwrap(), Some(time));
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), unusable);
@@ -212,6 +216,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         records.iter().for_each(|(name, _)| state.set_setting(name, damaged).unwrap());
         assert!(coverage::read(&*state, set).is_err(), "{damaged}");
         assert!(kept::read(&*state, set).is_err(), "{damaged}");
+        assert!(held_though_gone::read(&*state, set).is_err(), "{damaged}");
         assert!(last_gap::read(&*state, set).is_err(), "{damaged}");
         assert!(clock_step::read(&*state, set).is_err(), "{damaged}");
         assert!(UnusableEntries::read(&*state, set).is_err(), "{damaged}");

@@ -1,4 +1,4 @@
-//! What a copy remembers of a set from one run to the next: a record of each kind.
+//! The records of a set that a run keeps for the next one.
 
 use resourcesync::DateTime;
 
@@ -32,6 +32,14 @@ impl LocalCopy {
     pub(crate) fn keep_kept(&mut self, set: SetId, kept: u64) -> Result<(), Error> {
         if self.kept(set)? != kept {
             records::kept::write(self.state_mut()?, set, kept)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers whether a set may hold resources whose deletions it knows.
+    pub(crate) fn keep_held_though_gone(&mut self, set: SetId, is_possible: bool) -> Result<(), Error> {
+        if records::held_though_gone::read(self.state(), set)? != is_possible {
+            records::held_though_gone::write(self.state_mut()?, set, is_possible)?;
         }
         Ok(())
     }
