@@ -22,7 +22,7 @@ pub enum OriginError {
         scheme: String,
     },
     /// There is no host.
-    #[error("it has no host")]
+    #[error("a web URL needs a host, as in http://example.org/")]
     NoHost,
     /// It cannot be written into a request.
     #[error("it cannot be sent: {reason}")]

@@ -191,3 +191,48 @@ fn finding_d25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of
         assert!(wrong.contains(said) && !wrong.contains("Usage"), "{wrong}");
     }
 }
+
+#[test]
+fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_taken() {
+    const WORDS: &str = "A web URL needs a host, as in http://example.org/";
+    let folder = folder(&[("data/a.txt", "a")]);
+    let folder = folder.path();
+    for url in ["http:///a", "http:/a", "https://", "https://:443/a"] {
+        let repository = format!("oai+{url}");
+        for arguments in [
+            &["publish", "data", "--base-url", url][..],
+            &["publish", "data", "--base-url", "http://x/", "--describedby", url],
+            &["publish", "data", "--base-url", "http://x/", "--from", &repository],
+            &["publish", "data", "--rebase", "http://x/", url],
+            &["serve", "data", "--listen", "127.0.0.1:0", "--hub", url],
+            &["sync", url, "copy"],
+            &["sync", "http://127.0.0.1:9/", "copy", "--follow", "--callback-url", url],
+            &["explore", url],
+        ] {
+            let said = run(folder, arguments, 2);
+            assert!(said.contains(WORDS) && said.contains(url), "{arguments:?}: {said}");
+        }
+        let line = format!("{{\"uri\":\"{url}\",\"path\":\"data/a.txt\"}}\n");
+        fs::write(folder.join("manifest.jsonl"), line).unwrap();
+        let publish = [
+            "publish",
+            "data",
+            "--base-url",
+            "http://x/",
+            "--from",
+            "manifest.jsonl",
+            "--out",
+            "out",
+            "--state",
+            "state",
+        ];
+        let said = run(folder, &publish, 3);
+        assert!(said.contains(&format!("line 1: {url:?}: {WORDS}")), "{said}");
+        let list = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>{url}</loc></url></urlset>"
+        );
+        fs::write(folder.join("list.xml"), list).unwrap();
+        let said = run(folder, &["validate", "list.xml"], 5);
+        assert!(said.contains(&format!("GEN-14: found \"{url}\"")) && said.contains(WORDS), "{said}");
+    }
+}
