@@ -108,6 +108,15 @@ impl Pair<'_> {
                 "rel=\"up\" to the Capability List, rel=\"index\" here".into(),
             );
         }
+        // Both belong to one Capability List.
+        if let (Some(up), Some(above)) = (self.target.up(), self.parent.up())
+            && up != above
+            && up != index_uri
+        {
+            let found = format!("rel=\"up\" to {up}");
+            let expected = format!("{above}, as the index has it");
+            self.target("NAV-1", Severity::Warning, found, expected);
+        }
         match self.target.index() {
             None => {
                 if let Some(rules) = header_rules(self.target).filter(|rules| !rules.index.is_empty()) {

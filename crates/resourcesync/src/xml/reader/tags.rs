@@ -103,7 +103,8 @@ impl<R: BufRead> DocumentReader<R> {
     fn other_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
         let mut stray = None;
         tag.for_each_attribute(self.options.limits.attributes, |key, _| {
-            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Element::Entry(_)) {
+            let declares = key == "xmlns" || key.starts_with("xmlns:");
+            if !declares && matches!(kind, Element::Entry(_)) {
                 stray.get_or_insert_with(|| key.to_owned());
             }
         })
