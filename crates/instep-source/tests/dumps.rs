@@ -198,7 +198,10 @@ fn c33_the_newest_package_of_changes_stays_however_few_lists_are_kept() {
             fs::write(root.path().join(format!("b{number}")), "new").unwrap();
             publish(&options, &NoMonitor).unwrap();
             let (header, packages) = read(&options, "changedump.xml");
-            assert!(header.metadata.unwrap().from <= reached, "{most}, {number}: a gap after the former dump");
+            assert!(
+                header.metadata.unwrap().from <= reached,
+                "{most}, {number}: a gap after the former dump"
+            );
             assert!(packages.len() <= most.max(1), "{most}, {number}: {} packages", packages.len());
             let newest = packages.last().unwrap();
             assert_eq!(states(&options, newest).last().map(|it| &it.0), Some(&uri(&format!("b{number}"))));

@@ -20,6 +20,8 @@ pub enum ErrorKind {
     NewerState,
     /// A guard refused the publication; the operator decides.
     Refused,
+    /// The origin of the resources cannot be reached.
+    Unreachable,
     /// The request cannot be served as it is.
     Request,
     /// Anything else.
@@ -36,6 +38,7 @@ impl Error {
             | Self::Catalogue { .. }
             | Self::Delivery { .. }
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
+            Self::Origin { is_unreachable: true, .. } => ErrorKind::Unreachable,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
             | Self::SetMoved { .. }
@@ -49,6 +52,7 @@ impl Error {
             Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
             Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
             Self::Stopped
+            | Self::Origin { .. }
             | Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }
