@@ -155,9 +155,9 @@ pub enum Error {
         source: resourcesync::WriteError,
     },
     /// The catalogue fails.
-    #[error("The catalogue {} fails", path.display())]
+    #[error("The catalogue{} fails", text::of_path(path))]
     Catalogue {
-        /// Its file.
+        /// Its file; empty if it is not known where the error arose.
         path: PathBuf,
         /// The cause.
         #[source]

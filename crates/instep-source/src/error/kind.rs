@@ -1,6 +1,6 @@
 //! The kinds of errors that a caller decides by.
 
-use std::io;
+use std::{io, path::Path};
 
 use rustix::io::Errno;
 
@@ -29,6 +29,16 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// Names the folder of the state if it is a failure of a catalogue whose place is not known.
+    pub(crate) fn in_state(mut self, state: &Path) -> Self {
+        if let Self::Catalogue { path, .. } = &mut self
+            && path.as_os_str().is_empty()
+        {
+            state.clone_into(path);
+        }
+        self
+    }
+
     /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -76,4 +86,22 @@ fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     causes
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn c39_a_failure_of_the_catalogue_names_its_folder_and_never_a_blank() {
+        let failure = |path: &str| Error::Catalogue { path: PathBuf::from(path), source: "full".into() };
+        assert_eq!(failure("").to_string(), "The catalogue fails");
+        assert_eq!(
+            failure("").in_state(Path::new("data/.instep")).to_string(),
+            "The catalogue data/.instep fails"
+        );
+        assert_eq!(failure("a.db").in_state(Path::new("b")).to_string(), "The catalogue a.db fails");
+    }
 }

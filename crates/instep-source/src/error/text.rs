@@ -1,5 +1,13 @@
 //! Longer sentences of errors.
 
+use std::path::Path;
+
+/// Returns a path after a blank; nothing if it is not known.
+pub(super) fn of_path(path: &Path) -> String {
+    let path = path.display().to_string();
+    if path.is_empty() { path } else { format!(" {path}") }
+}
+
 /// Says what would be published as deleted.
 pub(super) fn deletions_refused(
     set: &str,

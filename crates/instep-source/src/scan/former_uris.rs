@@ -44,7 +44,7 @@ pub(crate) fn refuse_before_move(
 
 /// Refuses a manifest that names a resource by the URI that it had before a move, and not by the one it has since.
 pub(super) fn refuse(listing: &Listing<'_>, snapshot: &Snapshot, moved: SourceMove<'_>) -> Result<(), Error> {
-    if !listing.names_below(moved.from, moved.to)? {
+    if !listing.names_below(moved.from)? {
         return Ok(());
     }
     for row in held_with(snapshot, listing.number()) {

@@ -180,16 +180,13 @@ impl<'a> Listing<'a> {
         find().map_err(|error| self.manifest.failed(&error))
     }
 
-    /// Returns `true` if a line has a URI below a base URL, and not below another one.
-    pub(crate) fn names_below(&self, base: &str, other: &str) -> Result<bool, Error> {
+    /// Returns `true` if a line has a URI below a base URL.
+    pub(crate) fn names_below(&self, base: &str) -> Result<bool, Error> {
+        // URIs are ASCII.
         let find = || {
-            // URIs are ASCII.
             self.sorted
-                .prepare_cached(
-                    "SELECT 1 FROM line WHERE uri >= ?1 AND uri < ?1 || char(127)
-                     AND (substr(uri, 1, length(?2)) <> ?2 OR substr(?2, 1, length(?1)) = ?1) LIMIT 1",
-                )?
-                .exists([base, other])
+                .prepare_cached("SELECT 1 FROM line WHERE uri >= ?1 AND uri < ?1 || char(127) LIMIT 1")?
+                .exists([base])
         };
         find().map_err(|error| self.manifest.failed(&error))
     }
