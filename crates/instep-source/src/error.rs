@@ -53,8 +53,9 @@ pub enum Error {
     /// All resources of a set have other URIs than before, because its folder or prefix is another one. Nothing is
     /// published as deleted.
     #[error(
-        "All {resources} resources of the set {set} are at other URIs than before, as its folder or prefix is another \
-         one: readers would take all of them for deleted"
+        "All {resources} resources{} are at other URIs than before, as its folder or prefix is another one: readers \
+         would take all of them for deleted",
+        text::of_set(set)
     )]
     SetMoved {
         /// The set of resources.

@@ -102,6 +102,11 @@ mod tests {
             failure("").in_state(Path::new("data/.instep")).to_string(),
             "The catalogue data/.instep fails"
         );
+        let moved = |set: &str| Error::SetMoved { set: set.to_owned(), resources: 2 }.to_string();
+        assert!(
+            moved("").starts_with("All 2 resources are at")
+                && moved("a").contains("resources of the set a are")
+        );
         assert_eq!(failure("a.db").in_state(Path::new("b")).to_string(), "The catalogue a.db fails");
     }
 }

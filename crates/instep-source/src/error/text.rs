@@ -8,6 +8,11 @@ pub(super) fn of_path(path: &Path) -> String {
     if path.is_empty() { path } else { format!(" {path}") }
 }
 
+/// Returns the name of a set after "resources"; nothing for the only one.
+pub(super) fn of_set(set: &str) -> String {
+    if set.is_empty() { String::new() } else { format!(" of the set {set}") }
+}
+
 /// Says what would be published as deleted.
 pub(super) fn deletions_refused(
     set: &str,
@@ -16,7 +21,7 @@ pub(super) fn deletions_refused(
     limit: u64,
     empty: bool,
 ) -> String {
-    let set = if set.is_empty() { String::new() } else { format!(" of the set {set}") };
+    let set = of_set(set);
     match empty {
         true => format!(
             "All {resources} resources{set} are gone, as if a folder was emptied or a disk is not mounted; nothing is \
