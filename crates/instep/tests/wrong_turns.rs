@@ -198,7 +198,7 @@ fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_t
     let folder = folder(&[("data/a.txt", "a")]);
     let folder = folder.path();
     for url in ["http:///a", "http:/a", "https://", "https://:443/a"] {
-        let repository = format!("oai+{url}");
+        let (repository, map) = (format!("oai+{url}"), format!("{url}=below"));
         for arguments in [
             &["publish", "data", "--base-url", url][..],
             &["publish", "data", "--base-url", "http://x/", "--describedby", url],
@@ -207,10 +207,15 @@ fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_t
             &["serve", "data", "--listen", "127.0.0.1:0", "--hub", url],
             &["sync", url, "copy"],
             &["sync", "http://127.0.0.1:9/", "copy", "--follow", "--callback-url", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--allow-origin", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--proxy", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--webhook", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--map", &map],
+            &["source", "add", url],
             &["explore", url],
         ] {
             let said = run(folder, arguments, 2);
-            assert!(said.contains(WORDS) && said.contains(url), "{arguments:?}: {said}");
+            assert!(said.to_lowercase().contains(&WORDS.to_lowercase()), "{arguments:?}: {said}");
         }
         let line = format!("{{\"uri\":\"{url}\",\"path\":\"data/a.txt\"}}\n");
         fs::write(folder.join("manifest.jsonl"), line).unwrap();
