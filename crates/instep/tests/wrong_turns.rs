@@ -209,7 +209,6 @@ fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_t
             &["sync", "http://127.0.0.1:9/", "copy", "--follow", "--callback-url", url],
             &["sync", "http://127.0.0.1:9/", "copy", "--allow-origin", url],
             &["sync", "http://127.0.0.1:9/", "copy", "--proxy", url],
-            &["sync", "http://127.0.0.1:9/", "copy", "--webhook", url],
             &["sync", "http://127.0.0.1:9/", "copy", "--map", &map],
             &["source", "add", url],
             &["explore", url],

@@ -230,7 +230,7 @@ const DAMAGES: [Damage; 76] = [
     Damage { rule: "LN-24", document: "resourcelist.xml", old: "type=\"text/plain\"/>", new: "type=\"text/plain\"/><rs:ln rel=\"contents\" href=\"http://example.com/p\"/>", at: "<rs:ln rel=\"contents\"" },
 ];
 
-fn document_of(folder: &Path, name: &str) -> PathBuf {
+pub(crate) fn document_of(folder: &Path, name: &str) -> PathBuf {
     if name.contains('/') {
         return folder.join(name);
     }
@@ -239,7 +239,7 @@ fn document_of(folder: &Path, name: &str) -> PathBuf {
         let file = path.file_name().unwrap().to_str().unwrap();
         file.starts_with(name) && !file.ends_with(".zip")
     };
-    files.into_iter().find(is_meant).unwrap()
+    files.into_iter().filter(is_meant).min().unwrap()
 }
 
 /// Returns line and column, from 1, of the first occurrence of a text.

@@ -4,13 +4,13 @@ use std::fs;
 
 use super::{
     configurations::{Configuration, change, content},
-    conforming::{findings, publish, shown, validate},
+    conforming::{document_of, findings, publish, shown, validate},
 };
 
 const CAPABILITIES: &str = "http://example.com/data/resourcesync/capabilitylist.xml";
 
 /// The rule, the document, the text that is replaced, and what replaces it.
-const DAMAGES: [(&str, &str, &str, &str); 11] = [
+const DAMAGES: [(&str, &str, &str, &str); 17] = [
     ("GEN-24", "resourcelist.xml", "encoding=\"UTF-8\"", "encoding=\"UTF-16\""),
     ("GEN-24", "changelist.xml", "encoding=\"UTF-8\"", "encoding=\"no-such-encoding\""),
     ("GEN-22", "resourcelist.xml", "<url>", "<url xml:lang=\"de\">"),
@@ -25,15 +25,26 @@ const DAMAGES: [(&str, &str, &str, &str); 11] = [
     ("NAV-1", "resourcelist.xml", CAPABILITIES, "http://example.org/data/resourcesync/capabilitylist.xml"),
     ("NAV-1", "changelist.xml", CAPABILITIES, "http://example.com/data/capabilitylist.xml"),
     ("NAV-1", "resourcedump.xml", CAPABILITIES, "http://example.com/capabilitylist.xml"),
+    ("GEN-24", "resourcelist.xml", "version=\"1.0\"", "version=1.0"),
+    ("GEN-24", "changelist.xml", "encoding=\"UTF-8\"", "encoding\"UTF-8\""),
+    ("GEN-24", "resourcedump.xml", "<?xml ", "<?x<?xml "),
+    ("GEN-2", "changedump.xml", "openarchives.org/rs/terms/", "openarhives.org/rs/terms/"),
+    (
+        "GEN-2",
+        "changelist-archive.xml",
+        "http://www.openarchives.org/rs/terms/",
+        "http:6/www.openarchives.org",
+    ),
+    ("NAV-1", "resourcelist-2", CAPABILITIES, "http://example.com/data/resourcesync/capabilitylis"),
     ("GEN-4", "changelist.xml", "capability=\"changelist\" ", ""),
     ("GEN-4", "changelist.xml", "capability=\"changelist\"", "capability=\" \""),
 ];
 
 const ALL: Configuration =
-    (&["--dump", "always", "--change-dump", "--rotate-entries", "1", "--snapshot-every", "1000h"], "");
+    (&["--archives", "--dump", "always", "--change-dump", "--rotate-entries", "1", "--snapshot"], "");
 
 #[test]
-fn c36_what_only_the_documents_of_a_folder_show_together_is_found() {
+fn c36_c40_what_only_the_documents_of_a_folder_show_together_is_found() {
     let folder = content();
     publish(folder.path(), ALL);
     change(folder.path());
@@ -42,7 +53,7 @@ fn c36_what_only_the_documents_of_a_folder_show_together_is_found() {
     assert!(findings(&right).is_empty(), "{}", right.stdout);
     let mut missed = Vec::new();
     let mut damage = |rule: &str, name: &str, change: &dyn Fn(&str) -> String| {
-        let file = folder.path().join("resourcesync").join(name);
+        let file = document_of(folder.path(), name);
         let before = fs::read_to_string(&file).unwrap();
         let damaged = change(&before);
         assert_ne!(damaged, before, "{rule}: nothing was changed in {name}");

@@ -55,7 +55,7 @@ impl<R: BufRead> DocumentReader<R> {
         if depth == 0 && self.next != Next::End {
             self.require_root(kind, &namespace, local)?;
         }
-        let stray = stray_namespace(kind, &namespace, local);
+        let stray = stray_namespace(kind, &namespace, (name, local));
         let variant = match &*namespace {
             Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
