@@ -37,14 +37,6 @@ pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncRe
     run.end(result)
 }
 
-/// Returns the error for a Source that has nothing to copy: its documents are at fault, not the operator (C38).
-fn nothing_offered(url: &str, what: &str) -> Error {
-    Error::InvalidDocument {
-        url: url.to_owned(),
-        what: format!("it {what}: there is nothing to synchronize"),
-    }
-}
-
 impl SyncRun<'_> {
     /// Discovers the sets, then updates each.
     pub(crate) async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
@@ -52,7 +44,7 @@ impl SyncRun<'_> {
         self.copy.expect_known(&source.sets, self.options)?;
         self.copy.found(&source, &self.options.url)?;
         if source.sets.is_empty() && self.copy.unnamed_sets(&source)?.is_empty() {
-            return Err(nothing_offered(&self.options.url, "names no set of resources"));
+            return Err(Error::nothing_offered(&self.options.url, "names no set of resources"));
         }
         let mut refused = None;
         if let Some(listener) = listener {

@@ -2,7 +2,7 @@
 
 use resourcesync::{Capability, DateTime};
 
-use super::{carriers::FoundPackages, nothing_offered};
+use super::carriers::FoundPackages;
 use crate::{
     Error, ProblemKind, Strategy, Via,
     clock::now,
@@ -45,7 +45,7 @@ impl SyncRun<'_> {
     /// Plans changes if they reach back to the checkpoint, otherwise the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         if !found.has_inventory() && !found.tells_changes() {
-            return Err(nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
+            return Err(Error::nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
         }
         let held = self.checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;

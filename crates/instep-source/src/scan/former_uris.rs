@@ -1,7 +1,6 @@
 //! Manifests that still have the URIs of before the Source moved: read as they are, they would delete every resource that
 //! moved, and create it again where it was (C34).
 
-use super::listed::held_with;
 use crate::{
     Error, NoMonitor,
     catalogue::Snapshot,
@@ -47,8 +46,13 @@ pub(super) fn refuse(listing: &Listing<'_>, snapshot: &Snapshot, moved: SourceMo
     if !listing.names_below(moved.from)? {
         return Ok(());
     }
-    for row in held_with(snapshot, listing.number()) {
-        let Some((former, present)) = moved.uris(row?.uri.as_str()) else { continue };
+    let number = listing.number();
+    for row in snapshot.resources_after(u64::MAX, &[number]) {
+        let row = row?;
+        if row.key.first() != Some(&number) {
+            break;
+        }
+        let Some((former, present)) = moved.uris(row.uri.as_str()) else { continue };
         if listing.names(&former)? && !listing.names(&present)? {
             let SourceMove { from, to, .. } = moved;
             let what = format!(
