@@ -31,6 +31,7 @@ use crate::{
     catalogue::Snapshot,
     publish::Announce,
     render::{SOURCE_DESCRIPTION, SetPlace, SourcePlace, change_entry},
+    serve::methods::{READ_ONLY, TAKES_POSTS, with_methods},
     status::RecentChange,
 };
 pub use audience::{Audience, ChannelAudience};
@@ -178,12 +179,12 @@ impl Announcer {
             routes = routes.route(&format!("/{path}"), any(socket::topic).with_state(topic));
         }
         if let Some(RunningHub { hub, .. }) = &self.hub {
-            let subscribe = post(hub::answer).with_state(Arc::clone(hub));
+            let subscribe = with_methods(TAKES_POSTS, post(hub::answer)).with_state(Arc::clone(hub));
             routes = routes.route(&format!("/{HUB}"), subscribe);
         }
         let (recent, ending) = (self.recent.clone(), ending.clone());
         let events = move || async move { socket::events(recent.subscribe(), "changes", ending) };
-        routes.route(&format!("/{EVENTS}"), get(events))
+        routes.route(&format!("/{EVENTS}"), with_methods(READ_ONLY, get(events)))
     }
 
     /// Returns the listeners and subscribers, which change while it is kept.

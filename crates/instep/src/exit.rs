@@ -82,6 +82,7 @@ impl Exit {
                 ErrorKind::Storage => Self::Storage,
                 ErrorKind::NewerState => Self::NewerState,
                 ErrorKind::Refused => Self::Refused,
+                ErrorKind::Unreachable => Self::Unreachable,
                 _ => Self::Failed,
             },
             None => Self::Usage,
