@@ -8,7 +8,7 @@ mod full_texts;
 mod identity;
 mod list;
 mod requests;
-mod shelf;
+mod state;
 
 use std::{
     path::Path,
@@ -23,8 +23,8 @@ pub(crate) use error::HarvestError;
 use folder::HarvestFolder;
 use identity::RepositoryIdentity;
 use requests::Repository;
-use shelf::HarvestShelf;
-pub(crate) use shelf::{ShelfKind, ShelfView, Shelved};
+use state::HarvestState;
+pub(crate) use state::{HarvestStateView, HarvestedFile, HarvestedKind};
 
 use crate::RepositoryUrl;
 
@@ -66,7 +66,7 @@ pub(crate) struct Harvest<'a> {
     repository: Repository,
     options: &'a HarvestOptions,
     folder: HarvestFolder,
-    shelf: HarvestShelf,
+    state: HarvestState,
     monitor: &'a dyn PublishMonitor,
     /// Returns `true` when the harvest is no longer needed.
     ends: &'a dyn Fn() -> bool,
@@ -91,10 +91,10 @@ impl<'a> Harvest<'a> {
             Err(LockError::Held { .. }) => return Ok(None),
             Err(error) => return Err(std::io::Error::other(error).into()),
         };
-        let mut shelf = HarvestShelf::open(place)?;
-        shelf.settle(&mut folder)?;
+        let mut state = HarvestState::open(place)?;
+        state.settle(&mut folder)?;
         let repository = Repository { url: url.clone(), client };
-        Ok(Some(Self { repository, options, folder, shelf, monitor, ends, report: HarvestReport::default() }))
+        Ok(Some(Self { repository, options, folder, state, monitor, ends, report: HarvestReport::default() }))
     }
 
     /// Asks a repository who it is.
@@ -112,8 +112,8 @@ impl<'a> Harvest<'a> {
     /// there.
     pub(crate) async fn run(&mut self) -> Result<HarvestReport, HarvestError> {
         let key = self.repository.url.key();
-        if self.shelf.key()?.as_deref() != Some(&key) {
-            self.shelf.begin_anew(&key)?;
+        if self.state.key()?.as_deref() != Some(&key) {
+            self.state.begin_anew(&key)?;
         }
         let mut identity = RepositoryIdentity::ask(&self.repository).await?;
         let formats = self.repository.url.formats.clone();
@@ -126,7 +126,7 @@ impl<'a> Harvest<'a> {
         if (self.ends)() {
             return Ok(self.report);
         }
-        let mut commit = self.shelf.begin(&mut self.folder)?;
+        let mut commit = self.state.begin(&mut self.folder)?;
         commit.keep_formats(&formats)?;
         commit.finish(None)?;
         if self.options.full_texts {

@@ -23,7 +23,7 @@ use kept_problems::KeptProblems;
 
 use crate::{
     HarvestOptions, RepositoryUrl,
-    harvest::{Harvest, HarvestError, HarvestReport, ShelfKind, ShelfView, Shelved},
+    harvest::{Harvest, HarvestError, HarvestReport, HarvestStateView, HarvestedFile, HarvestedKind},
 };
 
 /// A repository that a Source publishes.
@@ -40,7 +40,7 @@ struct SharedRepository {
     folder: PathBuf,
     options: HarvestOptions,
     http: HttpOptions,
-    view: Mutex<Option<ShelfView>>,
+    view: Mutex<Option<HarvestStateView>>,
     reporter: OnceLock<ChangeReporter>,
     background: Mutex<Background>,
     ends: AtomicBool,
@@ -141,10 +141,10 @@ impl SharedRepository {
     }
 
     /// Returns the state, which is opened as soon as there is one.
-    fn view(&self) -> io::Result<MutexGuard<'_, Option<ShelfView>>> {
+    fn view(&self) -> io::Result<MutexGuard<'_, Option<HarvestStateView>>> {
         let mut view = lock(&self.view);
         if view.is_none() {
-            *view = ShelfView::open(&self.folder).map_err(io::Error::other)?;
+            *view = HarvestStateView::open(&self.folder).map_err(io::Error::other)?;
         }
         Ok(view)
     }
@@ -174,40 +174,40 @@ impl SharedRepository {
 
     fn supplied(
         &self,
-        view: &ShelfView,
-        shelved: &Shelved,
+        view: &HarvestStateView,
+        harvested: &HarvestedFile,
         has_companions: bool,
     ) -> rusqlite::Result<Supplied> {
         let mut state = ResourceState::new();
-        state.length = shelved.length;
-        state.digests = shelved.digests.clone();
-        state.media_type = shelved.media_type.as_deref().map(MediaType::new);
-        state.links = self.links(shelved);
-        let mut supplied = Supplied::new(shelved.path.as_str(), state);
+        state.length = harvested.length;
+        state.digests = harvested.digests.clone();
+        state.media_type = harvested.media_type.as_deref().map(MediaType::new);
+        state.links = self.links(harvested);
+        let mut supplied = Supplied::new(harvested.path.as_str(), state);
         if has_companions {
-            let companions = view.companions(shelved)?;
-            supplied.siblings = companions.iter().filter_map(|other| sibling(shelved, other)).collect();
+            let companions = view.companions(harvested)?;
+            supplied.siblings = companions.iter().filter_map(|other| sibling(harvested, other)).collect();
         }
         Ok(supplied)
     }
 
     /// Returns the links of a resource to the repository: the record or file there, and the sets.
-    fn links(&self, shelved: &Shelved) -> Vec<Link> {
-        let record = [("identifier", shelved.identifier.as_str()), ("metadataPrefix", &shelved.format)];
-        let via = match (&shelved.url, shelved.kind) {
+    fn links(&self, harvested: &HarvestedFile) -> Vec<Link> {
+        let record = [("identifier", harvested.identifier.as_str()), ("metadataPrefix", &harvested.format)];
+        let via = match (&harvested.url, harvested.kind) {
             (Some(url), _) => url.clone(),
             (None, _) => self.url.request("GetRecord", &record),
         };
-        let mut links = Vec::with_capacity(1 + shelved.sets.len());
+        let mut links = Vec::with_capacity(1 + harvested.sets.len());
         if let Ok(via) = Uri::parse(&via) {
             let mut link = Link::new(Relation::Via, via);
-            link.modified = DateTime::parse(&shelved.datestamp).ok();
+            link.modified = DateTime::parse(&harvested.datestamp).ok();
             links.push(link);
         }
-        if shelved.kind == ShelfKind::Record {
-            for set in &shelved.sets {
+        if harvested.kind == HarvestedKind::Record {
+            for set in &harvested.sets {
                 let url =
-                    self.url.request("ListRecords", &[("metadataPrefix", &shelved.format), ("set", set)]);
+                    self.url.request("ListRecords", &[("metadataPrefix", &harvested.format), ("set", set)]);
                 links.extend(Uri::parse(&url).ok().map(|url| Link::new(Relation::Collection, url)));
             }
         }
@@ -216,8 +216,8 @@ impl SharedRepository {
 }
 
 /// Returns the link from one resource of an item to another.
-fn sibling(from: &Shelved, to: &Shelved) -> Option<(Link, Vec<u8>)> {
-    use ShelfKind::{About, FullText, Record};
+fn sibling(from: &HarvestedFile, to: &HarvestedFile) -> Option<(Link, Vec<u8>)> {
+    use HarvestedKind::{About, FullText, Record};
     let is_same_format = from.format == to.format;
     let rel = match (from.kind, to.kind) {
         (Record, Record) => Relation::Alternate,
@@ -252,14 +252,14 @@ impl Supplier for HarvestedRepository {
     }
 
     fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
-        let Some(view) = ShelfView::open(&self.shared.folder).map_err(io::Error::other)? else {
+        let Some(view) = HarvestStateView::open(&self.shared.folder).map_err(io::Error::other)? else {
             return Ok(());
         };
-        let companions = ShelfView::open(&self.shared.folder).map_err(io::Error::other)?;
+        let companions = HarvestStateView::open(&self.shared.folder).map_err(io::Error::other)?;
         let companions = companions.as_ref().unwrap_or(&view);
         let has_companions = view.has_companions().map_err(io::Error::other)?;
-        let listed = view.each(&mut |shelved| {
-            Ok(take(self.shared.supplied(companions, &shelved, has_companions)?).is_continue())
+        let listed = view.each(&mut |harvested| {
+            Ok(take(self.shared.supplied(companions, &harvested, has_companions)?).is_continue())
         });
         listed.map_err(io::Error::other)
     }
@@ -269,7 +269,10 @@ impl Supplier for HarvestedRepository {
         let view = self.shared.view()?;
         let Some(view) = &*view else { return Ok(None) };
         let found = view.at(path).map_err(io::Error::other)?;
-        found.map(|shelved| self.shared.supplied(view, &shelved, true)).transpose().map_err(io::Error::other)
+        found
+            .map(|harvested| self.shared.supplied(view, &harvested, true))
+            .transpose()
+            .map_err(io::Error::other)
     }
 
     fn watch(&self, changes: ChangeReporter) {

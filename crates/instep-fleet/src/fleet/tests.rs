@@ -88,7 +88,7 @@ async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn d28_a_source_is_in_step_only_if_its_copy_equals_it() {
+async fn finding_d28_a_source_is_in_step_only_if_its_copy_equals_it() {
     let a = with_files(2);
     let dir = tempfile::tempdir().unwrap();
     let mut definition = source("a", &a);

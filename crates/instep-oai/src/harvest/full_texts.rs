@@ -11,7 +11,7 @@ use super::{
     Harvest, HarvestError,
     folder::HarvestFolder,
     requests::Repository,
-    shelf::{FetchedText, OwedText},
+    state::{FetchedText, OwedText},
 };
 
 /// Full texts that are fetched at the same time; the client asks each host less if it is slow.
@@ -34,7 +34,7 @@ impl Harvest<'_> {
         loop {
             let mut group = Vec::new();
             while group.len() < GROUP
-                && let Some(owed) = self.shelf.owed_after(&after)?
+                && let Some(owed) = self.state.owed_after(&after)?
             {
                 after.clone_from(&owed.path);
                 group.push(owed);
@@ -67,7 +67,7 @@ impl Harvest<'_> {
         }
         drop(under_way);
         let mut lost = Vec::new();
-        let mut commit = self.shelf.begin(&mut self.folder)?;
+        let mut commit = self.state.begin(&mut self.folder)?;
         for (owed, fetched) in answers {
             match fetched {
                 Ok(TextAnswer::New(text)) => {

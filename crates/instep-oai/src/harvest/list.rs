@@ -7,7 +7,7 @@ use super::{
     circle::Circle,
     identity::{DeletionPolicy, RepositoryIdentity},
     now,
-    shelf::{ListPosition, RecordEffect},
+    state::{ListPosition, RecordEffect},
 };
 use crate::{
     datestamp::{Granularity, seconds},
@@ -54,9 +54,9 @@ impl Harvest<'_> {
         format: &str,
         identity: &mut RepositoryIdentity,
     ) -> Result<(), HarvestError> {
-        let mut at = self.shelf.position(format)?;
+        let mut at = self.state.position(format)?;
         if !at.is_open {
-            let run = self.shelf.next_run()?;
+            let run = self.state.next_run()?;
             at = ListPosition {
                 run,
                 is_open: true,
@@ -71,7 +71,7 @@ impl Harvest<'_> {
         if !self.parts(format, ListVerb::Records, &mut at, identity).await? {
             return Ok(());
         }
-        let mut commit = self.shelf.begin(&mut self.folder)?;
+        let mut commit = self.state.begin(&mut self.folder)?;
         if at.is_whole {
             self.report.changed += commit.remove_unseen(format, at.run)?;
             at.inventoried_at = Some(now());
@@ -95,7 +95,7 @@ impl Harvest<'_> {
             DeletionPolicy::Transient => every.saturating_mul(7),
             DeletionPolicy::No => every,
         };
-        let last = self.shelf.position(format)?.inventoried_at;
+        let last = self.state.position(format)?.inventoried_at;
         Ok(last.is_none_or(|last| now().saturating_sub(last) >= every))
     }
 
@@ -106,8 +106,8 @@ impl Harvest<'_> {
         format: &str,
         identity: &mut RepositoryIdentity,
     ) -> Result<(), HarvestError> {
-        let held = self.shelf.position(format)?;
-        let mut at = ListPosition { run: self.shelf.next_run()?, is_whole: true, ..ListPosition::default() };
+        let held = self.state.position(format)?;
+        let mut at = ListPosition { run: self.state.next_run()?, is_whole: true, ..ListPosition::default() };
         if !self.parts(format, ListVerb::Identifiers, &mut at, identity).await? {
             return Ok(());
         }
@@ -117,7 +117,7 @@ impl Harvest<'_> {
             inventoried_at: Some(now()),
             ..held
         };
-        let mut commit = self.shelf.begin(&mut self.folder)?;
+        let mut commit = self.state.begin(&mut self.folder)?;
         if at.is_whole {
             self.report.changed += commit.remove_unseen(format, at.run)?;
         }
@@ -272,7 +272,7 @@ impl Harvest<'_> {
             }
         }
         let mut unusable = Vec::new();
-        let mut commit = self.shelf.begin(&mut self.folder)?;
+        let mut commit = self.state.begin(&mut self.folder)?;
         for record in &response.records {
             if let Some(what) = unusable_because(record, listing) {
                 unusable.push((record.identifier.clone(), what));

@@ -40,7 +40,7 @@ fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
 }
 
 #[test]
-fn d28_a_page_says_in_step_only_of_a_copy_that_equals_its_source() {
+fn finding_d28_a_page_says_in_step_only_of_a_copy_that_equals_its_source() {
     let source = FakeSource::start().with_resources([("a.txt", "a"), ("b.txt", "b")]);
     let copies = tempfile::tempdir().unwrap();
     let copy = copies.path().join("copy");

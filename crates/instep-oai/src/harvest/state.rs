@@ -51,7 +51,7 @@ CREATE TABLE leaving (path TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 
 /// The kind of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ShelfKind {
+pub(crate) enum HarvestedKind {
     /// The metadata of a record in one format.
     Record,
     /// The `about` containers of a record.
@@ -60,7 +60,7 @@ pub(crate) enum ShelfKind {
     FullText,
 }
 
-impl ShelfKind {
+impl HarvestedKind {
     fn number(self) -> i64 {
         match self {
             Self::Record => 0,
@@ -80,9 +80,9 @@ impl ShelfKind {
 
 /// A resource that is held.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelved {
+pub(crate) struct HarvestedFile {
     pub(crate) path: String,
-    pub(crate) kind: ShelfKind,
+    pub(crate) kind: HarvestedKind,
     pub(crate) format: String,
     pub(crate) identifier: String,
     pub(crate) length: Option<u64>,
@@ -95,7 +95,7 @@ pub(crate) struct Shelved {
 
 const COLUMNS: &str = "path, kind, format, identifier, length, digest, media_type, url, coalesce(datestamp, ''), coalesce(sets, '')";
 
-impl Shelved {
+impl HarvestedFile {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut digests = Digests::new();
         if let Some(bytes) = row.get_ref(5)?.as_blob_or_null()? {
@@ -104,7 +104,7 @@ impl Shelved {
         let length: Option<i64> = row.get(4)?;
         Ok(Self {
             path: row.get(0)?,
-            kind: ShelfKind::of(row.get(1)?),
+            kind: HarvestedKind::of(row.get(1)?),
             format: row.get(2)?,
             identifier: row.get(3)?,
             length: length.and_then(|length| u64::try_from(length).ok()),
@@ -119,9 +119,9 @@ impl Shelved {
 
 /// The state of a harvest, read beside the harvest that writes it.
 #[derive(Debug)]
-pub(crate) struct ShelfView(Connection);
+pub(crate) struct HarvestStateView(Connection);
 
-impl ShelfView {
+impl HarvestStateView {
     /// Opens the state below a folder; `None` if nothing was harvested into it.
     ///
     /// # Errors
@@ -163,13 +163,13 @@ impl ShelfView {
     /// If the file cannot be read.
     pub(crate) fn each(
         &self,
-        take: &mut dyn FnMut(Shelved) -> rusqlite::Result<bool>,
+        take: &mut dyn FnMut(HarvestedFile) -> rusqlite::Result<bool>,
     ) -> rusqlite::Result<()> {
         let sql = format!("SELECT {COLUMNS} FROM resource WHERE digest IS NOT NULL ORDER BY path");
         let mut statement = self.0.prepare_cached(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            if !take(Shelved::read(row)?)? {
+            if !take(HarvestedFile::read(row)?)? {
                 break;
             }
         }
@@ -180,33 +180,33 @@ impl ShelfView {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(crate) fn at(&self, path: &str) -> rusqlite::Result<Option<Shelved>> {
+    pub(crate) fn at(&self, path: &str) -> rusqlite::Result<Option<HarvestedFile>> {
         let sql = format!("SELECT {COLUMNS} FROM resource WHERE path = ?1 AND digest IS NOT NULL");
         let mut statement = self.0.prepare_cached(&sql)?;
         let mut rows = statement.query([path])?;
-        rows.next()?.map(Shelved::read).transpose()
+        rows.next()?.map(HarvestedFile::read).transpose()
     }
 
     /// Returns the other resources that are held of the same item.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(crate) fn companions(&self, of: &Shelved) -> rusqlite::Result<Vec<Shelved>> {
+    pub(crate) fn companions(&self, of: &HarvestedFile) -> rusqlite::Result<Vec<HarvestedFile>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM resource WHERE identifier = ?1 AND path <> ?2 AND digest IS NOT NULL ORDER BY path"
         );
         let mut statement = self.0.prepare_cached(&sql)?;
-        statement.query_map([&of.identifier, &of.path], Shelved::read)?.collect()
+        statement.query_map([&of.identifier, &of.path], HarvestedFile::read)?.collect()
     }
 }
 
 /// The state of a harvest, as the harvest itself writes it.
 #[derive(Debug)]
-pub(crate) struct HarvestShelf {
+pub(crate) struct HarvestState {
     connection: Connection,
 }
 
-impl HarvestShelf {
+impl HarvestState {
     /// Opens the state below a folder, or makes it.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use instep_store::StagedName;
 use rusqlite::params;
 
-use super::{super::HarvestError, ShelfKind, kept::HarvestCommit};
+use super::{super::HarvestError, HarvestedKind, kept::HarvestCommit};
 use crate::{full_text::full_texts, name::name_of_file, response::OaiRecord};
 
 /// A full text in staging.
@@ -69,7 +69,7 @@ impl HarvestCommit<'_> {
                      ON CONFLICT (path) DO UPDATE SET run = 0, etag = CASE WHEN url = ?5 THEN etag END,
                      modified = CASE WHEN url = ?5 THEN modified END, url = ?5",
                 )?
-                .execute(params![path, ShelfKind::FullText.number(), format, record.identifier, uri.as_str()])?;
+                .execute(params![path, HarvestedKind::FullText.number(), format, record.identifier, uri.as_str()])?;
             paths.push(path);
         }
         for path in self.full_texts_of(format, &record.identifier)? {

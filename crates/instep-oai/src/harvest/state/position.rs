@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::HarvestShelf;
+use super::HarvestState;
 
 /// The place in the list of one format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) struct ListPosition {
     pub(crate) inventoried_at: Option<i64>,
 }
 
-impl HarvestShelf {
+impl HarvestState {
     /// Returns the place in the list of a format.
     ///
     /// # Errors

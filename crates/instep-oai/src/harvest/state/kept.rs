@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     super::{HarvestError, folder::HarvestFolder},
-    HarvestShelf, ListPosition, ShelfKind, position,
+    HarvestState, HarvestedKind, ListPosition, position,
 };
 use crate::{datestamp::seconds, name::name_of, response::OaiRecord};
 
@@ -33,7 +33,7 @@ pub(crate) struct HarvestCommit<'a> {
     leaving: Vec<String>,
 }
 
-impl HarvestShelf {
+impl HarvestState {
     /// Resolves the remains of a killed harvest: its pending files are placed or removed.
     ///
     /// # Errors
@@ -97,11 +97,12 @@ impl HarvestCommit<'_> {
                 false => RecordEffect::Same,
             });
         };
-        let mut taken = self.keep((&path, ShelfKind::Record), format, record, metadata, run, held)?;
+        let mut taken = self.keep((&path, HarvestedKind::Record), format, record, metadata, run, held)?;
         let held = self.held(&about)?;
         match &record.about {
             Some(about_text) => {
-                let kept = self.keep((&about, ShelfKind::About), format, record, about_text, run, held)?;
+                let kept =
+                    self.keep((&about, HarvestedKind::About), format, record, about_text, run, held)?;
                 taken = if kept == RecordEffect::Same { taken } else { RecordEffect::Changed };
             }
             None if held.is_some() => {
@@ -202,7 +203,7 @@ impl HarvestCommit<'_> {
 
     fn keep(
         &mut self,
-        (path, kind): (&str, ShelfKind),
+        (path, kind): (&str, HarvestedKind),
         format: &str,
         record: &OaiRecord,
         bytes: &[u8],
