@@ -16,6 +16,9 @@ mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod record;
+#[cfg(feature = "postgres")]
+mod shared;
+mod sharing;
 mod snapshot;
 mod sqlite;
 mod stamp_page;
@@ -47,6 +50,8 @@ pub(crate) use record::Observation;
 pub use record::{
     ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
 };
+#[cfg(feature = "postgres")]
+pub(crate) use shared::{ReadShared, SHARED_PART, SharedContent, SharedDocument, SharedPart, SharedRows};
 pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
 pub(crate) use stamp_page::KnownStamp;
 pub(crate) use stamps::Stamps;
@@ -273,14 +278,6 @@ impl Catalogue {
     pub(crate) fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
         while self.writer.run(move |ledger| ledger.forget(through))? {}
         Ok(())
-    }
-
-    /// Makes sure that this process still is the one that writes the Source: before what no transaction holds back.
-    ///
-    /// # Errors
-    /// If another one has the right now, or the server fails.
-    pub(crate) fn confirm(&self) -> Result<(), CatalogueError> {
-        self.writer.alone(|engine| engine.confirm())
     }
 
     /// Returns the name of the Source in its database; `None` if it has a file of its own.

@@ -32,8 +32,12 @@ mod path;
 mod range;
 mod representation;
 mod resources;
+mod site;
 mod spool;
 mod stall;
+#[cfg(feature = "postgres")]
+mod standby;
+mod switch;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(not(feature = "tls"))]
@@ -42,7 +46,7 @@ mod tls;
 mod versions;
 mod view;
 
-use std::{fmt, future::Future, io, pin::pin, sync::Arc, thread};
+use std::{fmt, future::Future, io, net::SocketAddr, pin::pin, sync::Arc, thread};
 
 use axum::Router;
 use tokio::{
@@ -53,20 +57,24 @@ use tokio::{
 };
 
 pub use crate::live::LiveOptions;
-use crate::{Error, PublishMonitor, PublishProblem, Publisher, live::Live, render::SourcePlace};
+use crate::{Error, PublishMonitor, PublishOptions, PublishProblem, Publisher, live::Live};
 use address::Reserved;
 pub use admin::{ADMIN_FILE, AdminOptions};
 use admin::{Access, Admin, Recorder};
 use app::App;
 #[cfg(feature = "tls")]
 pub use connection::run_tls;
-use connection::serve_on;
 pub use connection::{ServerLimits, run};
 pub use gateway::Gateway;
+use moved::Moves;
+use options::AdvertisedOptions;
 pub use options::ServeOptions;
-use pages::PagesOfSource;
 pub use pages::{PageRequest, Pages};
-use resources::ResourceFiles;
+#[cfg(feature = "postgres")]
+use standby::StandbyServer;
+use switch::ServerTask;
+#[cfg(feature = "postgres")]
+use switch::SwitchedRoutes;
 #[cfg(feature = "tls")]
 pub use tls::Tls;
 #[cfg(not(feature = "tls"))]
@@ -96,15 +104,17 @@ pub async fn serve(
     }
     let (limits, admin, state) =
         (options.limits.clone(), options.admin.take(), options.publish.state.clone());
+    let stands_by = options.stand_by;
+    let options = options.advertise()?;
     let mut shutdown = pin!(shutdown);
-    let source = tokio::select! {
+    let starting = start(options, stands_by, reserved, (limits.clone(), tls.clone()), Arc::clone(&monitor));
+    let (server, address, source) = tokio::select! {
         () = &mut shutdown => return Ok(()),
-        source = Source::start(options, Arc::clone(&monitor)) => source?,
+        started = starting => started?,
     };
-    let (listener, address) = reserved.listen()?;
     let mut access = admin.map(|admin| Access::prepare(admin, &state)).transpose()?;
     let administration = access.as_mut().map(|access| source.administer(access, &limits)).transpose()?;
-    let renewal = tls.clone().map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
+    let renewal = tls.map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
     let renewal = renewal.map_err(|source| Error::Listen { address: address.to_string(), source })?;
     monitor.serving(&source.base_url(), address);
     let mut has_failed = false;
@@ -116,7 +126,7 @@ pub async fn serve(
         }
         source.end_streams();
     };
-    let served = serve_on(listener, source.routes(), limits, tls, ending).await;
+    let served = server.until(ending).await;
     for task in [renewal, administration.flatten()].into_iter().flatten() {
         task.abort();
     }
@@ -127,12 +137,38 @@ pub async fn serve(
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
+/// Publishes, and answers requests: at once with what another server publishes if this one stands by, otherwise from the
+/// end of the first publication on.
+async fn start(
+    options: AdvertisedOptions,
+    stands_by: bool,
+    reserved: Reserved,
+    (limits, tls): (ServerLimits, Option<Tls>),
+    monitor: Arc<dyn PublishMonitor>,
+) -> Result<(ServerTask, SocketAddr, Source), Error> {
+    #[cfg(feature = "postgres")]
+    if stands_by && let Some(held) = StandbyServer::hold(&options).await? {
+        let (listener, address) = reserved.listen()?;
+        let routes = SwitchedRoutes::unpublished();
+        let server = ServerTask::start(listener, routes.router(), limits, tls);
+        let mut standby = StandbyServer::start(held, &options, routes.clone(), Arc::clone(&monitor))?;
+        let publisher = standby.publisher(address, &*monitor).await?;
+        let source = Source::start_with(options, move |_| Ok(publisher), monitor).await?;
+        routes.set(source.routes());
+        return Ok((server, address, source));
+    }
+    #[cfg(not(feature = "postgres"))]
+    let _ = stands_by;
+    let source = Source::start_with(options, Publisher::open, monitor).await?;
+    let (listener, address) = reserved.listen()?;
+    Ok((ServerTask::start(listener, source.routes(), limits, tls), address, source))
+}
+
 /// A Source that keeps itself current, and its answers: for a server of your own.
 pub struct Source {
     live: Live,
     app: App,
-    place: SourcePlace,
-    former_base_urls: Vec<String>,
+    former: Moves,
     ending: watch::Sender<bool>,
     admin: Arc<Admin>,
 }
@@ -144,64 +180,42 @@ impl Source {
     /// # Errors
     /// If the first publication fails.
     pub async fn start(options: ServeOptions, monitor: Arc<dyn PublishMonitor>) -> Result<Self, Error> {
+        Self::start_with(options.advertise()?, Publisher::open, monitor).await
+    }
+
+    /// Starts as [`Source::start`] does, with a publisher that the caller opens.
+    async fn start_with(
+        options: AdvertisedOptions,
+        open: impl FnOnce(PublishOptions) -> Result<Publisher, Error> + Send + 'static,
+        monitor: Arc<dyn PublishMonitor>,
+    ) -> Result<Self, Error> {
         let (done, started) = oneshot::channel();
         // Not a task of the runtime: its end must not wait for a publication that is no longer needed.
         let runtime = Handle::current();
-        thread::spawn(move || done.send(Self::start_blocking(options, monitor, &runtime)).ok());
+        thread::spawn(move || done.send(Self::start_blocking(options, open, monitor, &runtime)).ok());
         started.await.map_err(|_| Error::PublisherFailed)?
     }
 
     fn start_blocking(
-        mut options: ServeOptions,
+        options: AdvertisedOptions,
+        open: impl FnOnce(PublishOptions) -> Result<Publisher, Error>,
         monitor: Arc<dyn PublishMonitor>,
         runtime: &Handle,
     ) -> Result<Self, Error> {
-        if options.live.scan_every.is_zero() {
-            let what =
-                "without a pause between scans nothing else gets done: give a time such as ten minutes";
-            return Err(Error::option("time between scans", what));
-        }
-        let channels = options.advertise_channels()?;
-        if options.batches {
-            batch::advertise(&mut options.publish)?;
-        }
-        let publisher = Publisher::open(options.publish)?;
+        let AdvertisedOptions { publish, live, channels, site } = options;
+        let publisher = open(publish)?;
         publisher.report_hidden(&*monitor)?;
         let (ending, is_ending) = watch::channel(false);
-        let place = publisher.place().clone();
-        let former_base_urls = publisher.former_base_urls()?;
-        let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-        let cors = options.cors.unwrap_or_else(|| !host::is_local(place.base()));
-        let origin = (options.strict_host || !cors).then(own_origin).map(Arc::from);
-        let channels = channels.open(&publisher, runtime, origin.as_ref(), &is_ending)?;
-        let mut routes = channels.routes.clone().merge(versions::routes(&publisher));
-        if options.batches {
-            routes = routes.merge(batch::routes(&publisher, &monitor)?);
-        }
-        let documents = publisher.options().out.clone();
-        let resources = ResourceFiles::open(&publisher)?;
+        let source = publisher.context();
+        let origin = site.only_origin(source.place());
+        let channels = channels.open(source, runtime, origin.as_ref(), &is_ending)?;
         let recorder = Recorder::new(&publisher, &monitor);
         let (overview_sender, overview) = watch::channel(Arc::default());
-        let view = Arc::new(SourceView::new(&publisher, overview.clone(), &channels)?);
-        for gateway in &options.gateways {
-            let opened = gateway.routes(&view);
-            routes = routes.merge(opened.map_err(Error::write(&publisher.options().state))?);
-        }
-        let pages = options.pages.map(|pages| PagesOfSource { pages, view });
-        let live = Live::start(publisher, options.live, (channels.announcer, overview_sender), monitor)?;
-        let strict_host = options.strict_host;
-        let app = App::new(app::AppParts {
-            place: place.clone(),
-            documents,
-            resources,
-            overview,
-            strict_host,
-            cors,
-            routes,
-            pages,
-        })?;
+        let app = site.open(source, channels.site, overview, &monitor)?;
+        let former = Moves::of(source)?;
+        let live = Live::start(publisher, live, (channels.announcer, overview_sender), monitor)?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
-        Ok(Self { live, app, place, former_base_urls, ending, admin })
+        Ok(Self { live, app, former, ending, admin })
     }
 
     /// Returns the routes, at the path of the base URL: to be served directly, or merged into a router with its own
@@ -212,7 +226,7 @@ impl Source {
 
     /// Returns the routes of a separate server, which also answers below the former base URLs of the Source.
     fn routes(&self) -> Router {
-        moved::redirecting(self.app.router(), &self.former_base_urls, &self.place)
+        self.former.redirecting(self.app.router())
     }
 
     /// The base URL.

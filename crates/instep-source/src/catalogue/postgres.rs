@@ -10,6 +10,7 @@ mod reader;
 mod row;
 mod rows;
 mod schema;
+mod shared;
 mod versions;
 mod writer;
 mod written;
@@ -25,9 +26,11 @@ use instep_postgres::{Address, Claimant, LeaseOwners, NumberedWriter, ServerLink
 use super::{
     CatalogueError, Head,
     door::{CatalogueEngine, ReadCatalogue},
+    shared::ReadShared,
 };
 use moment::SourceReader;
 use schema::{SCHEMA, TABLES};
+use shared::SharedReader;
 use writer::SourceWriter;
 
 /// The most bytes of a key: an index takes a third of a page, which is 2,704 bytes with the other columns.
@@ -97,6 +100,7 @@ impl DatabaseSource {
 pub(super) struct CatalogueDatabase {
     link: Arc<ServerLink>,
     source: i64,
+    shared: SharedReader,
     place: Box<Path>,
 }
 
@@ -151,7 +155,8 @@ impl CatalogueDatabase {
     }
 
     fn new(link: Arc<ServerLink>, source: i64, database: &DatabaseSource) -> Self {
-        Self { link, source, place: PathBuf::from(&database.shown).into() }
+        let shared = SharedReader::new(&database.address, source);
+        Self { link, source, shared, place: PathBuf::from(&database.shown).into() }
     }
 }
 
@@ -172,6 +177,10 @@ impl CatalogueEngine for CatalogueDatabase {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn shared(&self) -> Option<&dyn ReadShared> {
+        Some(&self.shared)
     }
 
     fn name(&self) -> Result<Option<String>, CatalogueError> {
