@@ -52,6 +52,8 @@ pub use record::{
 };
 #[cfg(feature = "postgres")]
 pub(crate) use shared::{ReadShared, SHARED_PART, SharedContent, SharedDocument, SharedPart, SharedRows};
+#[cfg(all(test, feature = "postgres"))]
+pub(crate) use shared::{SharedMessage, SharedPosition};
 pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
 pub(crate) use stamp_page::KnownStamp;
 pub(crate) use stamps::Stamps;

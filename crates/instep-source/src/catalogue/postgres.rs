@@ -133,7 +133,7 @@ impl CatalogueDatabase {
         drop(session);
         let writer = NumberedWriter::new(writing, lease);
         let writer = SourceWriter::new(Some(writer), source, database.shown.clone());
-        Ok((Self::new(link, source, database), writer, clock))
+        Ok((Self::new(link, source, database, SharedReader::of_publisher), writer, clock))
     }
 
     /// Opens the catalogue only to read it, also beside a process that writes; what would write fails.
@@ -151,11 +151,16 @@ impl CatalogueDatabase {
         let (_, clock) = writer::begin(&session, source).map_err(|fault| link.error(fault))?;
         drop(session);
         let writer = SourceWriter::new(None, source, database.shown.clone());
-        Ok((Self::new(link, source, database), writer, clock))
+        Ok((Self::new(link, source, database, SharedReader::beside), writer, clock))
     }
 
-    fn new(link: Arc<ServerLink>, source: i64, database: &DatabaseSource) -> Self {
-        let shared = SharedReader::new(&database.address, source);
+    fn new(
+        link: Arc<ServerLink>,
+        source: i64,
+        database: &DatabaseSource,
+        shared: fn(&Address, i64) -> SharedReader,
+    ) -> Self {
+        let shared = shared(&database.address, source);
         Self { link, source, shared, place: PathBuf::from(&database.shown).into() }
     }
 }

@@ -6,9 +6,13 @@ use axum::{
     Router,
     routing::{any, get},
 };
+#[cfg(feature = "postgres")]
+use http::{StatusCode, header};
 use resourcesync::Capability;
 use tokio::sync::{broadcast, watch};
 
+#[cfg(feature = "postgres")]
+use super::options::HUB;
 use super::{audience::Audience, channel::NotificationChannel, hub::Hub, options::ChannelOptions, socket};
 use crate::{Error, publish::SourceContext, render::SetPlace};
 
@@ -89,6 +93,22 @@ impl Topics {
         let (recent, ending) = (self.recent.clone(), ending.clone());
         let events = move || async move { socket::events(recent.subscribe(), "changes", ending) };
         routes.route(&format!("/{EVENTS}"), get(events))
+    }
+
+    /// Returns the routes for a server that stands by. Subscribers belong to the one that publishes: they are asked to come
+    /// again, which a client that is sent to several servers does.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn routes_beside(
+        &self,
+        options: &ChannelOptions,
+        origin: Option<&Arc<str>>,
+        ending: &watch::Receiver<bool>,
+    ) -> Router {
+        let elsewhere = || async {
+            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")], "another server has the hub")
+        };
+        let routes = self.routes(origin, ending);
+        if options.hub { routes.route(&format!("/{HUB}"), any(elsewhere)) } else { routes }
     }
 
     /// Returns the listeners of the topics, and the subscribers of a hub; both change while it is kept.

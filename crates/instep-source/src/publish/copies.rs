@@ -149,3 +149,6 @@ impl DocumentCopies {
 fn time(nanoseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_nanos(nanoseconds.max(0).cast_unsigned())
 }
+
+#[cfg(test)]
+mod tests;

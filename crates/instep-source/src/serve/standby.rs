@@ -61,7 +61,7 @@ impl StandbyServer {
         monitor: Arc<dyn PublishMonitor>,
     ) -> Result<Self, Error> {
         let (held, stop) = (Arc::new(held), Arc::new(AtomicBool::new(false)));
-        let mut following = Following {
+        let mut following = StandbyLoop {
             held: Arc::clone(&held),
             channels: options.channels.clone(),
             site: options.site.clone(),
@@ -124,7 +124,7 @@ impl Drop for StandbyServer {
 }
 
 /// The thread that follows the server that publishes.
-struct Following {
+struct StandbyLoop {
     held: Arc<HeldFolder>,
     channels: Channels,
     site: SiteOptions,
@@ -134,19 +134,19 @@ struct Following {
     /// `None` until the database has the Source.
     source: Option<SourceContext>,
     /// `None` until there are documents.
-    shown: Option<ShownSource>,
+    shown: Option<StandbySite>,
     /// The number of the last message that was passed on.
     messages: u64,
 }
 
 /// A Source as this server shows it. Dropping it ends the sockets of its listeners.
-struct ShownSource {
+struct StandbySite {
     topics: Topics,
     overview: watch::Sender<Arc<Overview>>,
     _ending: watch::Sender<bool>,
 }
 
-impl Following {
+impl StandbyLoop {
     fn run(&mut self, stop: &AtomicBool) {
         let mut reported = String::new();
         while !stop.load(Ordering::Acquire) {
@@ -201,7 +201,7 @@ impl Following {
                 let (topics, channels) = self.channels.open_beside(source, origin.as_ref(), &is_ending)?;
                 let app = self.site.open(source, channels, overview.subscribe(), &self.monitor)?;
                 let routes = Moves::of(source)?.redirecting(app.router());
-                let shown = self.shown.insert(ShownSource { topics, overview, _ending: ending });
+                let shown = self.shown.insert(StandbySite { topics, overview, _ending: ending });
                 // Late listeners get the last message of each topic.
                 self.messages = pass_on(shared, &shown.topics, (0, position.messages))?;
                 self.routes.set(routes);

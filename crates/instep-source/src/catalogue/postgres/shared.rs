@@ -16,7 +16,7 @@ use crate::catalogue::{
     },
 };
 
-/// The time that a reader waits for a server: it looks again soon anyway, and must be able to end.
+/// The time for which a server that stands by waits for the database: it looks again soon anyway, and must be able to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A reader of the shared rows of one Source.
@@ -29,7 +29,13 @@ pub(super) struct SharedReader {
 }
 
 impl SharedReader {
-    pub(super) fn new(address: &Address, source: i64) -> Self {
+    /// Returns a reader for the server that publishes, which outlives a failover of the database.
+    pub(super) fn of_publisher(address: &Address, source: i64) -> Self {
+        Self { link: ServerLink::new(address.clone()), source, wakeups: Mutex::default() }
+    }
+
+    /// Returns a reader for a server that stands by.
+    pub(super) fn beside(address: &Address, source: i64) -> Self {
         let link = ServerLink::with_patience(address.clone(), PATIENCE);
         Self { link, source, wakeups: Mutex::default() }
     }
