@@ -32,11 +32,13 @@ mod path;
 mod range;
 mod representation;
 mod resources;
+mod running;
 mod site;
 mod spool;
 mod stall;
 #[cfg(feature = "postgres")]
 mod standby;
+#[cfg(feature = "postgres")]
 mod switch;
 #[cfg(feature = "tls")]
 mod tls;
@@ -70,9 +72,9 @@ use moved::Moves;
 use options::AdvertisedOptions;
 pub use options::ServeOptions;
 pub use pages::{PageRequest, Pages};
+use running::ServerTask;
 #[cfg(feature = "postgres")]
 use standby::StandbyServer;
-use switch::ServerTask;
 #[cfg(feature = "postgres")]
 use switch::SwitchedRoutes;
 #[cfg(feature = "tls")]

@@ -114,6 +114,7 @@ impl FolderSink {
     }
 
     /// Returns the names of gzip twins that go when the staged documents and the removals of some others come into effect.
+    #[cfg(feature = "postgres")]
     pub(crate) fn twins_removed(&self, remove: &[String]) -> Vec<String> {
         let replaced = self.staged().filter(|_| self.twins == TwinRule::Removed);
         replaced.chain(remove.iter().map(String::as_str)).filter(|name| has_twin(name)).map(twin).collect()
