@@ -23,6 +23,8 @@ mod snapshot;
 mod sqlite;
 mod stamp_page;
 mod stamps;
+#[cfg(feature = "postgres")]
+mod subscribers;
 mod timeline;
 mod versions;
 mod writer;
@@ -57,6 +59,8 @@ pub(crate) use shared::{SharedMessage, SharedPosition};
 pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
 pub(crate) use stamp_page::KnownStamp;
 pub(crate) use stamps::Stamps;
+#[cfg(all(feature = "postgres", feature = "notify"))]
+pub(crate) use subscribers::{HubRows, ReadSubscribers, SubscriberRow, SubscriberState};
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub(crate) use versions::ResourceVersion;
@@ -280,12 +284,6 @@ impl Catalogue {
     pub(crate) fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
         while self.writer.run(move |ledger| ledger.forget(through))? {}
         Ok(())
-    }
-
-    /// Returns the name of the Source in its database; `None` if it has a file of its own.
-    #[cfg(feature = "postgres")]
-    fn name(&self) -> Result<Option<String>, CatalogueError> {
-        self.engine.name()
     }
 
     /// Gives the space of what was dropped back to the file system: bytes before and after. Who records waits.

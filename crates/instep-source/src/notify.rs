@@ -119,7 +119,10 @@ impl Announcer {
         transports.extend(other_servers.clone().map(|others| Box::new(others) as Box<dyn Transport>));
         transports.push(Box::new(Listeners));
         let hub = options.hub.then(|| open_hub(source, options, &topics)).transpose()?;
-        let hub = hub.map(|hub| RunningHub { task: runtime.spawn(Arc::clone(&hub).run()), hub });
+        let hub = hub.map(|hub| {
+            let run = other_servers::hub_at_work(Arc::clone(&hub), source.catalogue().clone());
+            RunningHub { task: runtime.spawn(run), hub }
+        });
         if let Some(RunningHub { hub, .. }) = &hub {
             transports.push(Box::new(Arc::clone(hub)));
         }
@@ -135,7 +138,7 @@ impl Announcer {
     pub(crate) fn routes(&self, origin: Option<&Arc<str>>, ending: &watch::Receiver<bool>) -> Router {
         let routes = self.topics.routes(origin, ending);
         let Some(RunningHub { hub, .. }) = &self.hub else { return routes };
-        routes.route(&format!("/{HUB}"), post(hub::answer).with_state(Arc::clone(hub)))
+        routes.route(&format!("/{HUB}"), post(hub::answer_request).with_state(Arc::clone(hub)))
     }
 
     /// Returns the listeners and subscribers, which change while it is kept.
@@ -205,7 +208,7 @@ impl Announcer {
 fn open_hub(source: &SourceContext, options: &ChannelOptions, topics: &Topics) -> Result<Arc<Hub>, Error> {
     let topics = topics.channels().map(|channel| (channel.topic().to_string(), channel.links())).collect();
     let path = source.options().state.join("hub.db");
-    Hub::open(&path, topics, options.callbacks.clone(), options.signature)
+    Hub::open(source.catalogue(), &path, topics, options.callbacks.clone(), options.signature)
 }
 
 impl Announce for Announcer {

@@ -7,3 +7,5 @@ mod publishing;
 mod serving;
 #[path = "nodes/source.rs"]
 mod source;
+#[path = "nodes/subscribers.rs"]
+mod subscribers;

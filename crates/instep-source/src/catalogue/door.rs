@@ -9,12 +9,15 @@ use std::{fmt, ops::ControlFlow, path::Path};
 
 use resourcesync::{Change, DateTime, Digests, Uri};
 
-#[cfg(feature = "postgres")]
-use super::shared::{ReadShared, SharedRows};
 use super::{
     CatalogueError, ChangeRecord, Head, Keep, NamedValue, Observation, Patch, Recorded, Resource,
     ResourceOutline, ResourceState, ResourceTotals, ResourceVersion, codec::SharedTypes,
     stamp_page::StampPage, timeline::Timeline,
+};
+#[cfg(feature = "postgres")]
+use super::{
+    shared::{ReadShared, SharedRows},
+    subscribers::ReadSubscribers,
 };
 
 /// Opens readers of a catalogue. Any number of them read beside the one writer.
@@ -36,6 +39,12 @@ pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
     /// Returns the rows that the servers of the Source share; `None` if only one machine can write it.
     #[cfg(feature = "postgres")]
     fn shared(&self) -> Option<&dyn ReadShared> {
+        None
+    }
+
+    /// Returns the rows of the hub; `None` if only one machine can write the catalogue.
+    #[cfg(feature = "postgres")]
+    fn subscribers(&self) -> Option<&dyn ReadSubscribers> {
         None
     }
 

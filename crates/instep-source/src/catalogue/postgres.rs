@@ -11,6 +11,7 @@ mod row;
 mod rows;
 mod schema;
 mod shared;
+mod subscribers;
 mod versions;
 mod writer;
 mod written;
@@ -27,10 +28,12 @@ use super::{
     CatalogueError, Head,
     door::{CatalogueEngine, ReadCatalogue},
     shared::ReadShared,
+    subscribers::ReadSubscribers,
 };
 use moment::SourceReader;
 use schema::{SCHEMA, TABLES};
 use shared::SharedReader;
+use subscribers::SubscriberReader;
 use writer::SourceWriter;
 
 /// The most bytes of a key: an index takes a third of a page, which is 2,704 bytes with the other columns.
@@ -101,6 +104,7 @@ pub(super) struct CatalogueDatabase {
     link: Arc<ServerLink>,
     source: i64,
     shared: SharedReader,
+    subscribers: SubscriberReader,
     place: Box<Path>,
 }
 
@@ -161,7 +165,8 @@ impl CatalogueDatabase {
         shared: fn(&Address, i64) -> SharedReader,
     ) -> Self {
         let shared = shared(&database.address, source);
-        Self { link, source, shared, place: PathBuf::from(&database.shown).into() }
+        let subscribers = SubscriberReader::new(&database.address, source);
+        Self { link, source, shared, subscribers, place: PathBuf::from(&database.shown).into() }
     }
 }
 
@@ -186,6 +191,10 @@ impl CatalogueEngine for CatalogueDatabase {
 
     fn shared(&self) -> Option<&dyn ReadShared> {
         Some(&self.shared)
+    }
+
+    fn subscribers(&self) -> Option<&dyn ReadSubscribers> {
+        Some(&self.subscribers)
     }
 
     fn name(&self) -> Result<Option<String>, CatalogueError> {

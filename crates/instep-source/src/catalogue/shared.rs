@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::CatalogueError;
+use super::{CatalogueError, subscribers::HubRows};
 
 /// The bytes of a document in one row: large enough for few round trips, small enough for the memory of both sides.
 pub(crate) const SHARED_PART: usize = 512 << 10;
@@ -60,8 +60,10 @@ pub(crate) struct SharedMessage {
 pub(crate) enum SharedRows {
     /// Parts, and the documents that are complete with them; these replace earlier ones of their names.
     Documents { parts: Vec<SharedPart>, documents: Vec<SharedDocument> },
-    /// A message.
+    /// A message for the listeners of all servers.
     Message { topic: String, body: Vec<u8> },
+    /// Rows of the hub.
+    Hub(HubRows),
 }
 
 /// The newest numbers.

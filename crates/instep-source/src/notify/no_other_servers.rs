@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{channel::NotificationChannel, transport::Transport};
+use super::{channel::NotificationChannel, hub::Hub, transport::Transport};
 use crate::{Error, catalogue::Catalogue};
 
 /// No servers.
@@ -25,4 +25,9 @@ impl Transport for OtherServers {
     fn send(&self, _channel: &Arc<NotificationChannel>, _document: &Bytes) -> Result<(), Error> {
         Ok(())
     }
+}
+
+/// Delivers for a hub until the task is ended.
+pub(super) async fn hub_at_work(hub: Arc<Hub>, _catalogue: Catalogue) {
+    hub.run().await;
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{channel::NotificationChannel, transport::Transport};
+use super::{channel::NotificationChannel, hub::Hub, transport::Transport};
 use crate::{
     Error,
     catalogue::{Catalogue, SharedRows},
@@ -35,5 +35,14 @@ impl Transport for OtherServers {
     fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error> {
         self.tell(channel.topic().as_str(), document.to_vec());
         Ok(())
+    }
+}
+
+/// Delivers for a hub, and carries out the requests that subscribers sent to other servers, until the task is ended.
+pub(super) async fn hub_at_work(hub: Arc<Hub>, catalogue: Catalogue) {
+    if catalogue.is_shared() {
+        tokio::join!(Arc::clone(&hub).run(), hub.take_requests(catalogue));
+    } else {
+        hub.run().await;
     }
 }

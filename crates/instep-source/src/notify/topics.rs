@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+use axum::routing::post;
 use axum::{
     Router,
     routing::{any, get},
 };
-#[cfg(feature = "postgres")]
-use http::{StatusCode, header};
 use resourcesync::Capability;
 use tokio::sync::{broadcast, watch};
 
-#[cfg(feature = "postgres")]
-use super::options::HUB;
 use super::{audience::Audience, channel::NotificationChannel, hub::Hub, options::ChannelOptions, socket};
+#[cfg(feature = "postgres")]
+use super::{hub, options::HUB};
 use crate::{Error, publish::SourceContext, render::SetPlace};
 
 /// The kinds of notification, each with a channel per set (CN-2).
@@ -95,20 +95,22 @@ impl Topics {
         routes.route(&format!("/{EVENTS}"), get(events))
     }
 
-    /// Returns the routes for a server that stands by. Subscribers belong to the one that publishes: they are asked to come
-    /// again, which a client that is sent to several servers does.
+    /// Returns the routes for a server that stands by. Its hub leaves requests to the server that publishes.
     #[cfg(feature = "postgres")]
     pub(crate) fn routes_beside(
         &self,
+        source: &SourceContext,
         options: &ChannelOptions,
         origin: Option<&Arc<str>>,
         ending: &watch::Receiver<bool>,
     ) -> Router {
-        let elsewhere = || async {
-            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")], "another server has the hub")
-        };
         let routes = self.routes(origin, ending);
-        if options.hub { routes.route(&format!("/{HUB}"), any(elsewhere)) } else { routes }
+        if !options.hub {
+            return routes;
+        }
+        let topics = self.channels().map(|channel| channel.topic().to_string());
+        let requests = hub::LeftRequests::new(source.catalogue(), topics);
+        routes.route(&format!("/{HUB}"), post(hub::leave).with_state(requests))
     }
 
     /// Returns the listeners of the topics, and the subscribers of a hub; both change while it is kept.

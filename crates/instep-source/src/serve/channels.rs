@@ -60,7 +60,7 @@ impl Channels {
         ending: &watch::Receiver<bool>,
     ) -> Result<(Topics, ChannelRoutes), Error> {
         let topics = Topics::new(source, &self.0)?;
-        let routes = topics.routes_beside(&self.0, origin, ending);
+        let routes = topics.routes_beside(source, &self.0, origin, ending);
         let site = ChannelRoutes { routes, audience: topics.audience(None) };
         Ok((topics, site))
     }

@@ -7,7 +7,7 @@ use std::{
 
 use instep_postgres::{Address, EngineFault, ServerLink, Session, Wakeups, wake};
 
-use super::row::damaged;
+use super::{row::damaged, subscribers};
 use crate::catalogue::{
     CatalogueError,
     shared::{
@@ -123,6 +123,7 @@ fn read_document(row: &tokio_postgres::Row) -> Result<SharedDocument, EngineFaul
 /// Writes rows within the transaction of the one process that writes the Source.
 pub(super) fn write(session: &Session, source: i64, rows: &SharedRows) -> Result<(), EngineFault> {
     match rows {
+        SharedRows::Hub(rows) => subscribers::write(session, source, rows),
         SharedRows::Documents { parts, documents } => {
             write_parts(session, source, parts)?;
             match documents.is_empty() {
