@@ -118,10 +118,10 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
         other => Err(format!("{other:?}")),
     });
     second.wait_for("ready");
-    // A document that did not have to change is the same, with the same validators.
+    // A document that did not have to change is the same. The publisher may have been killed before it recorded that all
+    // documents are in place: then they are written again.
     let same = Answer::of(port, ".well-known/resourcesync").unwrap();
-    assert_eq!(same.text(), described.text());
-    assert_eq!(same.head_without_date(), described.head_without_date());
+    assert_eq!((same.text(), same.header("etag")), (described.text(), described.header("etag")));
     source.write("c.txt", "one");
     lists(port, "c.txt");
     stop.store(true, Ordering::Release);

@@ -153,12 +153,6 @@ impl Answer {
             .unwrap_or_default()
     }
 
-    /// Returns the head without the lines that differ from one answer to the next.
-    pub(super) fn head_without_date(&self) -> String {
-        let lines = self.head.lines().filter(|line| !line.to_ascii_lowercase().starts_with("date:"));
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
