@@ -48,18 +48,24 @@ mod tls;
 mod versions;
 mod view;
 
-use std::{fmt, future::Future, io, net::SocketAddr, pin::pin, sync::Arc, thread};
+use std::{
+    fmt,
+    future::Future,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    thread,
+};
 
 use axum::Router;
 use tokio::{
     runtime::Handle,
-    signal::unix::{SignalKind, signal},
     sync::{oneshot, watch},
     task::JoinHandle,
 };
 
 pub use crate::live::LiveOptions;
-use crate::{Error, PublishMonitor, PublishOptions, PublishProblem, Publisher, live::Live};
+use crate::{Error, PublishMonitor, PublishOptions, Publisher, live::Live};
 use address::Reserved;
 pub use admin::{ADMIN_FILE, AdminOptions};
 use admin::{Access, Admin, Recorder};
@@ -72,7 +78,7 @@ use moved::Moves;
 use options::AdvertisedOptions;
 pub use options::ServeOptions;
 pub use pages::{PageRequest, Pages};
-use running::ServerTask;
+use running::{ServerTask, renew_at_hangup};
 #[cfg(feature = "postgres")]
 use standby::StandbyServer;
 #[cfg(feature = "postgres")]
@@ -109,11 +115,10 @@ pub async fn serve(
     let stands_by = options.stand_by;
     let options = options.advertise()?;
     let mut shutdown = pin!(shutdown);
-    let starting = start(options, stands_by, reserved, (limits.clone(), tls.clone()), Arc::clone(&monitor));
-    let (server, address, source) = tokio::select! {
-        () = &mut shutdown => return Ok(()),
-        started = starting => started?,
-    };
+    let settings = (limits.clone(), tls.clone());
+    let started =
+        start(options, stands_by, reserved, settings, Arc::clone(&monitor), shutdown.as_mut()).await?;
+    let Some((server, address, source)) = started else { return Ok(()) };
     let mut access = admin.map(|admin| Access::prepare(admin, &state)).transpose()?;
     let administration = access.as_mut().map(|access| source.administer(access, &limits)).transpose()?;
     let renewal = tls.map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
@@ -140,30 +145,48 @@ pub async fn serve(
 }
 
 /// Publishes, and answers requests: at once with what another server publishes if this one stands by, otherwise from the
-/// end of the first publication on.
+/// end of the first publication on. `None` if it was shut down before the first publication was complete.
 async fn start(
     options: AdvertisedOptions,
     stands_by: bool,
     reserved: Reserved,
     (limits, tls): (ServerLimits, Option<Tls>),
     monitor: Arc<dyn PublishMonitor>,
-) -> Result<(ServerTask, SocketAddr, Source), Error> {
+    mut shutdown: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<(ServerTask, SocketAddr, Source)>, Error> {
     #[cfg(feature = "postgres")]
     if stands_by && let Some(held) = StandbyServer::hold(&options).await? {
         let (listener, address) = reserved.listen()?;
         let routes = SwitchedRoutes::unpublished();
         let server = ServerTask::start(listener, routes.router(), limits, tls);
         let mut standby = StandbyServer::start(held, &options, routes.clone(), Arc::clone(&monitor))?;
-        let publisher = standby.publisher(address, &*monitor).await?;
-        let source = Source::start_with(options, move |_| Ok(publisher), monitor).await?;
+        let taking_over = async {
+            let publisher = standby.publisher(address, &*monitor).await?;
+            Source::start_with(options, move |_| Ok(publisher), Arc::clone(&monitor)).await
+        };
+        let source = tokio::select! {
+            () = shutdown.as_mut() => None,
+            source = taking_over => Some(source?),
+        };
+        let Some(source) = source else {
+            // Ends the sockets of listeners, for which the server would wait.
+            drop(standby);
+            let ended = server.until(std::future::ready(())).await;
+            return ended
+                .map(|()| None)
+                .map_err(|source| Error::Listen { address: address.to_string(), source });
+        };
         routes.set(source.routes());
-        return Ok((server, address, source));
+        return Ok(Some((server, address, source)));
     }
     #[cfg(not(feature = "postgres"))]
     let _ = stands_by;
-    let source = Source::start_with(options, Publisher::open, monitor).await?;
+    let source = tokio::select! {
+        () = shutdown => return Ok(None),
+        source = Source::start_with(options, Publisher::open, monitor) => source?,
+    };
     let (listener, address) = reserved.listen()?;
-    Ok((ServerTask::start(listener, source.routes(), limits, tls), address, source))
+    Ok(Some((ServerTask::start(listener, source.routes(), limits, tls), address, source)))
 }
 
 /// A Source that keeps itself current, and its answers: for a server of your own.
@@ -267,17 +290,4 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source").field("app", &self.app).finish_non_exhaustive()
     }
-}
-
-/// Reads the certificate again at each SIGHUP, from now on.
-fn renew_at_hangup(tls: Tls, monitor: Arc<dyn PublishMonitor>) -> io::Result<JoinHandle<()>> {
-    let mut hangups = signal(SignalKind::hangup())?;
-    Ok(tokio::spawn(async move {
-        while hangups.recv().await.is_some() {
-            match tls.reload() {
-                Ok(()) => tracing::info!("the certificate was read again"),
-                Err(error) => monitor.problem(&PublishProblem::warning("TLS", error.to_string())),
-            }
-        }
-    }))
 }

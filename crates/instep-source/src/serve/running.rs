@@ -1,14 +1,20 @@
-//! The task of a server that answers requests.
+//! The tasks of a server: one answers requests, another renews its certificate.
 
-use std::{future::Future, io};
+use std::{future::Future, io, sync::Arc};
 
 use axum::Router;
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+    task::JoinHandle,
+};
 
 use super::{
     connection::{ServerLimits, serve_on},
     tls::Tls,
 };
+use crate::{PublishMonitor, PublishProblem};
 
 /// A server at work on a task of its own. Dropping it closes the listener and all connections.
 #[derive(Debug)]
@@ -53,4 +59,17 @@ impl Drop for ServerTask {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+/// Reads the certificate again at each SIGHUP, from now on.
+pub(super) fn renew_at_hangup(tls: Tls, monitor: Arc<dyn PublishMonitor>) -> io::Result<JoinHandle<()>> {
+    let mut hangups = signal(SignalKind::hangup())?;
+    Ok(tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => tracing::info!("the certificate was read again"),
+                Err(error) => monitor.problem(&PublishProblem::warning("TLS", error.to_string())),
+            }
+        }
+    }))
 }

@@ -39,7 +39,9 @@ const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
 pub(super) struct StandbyServer {
     held: Arc<HeldFolder>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<StandbySite>>>,
+    /// The site, once nothing follows any more: its listeners stay until others answer requests.
+    left: Option<StandbySite>,
 }
 
 impl StandbyServer {
@@ -77,7 +79,7 @@ impl StandbyServer {
             .name("standby".to_owned())
             .spawn(move || following.run(&stopped))
             .map_err(|source| Error::Watch { path: options.publish.out.clone(), source: source.into() })?;
-        Ok(Self { held, stop, thread: Some(thread) })
+        Ok(Self { held, stop, thread: Some(thread), left: None })
     }
 
     /// Waits until this server has the right to publish. Nothing else writes to the folder of the documents then.
@@ -98,7 +100,8 @@ impl StandbyServer {
                 Ok(publisher) => {
                     self.stop.store(true, Ordering::Release);
                     if let Some(thread) = self.thread.take() {
-                        let _ = tokio::task::spawn_blocking(|| thread.join()).await;
+                        let joined = tokio::task::spawn_blocking(|| thread.join().ok().flatten()).await;
+                        self.left = joined.ok().flatten();
                     }
                     return Ok(publisher);
                 }
@@ -147,7 +150,8 @@ struct StandbySite {
 }
 
 impl StandbyLoop {
-    fn run(&mut self, stop: &AtomicBool) {
+    /// Follows until it is told to stop. Returns the site.
+    fn run(&mut self, stop: &AtomicBool) -> Option<StandbySite> {
         let mut reported = String::new();
         while !stop.load(Ordering::Acquire) {
             match self.look() {
@@ -165,6 +169,7 @@ impl StandbyLoop {
                 thread::sleep(LOOK_EVERY);
             }
         }
+        self.shown.take()
     }
 
     /// Shows what was published since the last look.

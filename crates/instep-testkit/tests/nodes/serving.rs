@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use instep_testkit::{Run, free_port, wait_for, wait_until};
+use instep_testkit::{Run, ended, free_port, wait_for, wait_until};
 
 use super::source::{Answer, Node, SharedSource, asked};
 
@@ -160,7 +160,12 @@ fn a_listener_of_a_server_that_stands_by_hears_a_change_whose_documents_it_can_f
         assert!(last.text().contains(name), "{last:?}");
         assert_eq!(last.body, Answer::of(source.port, topic).unwrap().body);
     }
-    drop((first, second));
+    // A server that stands by ends at once, although somebody listens.
+    let mut second = second;
+    second.signal("-TERM");
+    assert_eq!(ended(&mut second.child).code(), Some(143));
+    assert!(hears.read_to_end(&mut Vec::new()).is_ok());
+    drop(first);
 }
 
 #[test]
