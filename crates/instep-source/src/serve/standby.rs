@@ -110,8 +110,10 @@ impl StandbyServer {
                         monitor.standing_by(&holder, Some(address));
                     }
                 }
+                // The thread that follows reports it; the documents are shown as they are.
                 Err(error) if has_reported && error.kind() == ErrorKind::Storage => {
-                    tracing::warn!(%error, "the catalogue cannot be reached; the documents are served as they are");
+                    tracing::debug!(%error, "the catalogue cannot be reached");
+                    tokio::time::sleep(LOOK_EVERY).await;
                 }
                 Err(error) => return Err(error),
             }
