@@ -4,8 +4,8 @@
 
 mod ahead;
 mod arrived;
+mod cache;
 mod error;
-mod shelf;
 mod spool;
 mod together;
 
@@ -27,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clocks;
 pub(crate) use ahead::{DocumentEnd, read_ahead};
 pub use arrived::{Document, Download, Entries};
+pub use cache::DocumentCache;
 pub use error::DocumentError;
-pub use shelf::Shelf;
 pub(crate) use spool::Stretch;
 use spool::{DocumentBytes, Spool};
 pub(crate) use together::DocumentFile;

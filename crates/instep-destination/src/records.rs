@@ -5,7 +5,10 @@
 //! unreadable record is an error that names the file, never a default. The plan of a run is not such a record: it is
 //! removed with its run.
 
+pub(crate) mod clock_step;
 pub(crate) mod coverage;
+mod document_note;
+pub(crate) mod held_though_gone;
 pub(crate) mod kept;
 pub(crate) mod last_gap;
 mod metadata;
@@ -19,6 +22,7 @@ mod unusable;
 mod versioned;
 pub(crate) mod way;
 
+pub(crate) use document_note::DocumentNote;
 pub(crate) use metadata::WrittenMetadata;
 pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;

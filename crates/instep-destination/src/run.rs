@@ -172,21 +172,21 @@ impl<'a> SyncRun<'a> {
         Ok(Some(checkpoint))
     }
 
-    /// Returns `true`, and reports it, if the clock of the Source is behind the time that a set has reached (O45): what
+    /// Returns the time that a set has reached, and reports it, if the clock of the Source is behind it (O45): what
     /// changes now has times that are over, and cannot be told from what was applied. The old times are not believed
     /// either, since who replays old documents states them too (D36).
-    pub(crate) fn is_behind_itself(&mut self, id: SetId) -> Result<bool, Error> {
+    pub(crate) fn time_behind_itself(&mut self, id: SetId) -> Result<Option<DateTime>, Error> {
         let reached = self.state().checkpoint(id)?.and_then(|checkpoint| checkpoint.datetime);
         let reached = self.believed(reached);
-        let went_back = self.network.documents.clocks().went_back_behind(reached);
-        if let Some(time) = reached.filter(|_| went_back) {
+        let behind = reached.filter(|_| self.network.documents.clocks().went_back_behind(reached));
+        if let Some(time) = behind {
             let what = format!(
                 "the clock of the Source went back behind {time}, which the copy has reached: changes that it lists \
                  with older times are not told from those that were applied, until it lists everything anew later than that"
             );
             self.reporter.problem(ProblemKind::Document, &self.options.url, &what);
         }
-        Ok(went_back)
+        Ok(behind)
     }
 
     /// Returns a time that an earlier run wrote down, unless no clock has reached it.
@@ -202,6 +202,7 @@ impl<'a> SyncRun<'a> {
         draft.repair(&self.damaged);
         if with_owed {
             draft.plan_owed()?;
+            draft.plan_kept_deletions()?;
         }
         Ok(SetRun::new(id, draft))
     }

@@ -6,7 +6,6 @@
 
 mod action;
 mod actions;
-mod aside;
 pub(crate) mod codec;
 mod door;
 mod error;
@@ -14,6 +13,7 @@ mod ledger;
 mod marks;
 mod meeting;
 mod place;
+mod plan_note;
 mod portable;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -29,7 +29,6 @@ pub use crate::plan::ResourceMetadata;
 pub(crate) use action::{Action, ActionKind};
 pub(crate) use actions::Actions;
 pub(crate) use actions::Pushing;
-pub(crate) use aside::Aside;
 pub(crate) use door::{
     BASE, CopyState, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPacks, ReadPending, ReadState, WriteGroups,
     WritePacks, WriteRecords,
@@ -41,6 +40,7 @@ pub(crate) use ledger::{IntentId, Ledger};
 pub(crate) use marks::Marks;
 use meeting::Meeting;
 pub(crate) use place::StatePlace;
+pub(crate) use plan_note::PlanNote;
 pub(crate) use portable::{EachRecord, ExportState, ImportFeed, ImportState, StateRecord};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::{PostgresError, WaitingPlans};

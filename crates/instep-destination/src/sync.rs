@@ -8,7 +8,7 @@ mod beyond;
 mod carriers;
 mod way;
 
-use resourcesync::Uri;
+use resourcesync::{DateTime, Uri};
 
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
@@ -164,15 +164,20 @@ impl SyncRun<'_> {
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
-        let is_behind = self.is_behind_itself(set.id)?;
-        if is_behind && !self.options.dry_run {
-            // Until the next inventory, also when the clock is right again.
-            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-        }
+        let behind = match self.time_behind_itself(set.id)? {
+            None => self.copy.clock_step(set.id)?,
+            Some(time) if self.options.dry_run => Some(time),
+            Some(time) => {
+                // Until an inventory of a later time, also when the clock is right again.
+                self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+                self.copy.keep_clock_step(set.id, time, false)?;
+                Some(time)
+            }
+        };
         // On the heap: the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
-        if is_behind {
-            set.coverage = Some(Coverage::Unknown);
+        if let Some(time) = behind {
+            self.settle_clock_step(set, time)?;
         }
         match planned {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
@@ -185,11 +190,24 @@ impl SyncRun<'_> {
         }
     }
 
+    /// Leaves the coverage unknown after the clock of the Source went back behind a time, unless an inventory that is
+    /// later was read: what is held with a time before that may be older or newer than it (O54).
+    fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime) -> Result<(), Error> {
+        let is_over = set.inventory.is_some_and(|at| behind.end() <= at.instant());
+        if !is_over {
+            set.coverage = Some(Coverage::Unknown);
+        } else if !self.options.dry_run {
+            self.copy.keep_clock_step(set.id, behind, true)?;
+        }
+        Ok(())
+    }
+
     /// Adds the results for the entries of a plan, and their coverage, to the report.
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
         let (entries, kept) = set.with(|draft| (draft.account, draft.inventory.kept));
-        set.kept = if reads_inventory { kept } else { kept + self.copy.kept(set.id)? };
+        let is_counted_anew = reads_inventory || self.options.delete;
+        set.kept = if is_counted_anew { kept } else { kept + self.copy.kept(set.id)? };
         let coverage = match set.coverage {
             Some(coverage) => coverage,
             None => self.copy.coverage(set.id)?,

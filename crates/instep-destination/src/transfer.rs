@@ -27,7 +27,7 @@ use crate::{
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
-    state::{Aside, Checkpoint},
+    state::{Checkpoint, PlanNote, SetId},
 };
 pub(crate) use batches::BatchEndpoint;
 pub(crate) use carrier::Carrier;
@@ -138,7 +138,7 @@ impl SyncRun<'_> {
     #[cfg(feature = "postgres")]
     pub(crate) async fn fetch_slices(
         &mut self,
-        set: crate::state::SetId,
+        set: SetId,
         board: Box<dyn crate::state::SliceBoard>,
     ) -> Result<(), Error> {
         let mut feed = SliceFeed::of_share(self, board)?;
@@ -151,7 +151,7 @@ impl SyncRun<'_> {
     fn join(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
-            let page = set.with(|draft| draft.actions().aside_after(Aside::Joins, after, PAGE))?;
+            let page = set.with(|draft| draft.actions().notes_after(PlanNote::Joins, after, PAGE))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = *last;
             let uris: Vec<_> = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok()).collect();
@@ -177,7 +177,8 @@ impl SyncRun<'_> {
         self.reporter.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
         let result = pipeline.delete(self, set).await;
-        pipeline.close(self).await.and(result)
+        pipeline.close(self).await.and(result)?;
+        self.note_held_though_gone(set.id, set.keeps_what_is_gone(), set.refused.is_some())
     }
 
     /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves
@@ -191,12 +192,13 @@ impl SyncRun<'_> {
         };
         let ended = self.ending();
         let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
-        let moves = passed.is_some();
+        let (moves, keeps) = (passed.is_some(), set.keeps_what_is_gone());
         self.tally.done += set.with(|draft| draft.repeated);
         if let Some(checkpoint) = passed {
             result = pipeline.remember(set.id, set.records, checkpoint).await;
         }
         pipeline.close(self).await.and(result)?;
+        self.note_held_though_gone(set.id, keeps, set.refused.is_some())?;
         if moves {
             self.tally.check()?;
             self.copy.keep_policy(set.id, self.options)?;
@@ -213,6 +215,12 @@ impl SyncRun<'_> {
         }
         self.reporter.report.outcome = ended.unwrap_or(Outcome::Complete);
         set.refused.map_or(Ok(()), Err)
+    }
+
+    /// Remembers whether deletions of the set are left to do, which the next run that may delete looks for (O56).
+    fn note_held_though_gone(&mut self, set: SetId, keeps: bool, is_refused: bool) -> Result<(), Error> {
+        let is_done = self.options.delete && !is_refused && self.ending().is_none();
+        if keeps || is_done { self.copy.keep_held_though_gone(set, keeps) } else { Ok(()) }
     }
 
     /// Reads the changes once more, or the inventory if there are none (D39): returns a plan of new entries, and the

@@ -64,7 +64,7 @@ impl Audit<'_> {
         names_all: bool,
     ) -> Result<bool, Error> {
         if self.origins.is_none() {
-            run.is_behind_itself(set.id)?;
+            run.time_behind_itself(set.id)?;
         }
         if found.has_inventory() {
             // Reads the same as the next run (O40); the progress of another copy of the original is unknown here.

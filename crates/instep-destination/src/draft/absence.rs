@@ -6,7 +6,7 @@ use super::Draft;
 use crate::{
     Error,
     plan::{Desired, DesiredPresence, is_later, plausible, removal},
-    state::{Action, ActionKind, Aside, HeldResource, Owed},
+    state::{Action, ActionKind, HeldResource, Owed, PlanNote},
 };
 
 impl Draft {
@@ -22,7 +22,7 @@ impl Draft {
     /// Returns `true` if a change may be later than an inventory. An inventory without a time is at least as new as
     /// its newest entry: a resource that was changed after that entry may be newer than the inventory (O11). If the
     /// inventory was already applied, so may changes on the day or in the second of that entry. A resource that was
-    /// changed before a gap may have been deleted in it: then only the inventory can tell (O52).
+    /// changed before a gap may have been deleted in it: then only an inventory that is new can tell (O52).
     fn may_be_later(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
         let change = plausible(change, Some(self.clocks.latest_time()));
         if inventory.is_some() || !self.applied_changes {
@@ -32,7 +32,8 @@ impl Draft {
         let is_later = |change: DateTime, newest: DateTime| {
             newest.instant() < change.instant() || was_applied && newest.instant() < change.end()
         };
-        let may_be_gone = |change: DateTime| self.last_gap.is_some_and(|gap| change.end() <= gap.instant());
+        let may_be_gone =
+            |change: DateTime| !was_applied && self.last_gap.is_some_and(|gap| change.end() <= gap.instant());
         let change = change.filter(|change| !may_be_gone(*change));
         change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
     }
@@ -75,7 +76,7 @@ impl Draft {
     }
 
     /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
-    fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
+    pub(super) fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
         if !self.keeps_deletions {
             return Ok(false);
         }
@@ -107,7 +108,7 @@ impl Draft {
                     && !self.actions.is_listed(uri)?
                 {
                     self.account.supersede(self.actions.remove(uri)?);
-                    self.actions.set_aside(Aside::Settled, uri)?;
+                    self.actions.add_note(PlanNote::Settled, uri)?;
                 }
             }
         }

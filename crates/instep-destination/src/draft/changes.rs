@@ -25,7 +25,7 @@ impl Draft {
         reported: u64,
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
-        let mut survey = Survey::new(&document.header, mark, Some(latest)).since(since);
+        let mut survey = Survey::new(&document.header, mark, Some(latest)).beginning(begins).since(since);
         survey = survey.alone(self.inventory.usable == 0);
         // Read twice: the order and the times of a list are known only at its end.
         let (mut entries, mut entry) = (document.read()?, Entry::default());
@@ -45,8 +45,8 @@ impl Draft {
         }
         self.may_hold_earlier = true;
         if self.policy.limit.is_some() && self.inventory.selected == 0 {
-            // Without an inventory the limit refers to the resources already held.
-            self.inventory.selected = self.state.held_count()?;
+            // Without an inventory the limit refers to the resources that the set already holds.
+            self.inventory.selected = self.state.held_in(&[self.set])?;
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));

@@ -56,13 +56,13 @@ impl Draft {
         stated: Option<DateTime>,
         was_applied: bool,
     ) -> Result<(), Error> {
-        let before = (self.actions.last()?, self.account, self.inventory, self.actions.last_aside()?);
+        let before = (self.actions.last()?, self.account, self.inventory, self.actions.last_note()?);
         match self.read_parts(document, stated, was_applied) {
             Err(error @ Error::InvalidDocument { .. }) => {
-                let (last, account, inventory, aside) = before;
+                let (last, account, inventory, note) = before;
                 self.actions.forget_after(last)?;
                 (self.account, self.inventory) = (account, inventory);
-                self.actions.forget_aside_after(aside)?;
+                self.actions.forget_notes_after(note)?;
                 Err(error)
             }
             other => other,

@@ -9,7 +9,7 @@ use crate::{
         Accounting, Currency, Decision, DecisionRules, Desired, DesiredPresence, Fixity, Known, LinksNamed,
         Rest, currency, decide, following, plausible,
     },
-    state::{Action, ActionKind, Actions, Aside, HeldResource, Marks, Pushing, ReadState, StateError},
+    state::{Action, ActionKind, Actions, HeldResource, Marks, PlanNote, Pushing, ReadState, StateError},
 };
 
 /// The kind of document that a part of desired states comes from.
@@ -65,7 +65,7 @@ impl Draft {
             })?;
         merging.failure.map_or(Ok(()), Err)?;
         for uri in joining {
-            self.actions.set_aside(Aside::Joins, uri.as_str())?;
+            self.actions.add_note(PlanNote::Joins, uri.as_str())?;
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Merging<'_> {
             is_damaged,
             is_misdated: changed != time,
             is_awaited: was_awaited,
-            is_told_since: false,
+            is_described_since: false,
         };
         let decision = self.decide(desired, &mut known)?;
         let deleted = known.deleted;
@@ -169,7 +169,7 @@ impl Merging<'_> {
             Decision::Superseded => {
                 self.account.superseded += 1;
                 if desired.is_listed && earlier.as_ref().is_some_and(|earlier| earlier.desired.attempts > 0) {
-                    self.actions.set_aside(Aside::Listed, uri)?;
+                    self.actions.add_note(PlanNote::Listed, uri)?;
                 }
                 if let Some(earlier) = earlier.filter(|earlier| self.is_contradicted(earlier, desired)) {
                     let removed = self.actions.remove(uri)?;
@@ -185,7 +185,7 @@ impl Merging<'_> {
                 *self.unchanged += u64::from(desired.presence == DesiredPresence::Present);
                 // Nothing is pending of a current resource: otherwise an earlier failure would be retried for ever.
                 if earlier.is_some() || was_awaited {
-                    self.actions.set_aside(Aside::Settled, uri)?;
+                    self.actions.add_note(PlanNote::Settled, uri)?;
                 }
             }
             // Metadata of a possibly older entry is not compared with the answer.
@@ -233,7 +233,7 @@ impl Merging<'_> {
     fn decide(&self, desired: &Desired, known: &mut Known<'_>) -> Result<Decision, StateError> {
         let mut decision = decide(desired, *known, &self.rules);
         if let (Decision::Act(ActionKind::Update | ActionKind::Check), Some(held)) = (decision, known.held) {
-            known.is_told_since = self.other_sets.have_told_since(held, self.rules.inventory)?;
+            known.is_described_since = self.other_sets.have_described_since(held, self.rules.inventory)?;
             decision = decide(desired, *known, &self.rules);
         }
         let Some(state) = self.deletions.filter(|_| known.held.is_some()) else { return Ok(decision) };

@@ -26,7 +26,7 @@ impl<'a> OtherSets<'a> {
 
     /// Returns `true` if another set that holds a resource has described it later than a time, and the resource is
     /// not pending there.
-    pub(super) fn have_told_since(
+    pub(super) fn have_described_since(
         &self,
         held: &HeldResource,
         time: Option<DateTime>,

@@ -6,7 +6,8 @@ use super::{Draft, InventoryCount, other_sets::OtherSets};
 use crate::{
     Error,
     plan::{Accounting, Desired, DesiredPresence, plausible, removal},
-    state::{Action, ActionKind, Aside, HeldResource, Owed},
+    records::held_though_gone,
+    state::{Action, ActionKind, HeldResource, Owed, PlanNote},
 };
 
 impl Draft {
@@ -19,9 +20,41 @@ impl Draft {
         // New marks forget which committed resources were named: the next reading has to name them itself.
         self.marks = self.state.marks()?;
         (self.inventory, self.account) = (InventoryCount::default(), Accounting::default());
-        self.actions.forget_aside_after(0)?;
+        self.actions.forget_notes_after(0)?;
         self.may_hold_earlier = false;
-        if self.begins_with_owed { self.plan_owed() } else { Ok(()) }
+        if self.begins_with_owed {
+            self.plan_owed()?;
+            self.plan_kept_deletions()?;
+        }
+        Ok(())
+    }
+
+    /// Plans the deletions that were kept while nothing was deleted, or refused (O56): no list may name them any more.
+    pub(crate) fn plan_kept_deletions(&mut self) -> Result<(), Error> {
+        if !self.keeps_deletions || !self.policy.delete || !held_though_gone::read(&*self.state, self.set)? {
+            return Ok(());
+        }
+        let as_of = self.policy.as_of.map(|as_of| as_of.end());
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.state.held_though_gone_after(self.set, after.as_deref(), Self::PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(last.as_str().to_owned());
+            for (uri, deleted) in page {
+                let Some(held) = self.state.held(uri.as_str())? else { continue };
+                if as_of.is_some_and(|as_of| as_of <= deleted.instant())
+                    || !held.is_in(self.set)
+                    || !self.is_known_gone(&held)?
+                    || self.actions.for_uri(uri.as_str())?.is_some()
+                {
+                    continue;
+                }
+                let mut desired = Desired::new(uri);
+                (desired.presence, desired.metadata.datetime) = (DesiredPresence::Absent, Some(deleted));
+                self.may_hold_earlier = true;
+                self.want(removal(&held, self.set), desired)?;
+            }
+        }
     }
 
     /// Begins with the owed entries (invariant 5).
@@ -46,8 +79,8 @@ impl Draft {
             && self.is_overtaken_by_another_set(&desired, held)?
         {
             self.account.superseded += 1;
-            self.actions.set_aside(Aside::Joins, desired.uri.as_str())?;
-            self.actions.set_aside(Aside::Settled, desired.uri.as_str())?;
+            self.actions.add_note(PlanNote::Joins, desired.uri.as_str())?;
+            self.actions.add_note(PlanNote::Settled, desired.uri.as_str())?;
             return Ok(());
         }
         let kind = match (desired.presence, held) {
@@ -59,7 +92,7 @@ impl Draft {
                 } else {
                     self.account.equal += 1;
                 }
-                self.actions.set_aside(Aside::Settled, desired.uri.as_str())?;
+                self.actions.add_note(PlanNote::Settled, desired.uri.as_str())?;
                 return Ok(());
             }
             (_, Some(_)) => ActionKind::Update,
@@ -79,6 +112,6 @@ impl Draft {
         let reached = self.state.checkpoint(self.set)?.and_then(|checkpoint| checkpoint.datetime);
         let told = [reached, pending.metadata.datetime].map(|time| plausible(time, Some(latest)));
         let told = told.into_iter().flatten().max_by_key(DateTime::instant);
-        Ok(OtherSets::of(&*self.state, self.set, latest).have_told_since(held, told)?)
+        Ok(OtherSets::of(&*self.state, self.set, latest).have_described_since(held, told)?)
     }
 }

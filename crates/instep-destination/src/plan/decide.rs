@@ -52,7 +52,7 @@ impl DecisionRules {
     /// applied is pending.
     fn is_of_another_set(&self, held: &HeldResource, known: &Known<'_>) -> bool {
         let is_shared = held.is_in(self.set) && !held.is_only_in(self.set);
-        let came_since = self.was_applied && is_shared || known.is_told_since;
+        let came_since = self.was_applied && is_shared || known.is_described_since;
         came_since && known.earlier.is_none() && !known.is_awaited
     }
 
@@ -89,8 +89,8 @@ pub(crate) struct Known<'a> {
     pub is_damaged: bool,
     /// `true` if it could not be fetched in this run, and an explanation is sought in the changes.
     pub is_awaited: bool,
-    /// `true` if another set has told of it later than the inventory, and has it.
-    pub is_told_since: bool,
+    /// `true` if another set has described it later than the inventory, and has it.
+    pub is_described_since: bool,
     /// `true` if what is held has a time that cannot be believed: it may be of any (O33).
     pub is_misdated: bool,
 }
@@ -142,7 +142,7 @@ pub enum Rest {
 /// | | present | something damaged | **update** |
 /// | | present, by an inventory | something changed after the time of the inventory, or of the entry if that has none | rest, held is later |
 /// | | present, by the inventory that was applied | stale bytes that another set holds too, and nothing of it is pending | rest, held is later |
-/// | | present, by an inventory | stale bytes that another set told of later than that, and nothing of it is pending | rest, held is later |
+/// | | present, by an inventory | stale bytes that another set described later than that, and nothing of it is pending | rest, held is later |
 /// | | present, by an inventory and an entry without a time | stale bytes of a change, or that were deleted | **check**, whatever the entry says |
 /// | | present, by an inventory without a time | stale bytes of a time that cannot be | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |

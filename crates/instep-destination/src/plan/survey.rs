@@ -25,6 +25,8 @@ pub(crate) struct Mark {
 pub(crate) struct Survey {
     judge: ChangeTimesJudge,
     from: Option<DateTime>,
+    /// The beginning of the list by its index, if the list does not state it.
+    begins: Option<DateTime>,
     until: Option<DateTime>,
     mark: Option<Mark>,
     mark_holds: bool,
@@ -34,6 +36,8 @@ pub(crate) struct Survey {
     /// The time before, and `true` if one is older than the one before it.
     before: Option<DateTime>,
     falls: bool,
+    /// `true` if an entry from before the list began follows one that is not.
+    falls_behind: bool,
     /// `true` if what is looked at was listed beside no inventory.
     is_alone: bool,
     entries: u64,
@@ -79,6 +83,7 @@ impl Survey {
         Self {
             judge: ChangeTimesJudge::new(header, latest),
             from,
+            begins: None,
             until: root.and_then(|root| root.until),
             // A list with another beginning was closed or rewritten: nothing is known of its entries.
             mark: mark.filter(same_start).cloned(),
@@ -88,6 +93,7 @@ impl Survey {
             last_before: 0,
             before: None,
             falls: false,
+            falls_behind: false,
             is_alone: false,
             entries: 0,
             leading: LeadingEntries::new(),
@@ -98,6 +104,12 @@ impl Survey {
     #[must_use]
     pub(crate) fn since(self, since: Option<DateTime>) -> Self {
         Self { since, ..self }
+    }
+
+    /// Takes over the beginning of the list that its index states.
+    #[must_use]
+    pub(crate) fn beginning(self, begins: Option<DateTime>) -> Self {
+        Self { begins, ..self }
     }
 
     /// Looks for what changed since an earlier run, without an inventory that says how it turned out.
@@ -111,6 +123,9 @@ impl Survey {
         self.entries += 1;
         self.judge.observe(entry);
         let time = plausible(entry.metadata.datetime, self.latest);
+        let is_before_all = |time| is_over(Some(time), self.stated_beginning());
+        self.falls_behind |=
+            time.is_some_and(is_before_all) && self.before.is_some_and(|one| !is_before_all(one));
         let time = time.filter(|time| !is_over(Some(*time), self.begun()));
         if is_over(time, self.since) {
             self.last_before = self.entries;
@@ -126,18 +141,24 @@ impl Survey {
         }
     }
 
+    fn stated_beginning(&self) -> Option<DateTime> {
+        self.from.or(self.begins)
+    }
+
     /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
     /// that went back: the list has been there since before, and is about what came later (O46). An inventory would know.
     fn begun(&self) -> Option<DateTime> {
-        self.from
+        self.stated_beginning()
             .filter(|_| self.is_alone)
             .filter(|from| self.since.is_some_and(|since| from.instant() < since.end()))
     }
 
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
+        let fell_behind = self.stated_beginning().filter(|_| self.falls_behind);
         let begun = self.begun();
         let (entries, times) = (self.entries, self.judge.finish());
+        let begun = begun.or(fell_behind.filter(|_| !times.newest_first));
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,

@@ -15,12 +15,10 @@ use crate::{
     documents::Document,
     error::BesideUrl as _,
     plan::{IndexMember, Mark, Reach, Shape, members_to_read, reach},
+    records::DocumentNote,
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
 };
-
-/// The begin of the note in the record of a list that has entries without a usable `loc`; their number follows (B27).
-const UNUSABLE: &str = "unusable ";
 
 /// The Change Lists since a checkpoint, or the Change Dumps.
 #[derive(Debug)]
@@ -236,7 +234,7 @@ impl ChangeDocuments {
             }
         };
         let Some(document) = document else { return Ok(()) };
-        let reported = reported_unusable(record.as_ref(), &document);
+        let reported = reported_unusable(run, record.as_ref(), &document)?;
         let mark = known.then(|| Mark {
             from: record.and_then(|record| record.at),
             entries: read.checkpoint.position,
@@ -253,9 +251,7 @@ impl ChangeDocuments {
         let root = document.header.metadata.clone().unwrap_or_default();
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
-        if shape.unusable > 0 {
-            record.extra = Some(format!("{UNUSABLE}{}", shape.unusable).into());
-        }
+        DocumentNote { unusable: shape.unusable }.write(run.state(), &mut record)?;
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);
@@ -265,11 +261,14 @@ impl ChangeDocuments {
 
 /// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
 /// began elsewhere.
-fn reported_unusable(record: Option<&DocumentRecord>, document: &Document) -> u64 {
+fn reported_unusable(
+    run: &SyncRun<'_>,
+    record: Option<&DocumentRecord>,
+    document: &Document,
+) -> Result<u64, Error> {
     let from = document.header.metadata.as_ref().and_then(|root| root.from);
-    let record = record.filter(|record| record.at == from);
-    let count = record.and_then(|record| record.extra.as_ref()?.strip_prefix(UNUSABLE)?.parse().ok());
-    count.unwrap_or_default()
+    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
+    Ok(DocumentNote::read(run.state(), record)?.unusable)
 }
 
 /// A list that has lost entries since it was read is an older one (D36).

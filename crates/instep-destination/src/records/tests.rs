@@ -4,13 +4,18 @@ use std::{fs, path::Path};
 
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
-use super::{PlanRules, RecentDeletions, UnusableEntries, coverage, kept, last_gap, operations, slice, way};
+use super::{
+    DocumentNote, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, held_though_gone, kept,
+    last_gap, operations, slice, way,
+};
 use crate::{
     MaxDelete, SelectionOptions,
     discover::Way,
     map::CopyPath,
     plan::{Coverage, Desired},
-    state::{Action, ActionKind, HeldAt, Operation, ResourceMetadata, StateError, StatePlace},
+    state::{
+        Action, ActionKind, DocumentRecord, HeldAt, Operation, ResourceMetadata, StateError, StatePlace,
+    },
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -126,6 +131,28 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
 }
 
 #[test]
+fn a_note_about_a_document_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
+    let mut record = DocumentRecord::new(Uri::parse("http://h/changelist.xml").unwrap());
+    let note = DocumentNote { unusable: 3 };
+    note.write(&*state, &mut record).unwrap();
+    let written = record.extra.as_deref().map(str::to_owned).unwrap();
+    assert_eq!(written, String::from_utf8(golden("document-note.1.json")).unwrap().trim());
+    for text in [&*written, "unusable 3"] {
+        record.extra = Some(text.into());
+        assert_eq!(DocumentNote::read(&*state, &record).unwrap(), note);
+    }
+    for damaged in ["", "{}", "unusable", r#"{"version":1}"#, r#"{"version":2,"unusable":3}"#] {
+        record.extra = Some(damaged.into());
+        let refused = DocumentNote::read(&*state, &record).unwrap_err().to_string();
+        assert!(refused.contains("state.sqlite") && refused.contains("http://h/changelist.xml"), "{refused}");
+    }
+    record.extra = None;
+    assert_eq!(DocumentNote::read(&*state, &record).unwrap(), DocumentNote::default());
+}
+
+#[test]
 fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
@@ -143,8 +170,13 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(coverage::read(&*state, set).unwrap(), Some(one));
     }
     kept::write(&mut *state, set, 40).unwrap();
+    assert!(!held_though_gone::read(&*state, set).unwrap());
+    held_though_gone::write(&mut *state, set, true).unwrap();
     assert_eq!(last_gap::read(&*state, set).unwrap(), None);
     last_gap::write(&mut *state, set, time).unwrap();
+    clock_step::write(&mut *state, set, time, true).unwrap();
+    assert_eq!(clock_step::read(&*state, set).unwrap(), None, "it is over");
+    clock_step::write(&mut *state, set, time, false).unwrap();
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), UnusableEntries::default());
     let text = str::to_owned;
     let unusable =
@@ -157,7 +189,9 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let records = [
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.1.json"),
+        ("held though gone 0", "held-though-gone.1.json"),
         ("gap 0", "last-gap.1.json"),
+        ("clock 0", "clock-step.1.json"),
         ("unusable 0", "unusable.1.json"),
         ("way 1", "way.1.json"),
         ("recent deletions", "recent-deletions.1.json"),
@@ -167,7 +201,9 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
     }
     assert_eq!(kept::read(&*state, set).unwrap(), 40);
+    assert!(held_though_gone::read(&*state, set).unwrap());
     assert_eq!(last_gap::read(&*state, set).unwrap(), Some(time));
+    assert_eq!(clock_step::read(&*state, set).unwrap(), Some(time));
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), unusable);
     assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
     assert_eq!(RecentDeletions::read(&*state).unwrap(), recent);
@@ -180,7 +216,9 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         records.iter().for_each(|(name, _)| state.set_setting(name, damaged).unwrap());
         assert!(coverage::read(&*state, set).is_err(), "{damaged}");
         assert!(kept::read(&*state, set).is_err(), "{damaged}");
+        assert!(held_though_gone::read(&*state, set).is_err(), "{damaged}");
         assert!(last_gap::read(&*state, set).is_err(), "{damaged}");
+        assert!(clock_step::read(&*state, set).is_err(), "{damaged}");
         assert!(UnusableEntries::read(&*state, set).is_err(), "{damaged}");
         assert!(RecentDeletions::read(&*state).is_err(), "{damaged}");
     }

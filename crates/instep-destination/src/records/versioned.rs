@@ -24,7 +24,8 @@ pub(super) fn read<T: DeserializeOwned>(
     parse(&text, version).map(Some).map_err(|what| damaged(state, name, what))
 }
 
-fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
+/// Parses the text of a record of a version.
+pub(super) fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     match value.get("version").and_then(Value::as_u64) {
         Some(found) if found == u64::from(version) => {
@@ -42,12 +43,16 @@ pub(super) fn write<T: Serialize>(
     version: u32,
     record: &T,
 ) -> Result<(), StateError> {
-    let text = serde_json::to_string(&Versioned { version, record });
-    let text = text.map_err(|error| damaged(state, name, error.to_string()))?;
+    let text = to_text(version, record).map_err(|what| damaged(state, name, what))?;
     if state.setting(name)?.as_deref() == Some(&text) {
         return Ok(());
     }
     state.set_setting(name, &text)
+}
+
+/// Returns the text of a record.
+pub(super) fn to_text<T: Serialize>(version: u32, record: &T) -> Result<String, String> {
+    serde_json::to_string(&Versioned { version, record }).map_err(|error| error.to_string())
 }
 
 /// Returns the error for a record with content that no version wrote.

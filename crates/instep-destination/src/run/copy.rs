@@ -3,6 +3,7 @@
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
 mod opening;
+mod remembered;
 pub(crate) mod storage;
 mod unnamed_sets;
 
@@ -11,7 +12,6 @@ use std::{
     sync::Arc,
 };
 
-use resourcesync::DateTime;
 use tempfile::TempDir;
 
 use crate::{
@@ -20,8 +20,7 @@ use crate::{
     commit::{CommitError, Committer},
     discover::{CapabilitySet, Discovered, Way},
     map::Mapper,
-    plan::Coverage,
-    records::{self, PlanRules, RecentDeletions, UnusableEntries},
+    records::{self, PlanRules, RecentDeletions},
     state::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
         StatePlace,
@@ -259,63 +258,6 @@ impl LocalCopy {
         self.source = Some(found);
         if self.way()? != Some(source.way) {
             records::way::write(self.state_mut()?, found, source.way)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the coverage of a set. A state of an earlier version does not record it: its checkpoint then counts as
-    /// complete.
-    pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
-        match records::coverage::read(self.state(), set)? {
-            Some(coverage) => Ok(coverage),
-            None => {
-                let at = self.state().checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
-                Ok(if at.is_some() { Coverage::Complete { at } } else { Coverage::Unknown })
-            }
-        }
-    }
-
-    /// Returns how many resources of a set are kept although they are gone at the Source.
-    pub(crate) fn kept(&self, set: SetId) -> Result<u64, Error> {
-        Ok(records::kept::read(self.state(), set)?)
-    }
-
-    /// Remembers how many resources of a set are kept although they are gone at the Source.
-    pub(crate) fn keep_kept(&mut self, set: SetId, kept: u64) -> Result<(), Error> {
-        if self.kept(set)? != kept {
-            records::kept::write(self.state_mut()?, set, kept)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the entries of a set that could not be used.
-    pub(crate) fn unusable(&self, set: SetId) -> Result<UnusableEntries, Error> {
-        Ok(UnusableEntries::read(self.state(), set)?)
-    }
-
-    /// Remembers the entries of a set that could not be used.
-    pub(crate) fn keep_unusable(&mut self, set: SetId, unusable: &UnusableEntries) -> Result<(), Error> {
-        if self.unusable(set)? != *unusable {
-            unusable.write(self.state_mut()?, set)?;
-        }
-        Ok(())
-    }
-
-    /// Remembers how much of a set is known.
-    pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
-        Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
-    }
-
-    /// Remembers the end of the last gap in the changes of a set.
-    pub(crate) fn keep_last_gap(&mut self, set: SetId, ends: DateTime) -> Result<(), Error> {
-        Ok(records::last_gap::write(self.state_mut()?, set, ends)?)
-    }
-
-    /// Records the options that the finished plan was made for.
-    pub(crate) fn keep_policy(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
-        let now = PlanRules::new(&options.selection, options.delete);
-        if PlanRules::read(self.state(), set)?.as_ref() != Some(&now) {
-            now.write(self.state_mut()?, set)?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::{
     draft::Draft,
     plan::{Coverage, Mark, Shape},
     records::UnusableEntries,
-    state::{Action, DocumentRecord, SetId},
+    state::{Action, ActionKind, DocumentRecord, SetId},
 };
 
 /// A set, its plan, and the records to write when the plan is done.
@@ -36,6 +36,13 @@ pub(crate) struct SetRun {
 }
 
 impl SetRun {
+    /// Returns `true` if the plan keeps resources whose deletions it knows, by the operator's wish or because the guard
+    /// refused them.
+    pub(crate) fn keeps_what_is_gone(&self) -> bool {
+        let count = |kind| self.with(|draft| draft.actions().totals(kind).0);
+        count(ActionKind::Keep) > 0 || self.refused.is_some() && count(ActionKind::Delete) > 0
+    }
+
     pub(crate) fn new(id: SetId, draft: Draft) -> Self {
         let draft = Arc::new(Mutex::new(draft));
         Self {

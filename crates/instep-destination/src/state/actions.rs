@@ -72,7 +72,7 @@ impl Actions {
                          inherits_time INTEGER NOT NULL, is_listed INTEGER NOT NULL
                      );
                      {}",
-                    Self::ASIDE
+                    Self::NOTES
                 ))
                 .map_err(sqlite)?;
             Ok(Self {

@@ -116,6 +116,14 @@ pub(crate) trait ReadPending {
     /// applied.
     fn gone(&self, set: SetId, uri: &str) -> Result<Option<DateTime>, StateError>;
 
+    /// Returns the next held resources of a set that were deleted, with the times of that, in order of URIs.
+    fn held_though_gone_after(
+        &self,
+        set: SetId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(Uri, DateTime)>, StateError>;
+
     /// Returns `true` if any deletion of a set is kept.
     fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError>;
 }

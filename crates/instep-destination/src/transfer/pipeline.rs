@@ -12,7 +12,7 @@ use crate::{
     Error, Event,
     commit::{Commit, CommitBatch, CommitError, Committer, Flushed},
     run::{SetRun, SyncRun, is_outcome},
-    state::{Action, ActionKind, Aside, Checkpoint, DocumentRecord, Owed, SetId},
+    state::{Action, ActionKind, Checkpoint, DocumentRecord, Owed, PlanNote, SetId},
 };
 
 /// Rows of the plan read at a time.
@@ -116,7 +116,7 @@ impl Pipeline {
     pub(super) async fn settle(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
-            let page = set.with(|draft| draft.actions().aside_after(Aside::Settled, after, PAGE))?;
+            let page = set.with(|draft| draft.actions().notes_after(PlanNote::Settled, after, PAGE))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = *last;
             let uris = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok());
@@ -147,13 +147,12 @@ impl Pipeline {
         }
     }
 
-    /// Carries out the deletions of the plan, in its order, unless the guard refuses them; kept resources are
-    /// recorded.
+    /// Carries out the deletions of the plan, in its order. Those of kept resources are recorded, and of all resources if
+    /// the guard refuses the deletions: the next run may find no list that names them.
     pub(super) async fn delete(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
-        if set.refused.is_some() {
-            return Ok(());
-        }
-        for kind in [ActionKind::Keep, ActionKind::Leave, ActionKind::Delete] {
+        let is_refused = set.refused.is_some();
+        let given_up = if is_refused { None } else { Some(ActionKind::Leave) };
+        for kind in [ActionKind::Keep].into_iter().chain(given_up).chain([ActionKind::Delete]) {
             let mut after = 0;
             loop {
                 let page = set.with(|draft| draft.actions().of_kind_after(kind, after, PAGE))?;
@@ -162,6 +161,7 @@ impl Pipeline {
                 let deletion = |Action { desired, .. }: Action| {
                     let (uri, datetime) = (desired.uri, desired.metadata.datetime);
                     match kind {
+                        _ if is_refused => Commit::Kept { uri, set: set.id, datetime },
                         ActionKind::Keep => Commit::Kept { uri, set: set.id, datetime },
                         _ => Commit::Deletion { uri, set: set.id, datetime },
                     }

@@ -3,7 +3,10 @@
 use instep_testkit::{FakeSource, Page};
 use resourcesync::{Link, MediaType, Relation, Uri};
 
-use crate::support::{Copy, Run, many};
+use crate::{
+    sets::document,
+    support::{Copy, Run, many},
+};
 
 fn link(copy: &Copy, path: &'static str, relation: Relation, target: &str, media_type: Option<&'static str>) {
     let target = Uri::parse(&copy.source.url(target)).unwrap();
@@ -139,4 +142,26 @@ fn d31_a_page_is_no_resource_of_another_type() {
     copy.source.serve("a.txt", Page::from("<html>Log in!</html>").with_header("Content-Type", "text/html"));
     let run = copy.sync();
     assert_eq!((run.exit_code(), copy.read("a.txt"), copy.read("b.txt").as_deref()), (3, None, Some("two")));
+}
+
+#[test]
+fn o57_a_limit_counts_what_each_set_holds_once() {
+    let names = ["a", "b", "c", "d", "e", "f"].map(|name| (format!("{name}.txt"), name));
+    let copy = Copy::of(FakeSource::start().with_resources(names));
+    let description = ["one.xml", "two.xml"].map(|set| (set, "<rs:md capability='capabilitylist'/>"));
+    copy.source.serve(".well-known/resourcesync", document(&copy.source, "description", "", &description));
+    for (set, list, capability) in [("one", "list", "resourcelist"), ("two", "changes", "changelist")] {
+        let (list, metadata) = (format!("{list}.xml"), format!("<rs:md capability='{capability}'/>"));
+        let entries = [(list.as_str(), metadata.as_str())];
+        copy.source.serve(&format!("{set}.xml"), document(&copy.source, "capabilitylist", "", &entries));
+    }
+    let entries = ["a.txt", "b.txt"].map(|path| (path, ""));
+    copy.source
+        .serve("list.xml", document(&copy.source, "resourcelist", "at='2026-01-02T00:00:00Z'", &entries));
+    let change = "<rs:md change='created' datetime='2026-01-02T00:00:00Z'/>";
+    let entries = ["c.txt", "d.txt", "e.txt", "f.txt"].map(|path| (path, change));
+    copy.source
+        .serve("changes.xml", document(&copy.source, "changelist", "from='2026-01-01T00:00:00Z'", &entries));
+    let run = copy.sync_with(|options| options.selection.limit = Some(4));
+    assert_eq!((run.exit_code(), run.report().created), (0, 4), "{:?}", run.heard);
 }

@@ -9,7 +9,12 @@ const SPACES: &str =
     "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'";
 
 /// A document of this capability with these entries.
-fn document(source: &FakeSource, capability: &str, time: &str, entries: &[(&str, &str)]) -> String {
+pub(crate) fn document(
+    source: &FakeSource,
+    capability: &str,
+    time: &str,
+    entries: &[(&str, &str)],
+) -> String {
     let url =
         |(path, metadata): &(&str, &str)| format!("<url><loc>{}</loc>{metadata}</url>", source.url(path));
     let entries: String = entries.iter().map(url).collect();

@@ -5,7 +5,7 @@ use instep_testkit::Fault;
 
 use crate::{
     support::{Copy, in_step},
-    unsaid::audited,
+    unsaid::{audited, without},
 };
 
 /// Writes each `datetime` of the Change List anew.
@@ -190,6 +190,34 @@ fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_know
 }
 
 #[test]
+fn o54_an_inventory_from_a_time_that_the_clock_went_back_over_leaves_the_coverage_unknown() {
+    let copy = Copy::of_three();
+    copy.source.clock().advance(10 * DAY);
+    copy.source.put("a.txt", "by the right clock");
+    answer_at(&copy, "Sun, 11 Jan 2026 12:00:00 GMT");
+    in_step(&copy, &copy.sync());
+    copy.source.clock().advance(-3 * DAY);
+    copy.source.rotate();
+    copy.source.put("a.txt", "by a clock that went back");
+    answer_at(&copy, "Thu, 08 Jan 2026 12:00:00 GMT");
+    assert_eq!(copy.sync().exit_code(), 3);
+
+    // The clock of the server is right again, that of the Source is not: its inventory seems to be older than the copy.
+    copy.source.clock().advance(DAY);
+    copy.source.snapshot();
+    answer_at(&copy, "Mon, 12 Jan 2026 12:00:00 GMT");
+    for _ in 0..2 {
+        assert_eq!(copy.sync().report().coverage, Some(Coverage::Unknown));
+    }
+    copy.source.clock().advance(4 * DAY);
+    copy.source.snapshot();
+    answer_at(&copy, "Wed, 14 Jan 2026 12:00:00 GMT");
+    let run = copy.sync();
+    in_step(&copy, &run);
+    assert!(run.report().coverage.is_some_and(Coverage::is_complete), "by the new inventory");
+}
+
+#[test]
 fn o46_an_entry_from_before_its_list_began_came_by_a_clock_that_went_back() {
     let copy = Copy::of_three();
     copy.source.clock().advance(10 * DAY);
@@ -203,4 +231,22 @@ fn o46_an_entry_from_before_its_list_began_came_by_a_clock_that_went_back() {
     copy.source.put("a.txt", "by the right clock again");
     in_step(&copy, &copy.sync_with(|options| options.delete = true));
     assert_eq!(audited(&copy), (0, 2));
+}
+
+#[test]
+fn o55_the_beginning_of_a_list_may_stand_in_its_index() {
+    let copy = Copy::of_three();
+    copy.source.clock().advance(10 * DAY);
+    copy.source.put("a.txt", "by the right clock");
+    in_step(&copy, &copy.sync());
+    copy.source.rotate();
+    // Two in order, so that the list is not taken for one with the newest change first.
+    copy.source.put("b.txt", "by the right clock");
+    copy.source.put("new.txt", "by the right clock");
+    copy.source.clock().advance(-3 * DAY);
+    copy.source.delete("new.txt");
+    copy.source.clock().advance(4 * DAY);
+    copy.source.rewrite("changelist-000002.xml", |text| without(&text, "from"));
+    in_step(&copy, &copy.sync_with(|options| options.delete = true));
+    assert_eq!(audited(&copy), (0, 3));
 }

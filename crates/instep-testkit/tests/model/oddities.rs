@@ -5,7 +5,7 @@ use crate::{
     draw::Draw,
     feature::Feature,
     habits::Habits,
-    style::{Dialect, Keeps, Style, Written},
+    style::{Dialect, Style, Written},
 };
 
 /// The oddities of one Source.
@@ -66,8 +66,7 @@ impl Oddities {
             kills: has(F::KilledRun, 8),
             limits: has(F::Limit, 10) && style.sets == 1,
             toggles_delete: has(F::DeleteToggled, 15),
-            // A deletion that was not allowed and is not listed any more is in the gap that the run reports.
-            guards: has(F::GuardedDeletion, 10) && style.keeps == Keeps::All,
+            guards: has(F::GuardedDeletion, 10),
             // Without the time of an answer nobody can tell that a clock went back, and with some times left out nobody can
             // tell what came first.
             clock_steps: has(F::ClockStep, 10) && habits.dates && style.datetime != Written::Sometimes,

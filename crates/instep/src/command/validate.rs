@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use instep_destination::documents::Shelf;
+use instep_destination::documents::DocumentCache;
 use resourcesync::{Uri, validate::ValidateOptions, xml::SpecVersion};
 
 use self::{judgement::Judgement, walk::SourceWalk};
@@ -96,12 +96,12 @@ impl ValidateCommand {
         let documents = self.access.documents(config, &url, spool.path())?;
         let mut walk = SourceWalk::new(documents, options, spool.path());
         if self.follow {
-            let shelf = self
+            let cache = self
                 .resume
-                .map(Shelf::open)
+                .map(DocumentCache::open)
                 .transpose()
                 .context("Cannot use the folder given with --resume")?;
-            walk = walk.following(self.max_documents, self.samples, shelf);
+            walk = walk.following(self.max_documents, self.samples, cache);
         }
         runtime::start()?.block_on(walk.judge(&url))
     }

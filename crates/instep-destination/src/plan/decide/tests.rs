@@ -106,9 +106,14 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         (Some(known), Some(time)) => known.unix_micros() > time,
         _ => false,
     };
+    // What is known of the time of an entry came after an inventory that was applied.
+    let is_not_covered = |known: Option<DateTime>| {
+        let is_of_its_time = known.is_some() && known.map(|known| known.unix_micros()) == time(desired);
+        is_older_than(known) || rules.was_applied && is_of_its_time
+    };
     let may_be_older = |change: Option<DateTime>| {
         let is_unknown = time(desired).is_none() && change.is_some();
-        is_past(change) || rules.is_undated && (is_older_than(change) || is_unknown)
+        is_past(change) || rules.is_undated && (is_not_covered(change) || is_unknown)
     };
     let is_silent = rules.is_undated && time(desired).is_none();
     let is_contradicted_anew = |held: &HeldResource| {
@@ -168,13 +173,13 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             DesiredPresence::Unclear => Decision::Act(ActionKind::Check),
             DesiredPresence::Present if known.is_damaged => Decision::Act(ActionKind::Update),
             DesiredPresence::Present if is_past(known.changed) => Decision::Rest(Rest::HeldIsLater),
-            DesiredPresence::Present if rules.is_undated && is_older_than(known.changed) => {
+            DesiredPresence::Present if rules.is_undated && is_not_covered(known.changed) => {
                 Decision::Rest(Rest::HeldIsLater)
             }
             DesiredPresence::Present => match same(held) {
                 Some(false)
                     if !(known.is_awaited || known.earlier.is_some())
-                        && (known.is_told_since
+                        && (known.is_described_since
                             || rules.was_applied && held.sets & (1 << 3) != 0 && held.sets != 1 << 3) =>
                 {
                     Decision::Rest(Rest::HeldIsLater)
@@ -228,7 +233,7 @@ proptest! {
         desired in desired(),
         held in prop::option::of(held()),
         earlier in prop::option::of(action()),
-        (is_damaged, is_awaited, is_told_since) in any::<(bool, bool, bool)>(),
+        (is_damaged, is_awaited, is_described_since) in any::<(bool, bool, bool)>(),
         gone in prop::option::of(0i64..6),
         deleted in prop::option::of(0i64..6),
         rules in rules(),
@@ -243,7 +248,7 @@ proptest! {
             is_damaged,
             is_misdated: false,
             is_awaited,
-            is_told_since,
+            is_described_since,
         };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }

@@ -96,6 +96,11 @@ pub(super) fn deletions_are_kept_until_a_later_inventory(at: &TestPlace) {
     assert!(state.keeps_deletions(set).unwrap() && !state.keeps_deletions(other).unwrap());
     assert_eq!(state.gone(set, "http://h/a").unwrap(), Some(time(9)));
     assert_eq!(state.gone(other, "http://h/a").unwrap(), None);
+    assert_eq!(state.held_though_gone_after(set, None, 10).unwrap(), [], "neither is held");
+    commit(&mut *state, &[place("a", set, false), place("c", set, false)]);
+    let held = [(uri("http://h/a"), time(9))];
+    assert_eq!(state.held_though_gone_after(set, None, 10).unwrap(), held);
+    assert_eq!(state.held_though_gone_after(set, Some("http://h/a"), 10).unwrap(), []);
     state.forget_deletions(set, time(9)).unwrap();
     assert_eq!(state.gone(set, "http://h/b").unwrap(), None);
     assert_eq!(state.gone(set, "http://h/a").unwrap(), Some(time(9)));

@@ -78,6 +78,22 @@ impl ReadPending for PostgresState {
         })
     }
 
+    fn held_though_gone_after(
+        &self,
+        set: SetId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(Uri, DateTime)>, StateError> {
+        let sql = "SELECT uri, micros FROM gone WHERE copy = $1 AND set_id = $2 AND uri > $3
+             AND EXISTS (SELECT 1 FROM held WHERE held.copy = gone.copy AND held.uri = gone.uri) ORDER BY uri LIMIT $4";
+        let read = |from: &Row| Ok((row::uri(from, 0)?, DateTime::from_unix_micros(from.try_get(1)?)));
+        self.read(|session| {
+            let set = i64::from(set.0);
+            let after = after.unwrap_or_default();
+            session.query(sql, &[&self.copy, &set, &after, &(limit as i64)])?.iter().map(read).collect()
+        })
+    }
+
     fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM gone WHERE copy = $1 AND set_id = $2)";
         self.is(sql, &[&self.copy, &i64::from(set.0)])

@@ -90,6 +90,25 @@ impl ReadPending for SqliteState {
         Ok(micros.map(DateTime::from_unix_micros))
     }
 
+    fn held_though_gone_after(
+        &self,
+        set: SetId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(Uri, DateTime)>, StateError> {
+        let read = |row: &Row<'_>| Ok((row::uri(row, 0)?, DateTime::from_unix_micros(row.get(1)?)));
+        let page = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT uri, micros FROM gone WHERE set_id = ?1 AND uri > ?2
+                     AND EXISTS (SELECT 1 FROM held WHERE held.uri = gone.uri) ORDER BY uri LIMIT ?3",
+                )?
+                .query_map((set.0, after.unwrap_or_default(), limit as i64), read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| self.error(source))
+    }
+
     fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError> {
         self.connection
             .query_row("SELECT EXISTS (SELECT 1 FROM gone WHERE set_id = ?1)", [set.0], |row| row.get(0))

@@ -14,7 +14,7 @@ use std::{
 use anyhow::Context;
 use instep_destination::{
     Error,
-    documents::{DocumentError, Documents, Download, Fetched, Shelf},
+    documents::{DocumentCache, DocumentError, Documents, Download, Fetched},
 };
 use instep_net::Origin;
 use resourcesync::{
@@ -43,7 +43,7 @@ pub(super) struct SourceWalk {
     most: usize,
     samples: usize,
     /// Documents that an earlier run fetched.
-    shelf: Option<Shelf>,
+    cache: Option<DocumentCache>,
     judgement: Judgement,
     set: DocumentSet,
     headers: BTreeMap<Uri, Header>,
@@ -61,7 +61,7 @@ impl SourceWalk {
             spool: spool.to_owned(),
             most: 1,
             samples: 0,
-            shelf: None,
+            cache: None,
             set: DocumentSet::new(),
             headers: BTreeMap::new(),
             pages: Vec::new(),
@@ -69,8 +69,8 @@ impl SourceWalk {
         }
     }
 
-    pub(super) fn following(self, most: usize, samples: usize, shelf: Option<Shelf>) -> Self {
-        Self { most: most.max(1), samples, shelf, ..self }
+    pub(super) fn following(self, most: usize, samples: usize, cache: Option<DocumentCache>) -> Self {
+        Self { most: most.max(1), samples, cache, ..self }
     }
 
     /// Checks the document at a URL, and with `--follow` all linked ones: up to the Source Description, then down.
@@ -122,15 +122,15 @@ impl SourceWalk {
     /// Fetches the document at a URI, or takes it from the stored ones if it is unchanged. A closed document that
     /// changed is reported (TIME-6).
     async fn get(&mut self, uri: &Uri, speaker: Option<&Origin>) -> Result<Download, DocumentError> {
-        let Some(shelf) = self.shelf.clone() else { return self.documents.get(uri, speaker).await };
-        let held = shelf.find(uri, &self.documents);
+        let Some(cache) = self.cache.clone() else { return self.documents.get(uri, speaker).await };
+        let held = cache.find(uri, &self.documents);
         let validators = held.as_ref().map(|held| &held.validators);
         let failed = |source| DocumentError::Spool { uri: uri.as_str().to_owned(), source };
         match (self.documents.fetch(uri, speaker, validators).await?, held) {
             (Fetched::Unchanged, Some(held)) => Ok(held),
             (Fetched::Unchanged, None) => self.documents.get(uri, speaker).await,
             (Fetched::Arrived(fresh), held) => {
-                shelf.keep(uri, &fresh).map_err(failed)?;
+                cache.keep(uri, &fresh).map_err(failed)?;
                 if let Some(before) = held.as_ref().and_then(|held| held.document().ok()) {
                     let of = |download: &Download| digests(download.read()?, &[Algorithm::Sha256]);
                     let unchanged = of(&fresh).ok() == held.as_ref().and_then(|held| of(held).ok());

@@ -5,7 +5,7 @@ use super::{ActionKind, Actions, Owed, StateError};
 
 /// A change of the state that needs no action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aside {
+pub(crate) enum PlanNote {
     /// A held resource of other sets belongs to this set too.
     Joins,
     /// Nothing is pending of a resource any more.
@@ -16,17 +16,18 @@ pub(crate) enum Aside {
 
 impl Actions {
     /// The table, empty.
-    pub(super) const ASIDE: &str =
-        "CREATE TABLE aside (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);
-         CREATE INDEX aside_listed ON aside (uri) WHERE kind = 2;";
+    pub(super) const NOTES: &str =
+        "CREATE TABLE note (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);
+         CREATE INDEX note_listed ON note (uri) WHERE kind = 2;";
 
     /// Notes a resource.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn set_aside(&self, aside: Aside, uri: &str) -> Result<(), StateError> {
-        let sql = "INSERT INTO aside (kind, uri) VALUES (?1, ?2)";
-        let noted = self.connection.prepare_cached(sql).and_then(|mut note| note.execute((aside as u8, uri)));
+    pub(crate) fn add_note(&self, note: PlanNote, uri: &str) -> Result<(), StateError> {
+        let sql = "INSERT INTO note (kind, uri) VALUES (?1, ?2)";
+        let noted =
+            self.connection.prepare_cached(sql).and_then(|mut insert| insert.execute((note as u8, uri)));
         noted.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
     }
 
@@ -34,29 +35,29 @@ impl Actions {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(crate) fn aside_after(
+    pub(crate) fn notes_after(
         &self,
-        aside: Aside,
+        note: PlanNote,
         sequence: i64,
         limit: usize,
     ) -> Result<Vec<(i64, String)>, StateError> {
         let page = || {
             self.connection
                 .prepare_cached(
-                    "SELECT sequence, uri FROM aside WHERE kind = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+                    "SELECT sequence, uri FROM note WHERE kind = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
                 )?
-                .query_map((aside as u8, sequence, limit as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+                .query_map((note as u8, sequence, limit as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         page().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// Returns `true` if a resource was noted as [`Aside::Listed`].
+    /// Returns `true` if a resource was noted as [`PlanNote::Listed`].
     ///
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn is_listed(&self, uri: &str) -> Result<bool, StateError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM aside WHERE kind = 2 AND uri = ?1)";
+        let sql = "SELECT EXISTS (SELECT 1 FROM note WHERE kind = 2 AND uri = ?1)";
         let noted = self.connection.prepare_cached(sql);
         let noted = noted.and_then(|mut find| find.query_row([uri], |row| row.get(0)));
         noted.map_err(|source| StateError::sqlite(&self.path, source))
@@ -66,9 +67,9 @@ impl Actions {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(crate) fn last_aside(&self) -> Result<i64, StateError> {
+    pub(crate) fn last_note(&self) -> Result<i64, StateError> {
         self.connection
-            .query_row("SELECT COALESCE(MAX(sequence), 0) FROM aside", [], |row| row.get(0))
+            .query_row("SELECT COALESCE(MAX(sequence), 0) FROM note", [], |row| row.get(0))
             .map_err(|source| StateError::sqlite(&self.path, source))
     }
 
@@ -76,8 +77,8 @@ impl Actions {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn forget_aside_after(&self, sequence: i64) -> Result<(), StateError> {
-        let forgotten = self.connection.execute("DELETE FROM aside WHERE sequence > ?1", [sequence]);
+    pub(crate) fn forget_notes_after(&self, sequence: i64) -> Result<(), StateError> {
+        let forgotten = self.connection.execute("DELETE FROM note WHERE sequence > ?1", [sequence]);
         forgotten.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
     }
 

@@ -20,13 +20,13 @@ use super::{Documents, Download, spool::DocumentBytes};
 /// are renamed into place, the note last and with a digest of the bytes, so that a killed run leaves nothing that
 /// looks complete but is not.
 #[derive(Clone, Debug)]
-pub struct Shelf {
+pub struct DocumentCache {
     folder: PathBuf,
 }
 
 /// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]
-struct ShelfRecord {
+struct CachedDocument {
     /// The URI that it came from, after redirects.
     uri: String,
     headers: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ struct ShelfRecord {
     digest: String,
 }
 
-impl Shelf {
+impl DocumentCache {
     /// Opens the folder, which is created if it is missing.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Shelf {
 
     /// Returns the stored document for a URI; `None` if there is none, or if its bytes do not match its note.
     pub fn find(&self, uri: &Uri, documents: &Documents) -> Option<Download> {
-        let note: ShelfRecord = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
+        let note: CachedDocument = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
         let mut file = File::open(self.path(uri, "bytes")).ok()?;
         if digest(&mut file).ok()? != note.digest {
             return None;
@@ -76,7 +76,7 @@ impl Shelf {
         let text = |(name, value): (&HeaderName, &HeaderValue)| {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         };
-        let note = ShelfRecord {
+        let note = CachedDocument {
             uri: download.uri.as_str().to_owned(),
             headers: download.headers.iter().filter_map(text).collect(),
             etag: download.validators.etag.clone(),

@@ -1,0 +1,42 @@
+//! The note of a reader in the record of a document: what its next reading has to know, beside times and digests.
+
+use serde::{Deserialize, Serialize};
+
+use super::versioned;
+use crate::state::{DocumentRecord, ReadState, StateError};
+
+const VERSION: u32 = 1;
+
+/// The only form of a note before notes had versions; the number of unusable entries follows.
+const WITHOUT_VERSION: &str = "unusable ";
+
+/// The note about a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DocumentNote {
+    /// The number of its entries without a usable `loc`, which were reported when it was read (B27).
+    pub(crate) unusable: u64,
+}
+
+impl DocumentNote {
+    /// Reads the note of a document's record; the default if it has none.
+    pub(crate) fn read(state: &dyn ReadState, record: &DocumentRecord) -> Result<Self, StateError> {
+        let Some(text) = record.extra.as_deref() else { return Ok(Self::default()) };
+        if let Some(unusable) = text.strip_prefix(WITHOUT_VERSION).and_then(|count| count.parse().ok()) {
+            return Ok(Self { unusable });
+        }
+        let name = || format!("the note about {}", record.uri);
+        versioned::parse(text, VERSION).map_err(|what| versioned::damaged(state, &name(), what))
+    }
+
+    /// Writes the note into a document's record, unless it says nothing.
+    pub(crate) fn write(self, state: &dyn ReadState, record: &mut DocumentRecord) -> Result<(), StateError> {
+        if self == Self::default() {
+            return Ok(());
+        }
+        let name = || format!("the note about {}", record.uri);
+        let text =
+            versioned::to_text(VERSION, &self).map_err(|what| versioned::damaged(state, &name(), what))?;
+        record.extra = Some(text.into());
+        Ok(())
+    }
+}

@@ -1,0 +1,29 @@
+//! The sets that may hold resources whose deletions they know: those were kept, or refused (O56). Most sets do not, and
+//! are not searched for them.
+
+use serde::{Deserialize, Serialize};
+
+use super::versioned;
+use crate::state::{CopyState, ReadState, SetId, StateError};
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct HeldThoughGone {
+    is_possible: bool,
+}
+
+/// Returns `true` if a set may hold resources whose deletions it knows.
+pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<bool, StateError> {
+    let held: Option<HeldThoughGone> = versioned::read(state, &name(set), VERSION)?;
+    Ok(held.is_some_and(|held| held.is_possible))
+}
+
+/// Records whether a set may hold resources whose deletions it knows.
+pub(crate) fn write(state: &mut dyn CopyState, set: SetId, is_possible: bool) -> Result<(), StateError> {
+    versioned::write(state, &name(set), VERSION, &HeldThoughGone { is_possible })
+}
+
+fn name(set: SetId) -> String {
+    format!("held though gone {}", set.0)
+}
