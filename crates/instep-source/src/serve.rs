@@ -152,7 +152,7 @@ async fn start(
     reserved: Reserved,
     (limits, tls): (ServerLimits, Option<Tls>),
     monitor: Arc<dyn PublishMonitor>,
-    mut shutdown: Pin<&mut impl Future<Output = ()>>,
+    shutdown: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<(ServerTask, SocketAddr, Source)>, Error> {
     #[cfg(feature = "postgres")]
     if stands_by && let Some(held) = StandbyServer::hold(&options).await? {
@@ -165,7 +165,7 @@ async fn start(
             Source::start_with(options, move |_| Ok(publisher), Arc::clone(&monitor)).await
         };
         let source = tokio::select! {
-            () = shutdown.as_mut() => None,
+            () = shutdown => None,
             source = taking_over => Some(source?),
         };
         let Some(source) = source else {
