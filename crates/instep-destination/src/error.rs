@@ -198,6 +198,14 @@ impl fmt::Display for Guard {
 }
 
 impl Error {
+    /// Returns the error for a Source that has nothing to copy: its documents are at fault, not the operator (C38).
+    pub(crate) fn nothing_offered(url: &str, what: &str) -> Self {
+        Self::InvalidDocument {
+            url: url.to_owned(),
+            what: format!("it {what}: there is nothing to synchronize"),
+        }
+    }
+
     /// Returns `true` if it costs a document, and other documents may make up for that.
     pub(crate) fn loses_document(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::InvalidDocument { .. })

@@ -43,6 +43,9 @@ impl SyncRun<'_> {
         let source = self.discover().await?;
         self.copy.expect_known(&source.sets, self.options)?;
         self.copy.found(&source, &self.options.url)?;
+        if source.sets.is_empty() && self.copy.unnamed_sets(&source)?.is_empty() {
+            return Err(Error::nothing_offered(&self.options.url, "names no set of resources"));
+        }
         let mut refused = None;
         if let Some(listener) = listener {
             // Before anything is read, so that nothing falls between.

@@ -168,7 +168,7 @@ impl SourceIndex {
         for (column, order) in SourceColumn::ORDERS.into_iter().zip(&mut self.orders) {
             order.entry(state).or_default().insert((column.key(source), name.clone()));
         }
-        if state == SourceState::InStep {
+        if matches!(state, SourceState::InStep | SourceState::Done) {
             self.overdue.insert((source.standing.overdue(), name.clone()));
         }
     }
@@ -186,7 +186,7 @@ impl SourceIndex {
         self.overdue.remove(&(source.standing.overdue(), name.clone()));
     }
 
-    /// Finds the looks that are overdue by now: their Sources are no longer in step.
+    /// Finds the looks that are overdue by now: their Sources are behind now.
     fn advance(&mut self, now: i64) {
         self.now = self.now.max(now);
         while let Some((at, name)) = self.overdue.first().filter(|(at, _)| *at < self.now).cloned() {

@@ -70,6 +70,8 @@ pub struct SourceStanding {
     pub ended: Option<i64>,
     /// The exit code of the last look.
     pub exit_code: Option<u8>,
+    /// The last look found that the copy equals the Source.
+    pub in_step: bool,
     /// The last look in a sentence, or the error that ended it.
     pub summary: String,
     /// The time of the last look that ended without an error.
@@ -107,7 +109,8 @@ impl SourceStanding {
             _ if self.waits_for_approval(approve) => SourceState::Waiting,
             _ if self.is_new() => SourceState::New,
             Self { pending: 1.., .. } => SourceState::Behind,
-            Self { exit_code: Some(0), .. } if !is_overdue => SourceState::InStep,
+            Self { exit_code: Some(0), in_step: true, .. } if !is_overdue => SourceState::InStep,
+            Self { exit_code: Some(0), .. } if !is_overdue => SourceState::Done,
             _ => SourceState::Behind,
         }
     }
@@ -143,6 +146,9 @@ impl SourceStanding {
 pub enum SourceState {
     /// The copy equals the Source at the last look.
     InStep,
+    /// The last look did all that was asked for, and the copy does not equal the Source or nobody knows whether it does:
+    /// what is gone at the Source is kept, or its documents do not show everything.
+    Done,
     /// Something is pending, was left for later, or a look is overdue.
     Behind,
     /// The last look failed.
@@ -159,8 +165,9 @@ pub enum SourceState {
 
 impl SourceState {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::InStep,
+        Self::Done,
         Self::Behind,
         Self::Failing,
         Self::Quarantined,
@@ -173,6 +180,7 @@ impl SourceState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InStep => "in-step",
+            Self::Done => "done",
             Self::Behind => "behind",
             Self::Failing => "failing",
             Self::Quarantined => "quarantined",
@@ -210,6 +218,7 @@ mod tests {
             interval: 900,
             success: Some(now - 10),
             exit_code: Some(0),
+            in_step: true,
             ..SourceStanding::default()
         };
         let state = |change: &dyn Fn(&mut SourceStanding), approve| {
@@ -218,6 +227,8 @@ mod tests {
             standing.state(approve, now)
         };
         assert_eq!(state(&|_| {}, true), SourceState::InStep, "approval was for the beginning");
+        assert_eq!(state(&|s| s.in_step = false, false), SourceState::Done);
+        assert_eq!(state(&|s| (s.in_step, s.due) = (false, now - 1_000), false), SourceState::Behind);
         assert_eq!(state(&|s| s.pending = 1, false), SourceState::Behind);
         assert_eq!(state(&|s| s.exit_code = Some(9), false), SourceState::Behind);
         assert_eq!(state(&|s| s.due = now - 1_000, false), SourceState::Behind);

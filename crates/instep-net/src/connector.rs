@@ -14,6 +14,7 @@ use std::{
 use http::{HeaderValue, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::{client::legacy::connect::proxy::Tunnel, rt::TokioIo};
+use resourcesync::UriError;
 use tokio::net::TcpStream;
 use tower::Service;
 
@@ -124,6 +125,9 @@ struct Proxy {
 impl Proxy {
     fn parse(text: &str) -> Result<Self, HttpError> {
         let unusable = |why: &str| HttpError::Option { what: format!("The proxy cannot be used: {why}") };
+        if let Err(error @ UriError::NoHost) = resourcesync::Uri::parse(text) {
+            return Err(unusable(&error.to_string()));
+        }
         let url = url::Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
         if url.scheme() != "http" {
             return Err(unusable("its URL must begin with http://"));

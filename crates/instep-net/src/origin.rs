@@ -2,6 +2,8 @@
 
 use std::{fmt, net::Ipv4Addr, sync::Arc};
 
+use resourcesync::{Uri, UriError};
+
 /// Scheme, host and port: the unit of credentials and scopes (RFC 6454).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
@@ -22,7 +24,7 @@ pub enum OriginError {
         scheme: String,
     },
     /// There is no host.
-    #[error("it has no host")]
+    #[error("a web URL needs a host, as in http://example.org/")]
     NoHost,
     /// It cannot be written into a request.
     #[error("it cannot be sent: {reason}")]
@@ -112,8 +114,12 @@ pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
     let text = uri.split('#').next().unwrap_or_default();
     match text.split_once(':') {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
-            text.parse()
-                .map_err(|error: http::uri::InvalidUri| OriginError::Unusable { reason: error.to_string() })
+            match text.parse::<http::Uri>() {
+                Ok(uri) if uri.scheme().is_some() => Ok(uri),
+                _ if Uri::parse(text) == Err(UriError::NoHost) => Err(OriginError::NoHost),
+                Ok(uri) => Ok(uri),
+                Err(error) => Err(OriginError::Unusable { reason: error.to_string() }),
+            }
         }
         Some((scheme, _)) => Err(OriginError::Scheme { scheme: scheme.to_owned() }),
         None => Err(OriginError::NoHost),

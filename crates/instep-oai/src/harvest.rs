@@ -97,6 +97,14 @@ impl<'a> Harvest<'a> {
         Ok(Some(Self { repository, options, folder, shelf, monitor, ends, report: HarvestReport::default() }))
     }
 
+    /// Asks a repository who it is.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or does not answer as a repository.
+    pub(crate) async fn probe(url: &RepositoryUrl, client: Client) -> Result<(), HarvestError> {
+        RepositoryIdentity::ask(&Repository { url: url.clone(), client }).await.map(drop)
+    }
+
     /// Harvests records that are new since the last time, or all records the first time.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The repository that an operator names, and the URLs of requests to it. PURE.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use resourcesync::{Uri, UriError};
 use url::Url;
 
 /// The characters of a value in a query that are not escaped.
@@ -50,6 +51,9 @@ impl RepositoryUrl {
         let wrong = |what: String| RepositoryUrlError { url: text.to_owned(), what };
         let plain =
             text.strip_prefix(SCHEME).ok_or_else(|| wrong(format!("it does not begin with {SCHEME}")))?;
+        if let Err(error @ UriError::NoHost) = Uri::parse(plain) {
+            return Err(wrong(error.to_string()));
+        }
         let mut url = Url::parse(plain).map_err(|error| wrong(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("write oai+https:// or oai+http://".to_owned()));

@@ -1,5 +1,7 @@
 //! A repository as the content of a Source: its records are resources, with links to related ones.
 
+mod kept_problems;
+
 use std::{
     io,
     ops::ControlFlow,
@@ -17,13 +19,12 @@ use instep_source::{ChangeReporter, PublishMonitor, PublishProblem, ResourceStat
 use instep_store::error_chain;
 use resourcesync::{DateTime, Link, MediaType, Relation, Uri};
 
+use kept_problems::KeptProblems;
+
 use crate::{
     HarvestOptions, RepositoryUrl,
     harvest::{Harvest, HarvestError, HarvestReport, ShelfKind, ShelfView, Shelved},
 };
-
-/// Problems of a harvest in the background that are kept until the next scan.
-const MOST_PROBLEMS: usize = 1_000;
 
 /// A repository that a Source publishes.
 ///
@@ -113,8 +114,23 @@ impl SharedRepository {
                 monitor.problem(&PublishProblem::skipped(&self.url.base, what));
                 Ok(HarvestReport { lost: 1, ..HarvestReport::default() })
             }
-            Err(error) => Err(io::Error::other(error)),
+            Err(error) => Err(error.of_repository(&self.url.base)),
         }
+    }
+
+    /// Asks the repository who it is. Only a harvest shows the records that it has now.
+    fn probe(&self, monitor: &dyn PublishMonitor) -> io::Result<u64> {
+        let client = Client::new(self.http.clone()).map_err(io::Error::other)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let is_complete = self.is_complete()?;
+        let what = match runtime.block_on(Harvest::probe(&self.url, client)) {
+            Ok(()) if is_complete => return Ok(0),
+            Ok(()) => "has not been harvested yet; only a publication does that".to_owned(),
+            Err(error) if is_complete => error_chain(&error),
+            Err(error) => return Err(error.of_repository(&self.url.base)),
+        };
+        monitor.problem(&PublishProblem::skipped(&self.url.base, what));
+        Ok(1)
     }
 
     fn is_complete(&self) -> io::Result<bool> {
@@ -231,6 +247,10 @@ impl Supplier for HarvestedRepository {
         }
     }
 
+    fn probe(&self, monitor: &dyn PublishMonitor) -> io::Result<u64> {
+        self.shared.probe(monitor)
+    }
+
     fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
         let Some(view) = ShelfView::open(&self.shared.folder).map_err(io::Error::other)? else {
             return Ok(());
@@ -261,27 +281,6 @@ impl Supplier for HarvestedRepository {
 impl std::fmt::Debug for SharedRepository {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SharedRepository").field("url", &self.url).finish_non_exhaustive()
-    }
-}
-
-/// The problems of a harvest in the background, for the log.
-#[derive(Debug, Default)]
-struct KeptProblems(Mutex<Vec<PublishProblem>>);
-
-impl KeptProblems {
-    fn log(&self) {
-        for problem in lock(&self.0).drain(..) {
-            tracing::warn!("{}: {}", problem.subject, problem.what);
-        }
-    }
-}
-
-impl PublishMonitor for KeptProblems {
-    fn problem(&self, problem: &PublishProblem) {
-        let mut kept = lock(&self.0);
-        if kept.len() < MOST_PROBLEMS {
-            kept.push(problem.clone());
-        }
     }
 }
 

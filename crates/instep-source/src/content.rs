@@ -39,7 +39,7 @@ use describe::Describer;
 pub(crate) use look::{Look, look};
 #[cfg(feature = "serve")]
 pub(crate) use manifest::listed;
-pub(crate) use manifest::{Listed, Manifest};
+pub(crate) use manifest::{Listed, Listing, Manifest};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use pattern::Pattern;
 pub(crate) use root::Root;
@@ -107,6 +107,12 @@ impl Holdings {
             supply.0.refresh(monitor, ends).map_err(Error::supplied(root.folder()))
         };
         supplied.map(refresh).sum()
+    }
+
+    /// Checks the origin of each supplier; returns the number of faults.
+    pub(crate) fn probe_supplies(&self, monitor: &dyn PublishMonitor) -> Result<u64, Error> {
+        let supplied = self.0.roots.iter().filter_map(|root| Some((root, root.supply.as_ref()?)));
+        supplied.map(|(root, supply)| supply.0.probe(monitor).map_err(Error::supplied(root.folder()))).sum()
     }
 
     /// Returns the deletions of the last hour.

@@ -2,6 +2,7 @@
 
 mod kind;
 mod storage;
+mod text;
 
 use std::{io, path::PathBuf};
 
@@ -9,7 +10,10 @@ use instep_store::error_chain;
 use resourcesync::DateTime;
 
 pub use kind::ErrorKind;
+pub use storage::OriginFailure;
 pub(crate) use storage::StorageFailure;
+use text::deletions_refused;
+pub(crate) use text::listed;
 
 /// A reason why a Source cannot continue. A fault that affects only one resource is reported to the
 /// [`crate::PublishMonitor`] instead.
@@ -49,8 +53,9 @@ pub enum Error {
     /// All resources of a set have other URIs than before, because its folder or prefix is another one. Nothing is
     /// published as deleted.
     #[error(
-        "All {resources} resources of the set {set} are at other URIs than before, as its folder or prefix is another \
-         one: readers would take all of them for deleted"
+        "All {resources} resources{} are at other URIs than before, as its folder or prefix is another one: readers \
+         would take all of them for deleted",
+        text::of_set(set)
     )]
     SetMoved {
         /// The set of resources.
@@ -109,6 +114,16 @@ pub enum Error {
         /// The reason, and what to do.
         what: String,
     },
+    /// The origin of the resources fails. Nothing is published, and none of them counts as deleted.
+    #[error("Cannot read the resources of {origin}: {what}")]
+    Origin {
+        /// The URL of the origin.
+        origin: String,
+        /// The reason.
+        what: String,
+        /// `true` if it cannot be reached, or is no origin of this kind.
+        is_unreachable: bool,
+    },
     /// The Source ended before the publication was complete. Recorded changes stay, and the next publication
     /// continues from there.
     #[error("The publication was stopped before it was complete")]
@@ -141,9 +156,9 @@ pub enum Error {
         source: resourcesync::WriteError,
     },
     /// The catalogue fails.
-    #[error("The catalogue {} fails", path.display())]
+    #[error("The catalogue{} fails", text::of_path(path))]
     Catalogue {
-        /// Its file.
+        /// Its file; empty if it is not known where the error arose.
         path: PathBuf,
         /// The cause.
         #[source]
@@ -233,6 +248,7 @@ impl Error {
                 format!("Line {line} of a list of resources is wrong: {what}")
             }
             Self::ObjectStorage { .. } => "The object storage of the resources fails".to_owned(),
+            Self::Origin { .. } => "The origin of the resources cannot be read".to_owned(),
             Self::Watch { .. } => "The content cannot be watched".to_owned(),
             Self::Locked { .. } => "Another run holds the Source".to_owned(),
             Self::UnreadableRefused { count, .. } => {
@@ -257,40 +273,19 @@ impl Error {
     /// Returns the error of a supplier that cannot list its resources.
     pub(crate) fn supplied(folder: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = folder.into();
-        |source| match StorageFailure::within(&source) {
-            Some(StorageFailure { place, what }) => {
+        |source| match (StorageFailure::within(&source), OriginFailure::within(&source).cloned()) {
+            (Some(StorageFailure { place, what }), _) => {
                 Self::ObjectStorage { place: place.clone(), what: what.clone() }
             }
-            None => Self::Read { path, source },
+            (None, Some(OriginFailure { origin, what, is_unreachable })) => {
+                Self::Origin { origin, what, is_unreachable }
+            }
+            (None, None) => Self::Read { path, source },
         }
     }
 
     pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Write { path, source }
-    }
-}
-
-fn deletions_refused(set: &str, deletions: u64, resources: u64, limit: u64, empty: bool) -> String {
-    let set = if set.is_empty() { String::new() } else { format!(" of the set {set}") };
-    match empty {
-        true => format!(
-            "All {resources} resources{set} are gone, as if a folder was emptied or a disk is not mounted; nothing is \
-             published as deleted"
-        ),
-        false => format!(
-            "{deletions} of {resources} resources{set} are gone, more than the {limit} that may be published as deleted \
-             at once; nothing is published as deleted"
-        ),
-    }
-}
-
-/// Names the first few.
-pub(crate) fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }

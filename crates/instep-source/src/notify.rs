@@ -30,6 +30,7 @@ use crate::{
     catalogue::Snapshot,
     publish::{Announce, SourceContext},
     render::{SOURCE_DESCRIPTION, SourcePlace, change_entry},
+    serve::methods::{TAKES_POSTS, with_methods},
     status::RecentChange,
 };
 pub use audience::{Audience, ChannelAudience};
@@ -138,7 +139,8 @@ impl Announcer {
     pub(crate) fn routes(&self, origin: Option<&Arc<str>>, ending: &watch::Receiver<bool>) -> Router {
         let routes = self.topics.routes(origin, ending);
         let Some(RunningHub { hub, .. }) = &self.hub else { return routes };
-        routes.route(&format!("/{HUB}"), post(hub::answer_request).with_state(Arc::clone(hub)))
+        let subscribe = with_methods(TAKES_POSTS, post(hub::answer_request)).with_state(Arc::clone(hub));
+        routes.route(&format!("/{HUB}"), subscribe)
     }
 
     /// Returns the listeners and subscribers, which change while it is kept.

@@ -78,8 +78,9 @@ pub(crate) use version_place::VersionPlace;
 pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result<PublishReport, Error> {
     let mut options = options.clone();
     options.dumps.changes_every.get_or_insert(Duration::ZERO);
+    let state = options.state.clone();
     let mut publisher = Publisher::open(options)?;
-    let mut report = publisher.publish(monitor)?;
+    let mut report = publisher.publish(monitor).map_err(|error| error.in_state(&state))?;
     report.kept_states = publisher.context.kept_states()?;
     if let Some(job) = publisher.dump_job()? {
         let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;

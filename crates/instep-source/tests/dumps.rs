@@ -187,6 +187,30 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
 }
 
 #[test]
+fn c33_the_newest_package_of_changes_stays_however_few_lists_are_kept() {
+    for most in [0, 1, 2, 3] {
+        let (root, mut options) = folder(&[("a", "one")]);
+        options.dumps.changes = true;
+        options.lists.closed_lists = most;
+        publish(&options, &NoMonitor).unwrap();
+        let mut reached = read(&options, "changedump.xml").0.metadata.unwrap().from;
+        for number in 0..7 {
+            fs::write(root.path().join(format!("b{number}")), "new").unwrap();
+            publish(&options, &NoMonitor).unwrap();
+            let (header, packages) = read(&options, "changedump.xml");
+            assert!(
+                header.metadata.unwrap().from <= reached,
+                "{most}, {number}: a gap after the former dump"
+            );
+            assert!(packages.len() <= most.max(1), "{most}, {number}: {} packages", packages.len());
+            let newest = packages.last().unwrap();
+            assert_eq!(states(&options, newest).last().map(|it| &it.0), Some(&uri(&format!("b{number}"))));
+            reached = newest.metadata.until;
+        }
+    }
+}
+
+#[test]
 fn what_has_no_file_is_told_once_and_costs_a_dump_nothing() {
     let (root, mut options) = folder(&[("a", "one")]);
     options.dumps.policy = DumpPolicy::Always;

@@ -9,6 +9,8 @@ mod configurations;
 mod conforming;
 #[path = "end_to_end/copies.rs"]
 mod copies;
+#[path = "end_to_end/damages.rs"]
+mod damages;
 #[path = "end_to_end/disk.rs"]
 mod disk;
 #[path = "end_to_end/errors.rs"]

@@ -9,7 +9,8 @@ use std::{
 };
 
 use instep_testkit::{
-    FakeRecord, FakeRepository, RepositoryFault, Run, Server, free_port, instep, peers, wait_until,
+    FakeRecord, FakeRepository, FakeSource, Fault, RepositoryFault, Run, Server, free_port, instep, peers,
+    wait_until,
 };
 
 fn data(name: &str) -> PathBuf {
@@ -172,4 +173,27 @@ fn sets_of_the_configuration_come_from_repositories_each_below_its_name() {
     assert_eq!((records(&folder.join("all")), records(&folder.join("one"))), (12, 1));
     let list = fs::read_to_string(folder.join("resourcesync/one/resourcelist.xml")).unwrap();
     assert!(list.contains("<loc>https://example.org/one/records/oai_dc/oai:fake:000003.xml</loc>"), "{list}");
+}
+
+#[test]
+fn c37_a_repository_that_cannot_be_reached_is_told_by_the_exit_code_also_by_a_dry_run() {
+    let place = tempfile::tempdir().unwrap();
+    let publish = |repository: &str, more: &[&str]| {
+        let mut command = instep(["publish", "--base-url", "http://x.example/", "--from", repository]);
+        Run::of(command.args(more).arg(place.path()))
+    };
+    let nowhere = FakeSource::start();
+    nowhere.fail_always("oai", Fault::Status(404));
+    let nothing = format!("oai+{}", nowhere.url("oai"));
+    for more in [&[][..], &["--dry-run"]] {
+        let run = publish(&nothing, more).with_code(4);
+        let said = format!("Cannot read the resources of {}: ", nowhere.url("oai"));
+        assert!(run.stderr.contains(&said) && run.stderr.contains("404 Not Found"), "{}", run.stderr);
+    }
+    let fake = FakeRepository::with_records(3);
+    let there = fake.url("metadataPrefix=oai_dc");
+    let run = publish(&there, &["--dry-run"]).with_code(3);
+    assert!(run.stderr.contains("has not been harvested yet"), "{}", run.stderr);
+    let _ = publish(&there, &[]).with_code(0);
+    assert!(publish(&there, &["--dry-run"]).with_code(0).stdout.contains("Would publish: +0 ~0 -0"));
 }

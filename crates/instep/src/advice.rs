@@ -163,6 +163,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         }
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check the path, and that you may read it"),
+        SourceError::Origin { is_unreachable: true, .. } => {
+            Some("Check the URL; if it is right, try again later: nothing was published as deleted")
+        }
         SourceError::Write { .. } => {
             Some("Check that you can write to the folder, and that the disk has space")
         }

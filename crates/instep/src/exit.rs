@@ -25,7 +25,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     const TABLE: [(Self, u8, &'static str); 14] = [
-        (Self::Done, 0, "done; a copy is in step"),
+        (Self::Done, 0, "done: the summary says whether a copy is in step"),
         (Self::Failed, 1, "failed"),
         (Self::Usage, 2, "wrong usage or configuration, or an address that cannot be listened on"),
         (Self::Problems, 3, "done with problems: some resources failed, the rest is committed"),
@@ -56,6 +56,11 @@ impl Exit {
         Self::TABLE.iter().find(|(exit, ..)| *exit == self).map_or("failed", |(.., meaning)| meaning)
     }
 
+    /// Returns the meaning in a few words; the table has the rest.
+    pub(crate) fn in_short(self) -> &'static str {
+        self.meaning().split(':').next().unwrap_or_default()
+    }
+
     /// Returns the exit code for an error: that of its library, or [`Exit::Usage`] for refusals of the program
     /// itself.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
@@ -77,6 +82,7 @@ impl Exit {
                 ErrorKind::Storage => Self::Storage,
                 ErrorKind::NewerState => Self::NewerState,
                 ErrorKind::Refused => Self::Refused,
+                ErrorKind::Unreachable => Self::Unreachable,
                 _ => Self::Failed,
             },
             None => Self::Usage,

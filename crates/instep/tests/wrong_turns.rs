@@ -191,3 +191,110 @@ fn finding_d25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of
         assert!(wrong.contains(said) && !wrong.contains("Usage"), "{wrong}");
     }
 }
+
+#[test]
+fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_taken() {
+    const WORDS: &str = "A web URL needs a host, as in http://example.org/";
+    let folder = folder(&[("data/a.txt", "a")]);
+    let folder = folder.path();
+    for url in ["http:///a", "http:/a", "https://", "https://:443/a"] {
+        let (repository, map) = (format!("oai+{url}"), format!("{url}=below"));
+        for arguments in [
+            &["publish", "data", "--base-url", url][..],
+            &["publish", "data", "--base-url", "http://x/", "--describedby", url],
+            &["publish", "data", "--base-url", "http://x/", "--from", &repository],
+            &["publish", "data", "--rebase", "http://x/", url],
+            &["serve", "data", "--listen", "127.0.0.1:0", "--hub", url],
+            &["sync", url, "copy"],
+            &["sync", "http://127.0.0.1:9/", "copy", "--follow", "--callback-url", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--allow-origin", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--proxy", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--map", &map],
+            &["source", "add", url],
+            &["explore", url],
+        ] {
+            let said = run(folder, arguments, 2);
+            assert!(said.to_lowercase().contains(&WORDS.to_lowercase()), "{arguments:?}: {said}");
+        }
+        let line = format!("{{\"uri\":\"{url}\",\"path\":\"data/a.txt\"}}\n");
+        fs::write(folder.join("manifest.jsonl"), line).unwrap();
+        let publish = [
+            "publish",
+            "data",
+            "--base-url",
+            "http://x/",
+            "--from",
+            "manifest.jsonl",
+            "--out",
+            "out",
+            "--state",
+            "state",
+        ];
+        let said = run(folder, &publish, 3);
+        assert!(said.contains(&format!("line 1: {url:?}: {WORDS}")), "{said}");
+        let list = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>{url}</loc></url></urlset>"
+        );
+        fs::write(folder.join("list.xml"), list).unwrap();
+        let said = run(folder, &["validate", "list.xml"], 5);
+        assert!(said.contains(&format!("GEN-14: found \"{url}\"")) && said.contains(WORDS), "{said}");
+    }
+}
+
+/// Writes a manifest of five resources below a base URL.
+fn manifest(folder: &Path, base: &str, more: &str) {
+    let lines =
+        (1..=5).map(|n| format!("{{\"uri\":\"{base}f{n}\",\"path\":\"f{n}\"}}\n")).collect::<String>();
+    fs::write(folder.join("manifest.jsonl"), lines + more).unwrap();
+}
+
+#[test]
+fn c34_a_manifest_with_the_uris_of_before_a_move_deletes_nothing() {
+    let files = ["f1", "f2", "f3", "f4", "f5"].map(|name| (format!("data/{name}"), name));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    for (old, new) in
+        [("http://old/", "http://new/"), ("http://x/", "http://x/f/"), ("http://x/f/", "http://x/")]
+    {
+        let folder = folder(&files);
+        let folder = folder.path();
+        let from = ["publish", "data", "--from", "manifest.jsonl"];
+        let publish = |more: &[&str], code| run(folder, &[&from[..], more].concat(), code);
+        manifest(folder, old, "");
+        publish(&["--base-url", old], 0);
+        let list = fs::read(folder.join("data/resourcesync/resourcelist.xml")).unwrap();
+        for more in [&["--rebase", old, new][..], &["--rebase", old, new, "--dry-run"]] {
+            let said = publish(more, 2);
+            assert!(said.contains(&format!("Replace {old} by {new} in it")), "{said}");
+            assert!(said.contains("manifest.jsonl"), "{said}");
+        }
+        // Nothing was moved.
+        assert_eq!(fs::read(folder.join("data/resourcesync/resourcelist.xml")).unwrap(), list);
+        assert!(publish(&["--base-url", old], 0).contains("+0 ~0 -0 =5"));
+
+        manifest(folder, new, "");
+        let would = publish(&["--rebase", old, new, "--dry-run"], 0);
+        assert!(would.contains("Would publish: +0 ~0 -0"), "{would}");
+        assert!(publish(&["--rebase", old, new], 0).contains("+0 ~0 -0 =5"));
+        // The old one once more, by mistake, with a new line and without.
+        for more in ["", "{\"uri\":\"http://elsewhere/\",\"length\":1}\n"] {
+            manifest(folder, old, more);
+            assert!(publish(&["--base-url", new], 2).contains("Replace "), "{old} {new}");
+        }
+        manifest(folder, new, "");
+        assert!(publish(&["--base-url", new], 0).contains("+0 ~0 -0 =5"));
+        let changes = fs::read_to_string(folder.join("data/resourcesync/changelist-000001.xml")).unwrap();
+        assert!(!changes.contains("<url>"), "{changes}");
+    }
+}
+
+#[test]
+fn c35_a_dry_run_of_a_move_shows_what_changed_and_not_the_move() {
+    let folder = folder(&[("data/a.txt", "one"), ("data/b.txt", "two")]);
+    let folder = folder.path();
+    run(folder, &["publish", "data", "--base-url", "http://old/"], 0);
+    fs::write(folder.join("data/c.txt"), "new").unwrap();
+    let would = run(folder, &["publish", "data", "--rebase", "http://old/", "http://new/", "--dry-run"], 0);
+    assert!(would.contains("+ http://new/c.txt\n") && would.contains("Would publish: +1 ~0 -0"), "{would}");
+    assert!(!would.contains("a.txt"), "{would}");
+    run(folder, &["publish", "data", "--rebase", "http://old/", "http://new/"], 0);
+}

@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod coverage;
 mod document;
 mod entry;
 mod findings;

@@ -37,4 +37,5 @@ pub use hasher::Hasher;
 pub use media_type::MediaType;
 pub use package_path::PackagePath;
 pub use relation::Relation;
+pub(crate) use uri::lacks_host;
 pub use uri::{Uri, UriError};

@@ -4,6 +4,7 @@
 //! entries and findings. `obligations` and `fidelity` refuse values that must not be written.
 
 mod attributes;
+mod declaration;
 mod decode;
 mod fidelity;
 mod limits;

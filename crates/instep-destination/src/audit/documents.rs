@@ -22,7 +22,9 @@ impl Audit<'_> {
             let mut set = match &mut self.origins {
                 None => {
                     let set = run.copy.set(found)?;
-                    run.new_plan(set, false)?
+                    let set = run.new_plan(set, false)?;
+                    set.with(Draft::plan_kept_deletions)?;
+                    set
                 }
                 Some((origins, _)) => run.new_plan_over(&mut **origins, found)?,
             };

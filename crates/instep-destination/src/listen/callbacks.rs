@@ -20,7 +20,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use resourcesync::{Relation, Uri, discovery};
+use resourcesync::{Relation, Uri, UriError, discovery};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinHandle,
@@ -74,6 +74,9 @@ impl Callbacks {
     /// Listens at the address of the options, or by default at that of the callbacks' URL.
     pub(crate) async fn open(options: &CallbackOptions) -> Result<Self, Error> {
         let usage = |what: String| Error::Usage { what };
+        if let Err(error @ UriError::NoHost) = Uri::parse(&options.url) {
+            return Err(usage(format!("The callback URL {:?} cannot be used: {error}", options.url)));
+        }
         let url = url::Url::parse(&options.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url =
             url.ok_or_else(|| usage(format!("The callback URL {:?} is not an http(s) URL", options.url)))?;

@@ -1,5 +1,7 @@
 //! Paths that the operator gives by hand: URI=PATH.
 
+use resourcesync::{Uri, UriError};
+
 use super::{CopyPath, name, parts};
 
 /// `URI=PATH`: resources at or below the URI are stored at or below the path.
@@ -19,14 +21,25 @@ pub(crate) enum ExplicitMapError {
         /// The path.
         path: String,
     },
+    /// The URI is one of the web without a host, which no resource has (C32).
+    #[error("{uri:?} cannot be mapped: {source}")]
+    Uri {
+        /// The URI.
+        uri: String,
+        /// The fault.
+        source: UriError,
+    },
 }
 
 impl ExplicitMap {
     /// Maps a URI to a path within the copy.
     ///
     /// # Errors
-    /// If the path is not within the copy.
+    /// If the path is not within the copy, or the URI has no host.
     pub(crate) fn new(prefix: &str, path: &str) -> Result<Self, ExplicitMapError> {
+        if let Err(source @ UriError::NoHost) = Uri::parse(prefix) {
+            return Err(ExplicitMapError::Uri { uri: prefix.to_owned(), source });
+        }
         let names: Vec<_> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
         let path_error = || ExplicitMapError::Path { path: path.to_owned() };
         let relative = names.join("/");

@@ -121,7 +121,7 @@ impl TryFrom<WrittenOperation<'_>> for Operation {
     type Error = io::Error;
 
     fn try_from(written: WrittenOperation<'_>) -> io::Result<Self> {
-        let text = |uri: Cow<'_, str>| Uri::parse(&uri).map_err(io::Error::other);
+        let text = |uri: Cow<'_, str>| Uri::parse_recorded(&uri).map_err(io::Error::other);
         let place = |path: Cow<'_, str>| CopyPath::from_state(&path).ok_or_else(|| outside(&path));
         Ok(match written {
             WrittenOperation::Place { uri, path, key, staged, sets, metadata, replaces } => Self::Place {

@@ -81,7 +81,7 @@ impl<'a> WrittenPackage<'a> {
     pub(crate) fn manifest(&self) -> Result<Option<(Uri, Option<DateTime>, Stretch)>, UriError> {
         let Some(WrittenManifest { uri, date, start, end }) = &self.manifest else { return Ok(None) };
         let place = Stretch { start: *start, end: *end };
-        Ok(Some((Uri::parse(uri)?, date.as_ref().map(|date| date.0), place)))
+        Ok(Some((Uri::parse_recorded(uri)?, date.as_ref().map(|date| date.0), place)))
     }
 
     /// Returns the entry of the dump, with the parts that are used.
@@ -89,7 +89,7 @@ impl<'a> WrittenPackage<'a> {
     /// # Errors
     /// If these bytes were not written by this program.
     pub(crate) fn entry(self) -> Result<Entry, UriError> {
-        let mut entry = Entry::new(Uri::parse(self.uri)?);
+        let mut entry = Entry::new(Uri::parse_recorded(self.uri)?);
         let metadata = &mut entry.metadata;
         metadata.at = self.at.map(|time| time.0);
         metadata.from = self.from.map(|time| time.0);
@@ -97,7 +97,7 @@ impl<'a> WrittenPackage<'a> {
         metadata.length = self.length;
         metadata.hash = self.digests.0.into_owned();
         metadata.encoding = self.encoding.map(Into::into);
-        let contents = self.contents.map(Uri::parse).transpose()?;
+        let contents = self.contents.map(Uri::parse_recorded).transpose()?;
         entry.links.extend(contents.map(|href| Link::new(Relation::Contents, href)));
         Ok(entry)
     }

@@ -67,7 +67,7 @@ impl TryFrom<WrittenAction<'_>> for Action {
         let kind = ActionKind::ALL.get(usize::from(written.kind)).copied();
         let kind = kind.filter(|kind| kind.asks());
         let kind = kind.ok_or_else(|| io::Error::other(format!("{} is no kind of action", written.kind)))?;
-        let mut desired = Desired::new(Uri::parse(&written.uri).map_err(io::Error::other)?);
+        let mut desired = Desired::new(Uri::parse_recorded(&written.uri).map_err(io::Error::other)?);
         desired.metadata = written.metadata.metadata();
         (desired.attempts, desired.inherits_time) = (written.attempts, written.inherits_time);
         desired.set_retrieval_text(written.retrieval.as_deref()).map_err(io::Error::other)?;

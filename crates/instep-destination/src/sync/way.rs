@@ -44,6 +44,9 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
 impl SyncRun<'_> {
     /// Plans changes if they reach back to the checkpoint, otherwise the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
+        if !found.has_inventory() && !found.tells_changes() {
+            return Err(Error::nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
+        }
         let held = self.checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
         let mut changes = match &held {
@@ -59,8 +62,7 @@ impl SyncRun<'_> {
             choice = Choice { strategy: Strategy::List, reason: reason.to_owned() };
         }
         let mut changes = Some(changes);
-        // A newer inventory may make up for lists that are lost, so they are reported later (B11).
-        let mut lost = Vec::new();
+        let mut lost = Vec::new(); // A newer inventory may make up for them, so they are reported later (B11).
         if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
             let changes = changes.take().unwrap_or_default();
             let planned = self.plan_changes(found, set, changes, held.clone(), choice, &mut lost).await?;

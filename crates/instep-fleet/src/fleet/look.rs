@@ -37,6 +37,8 @@ pub(super) struct LookOutcome {
     /// `None` if it shows nothing about the Source: it was interrupted, or only a dry run.
     pub(super) verdict: Option<LookVerdict>,
     pub(super) exit_code: u8,
+    /// `true` if the copy equals the Source.
+    pub(super) in_step: bool,
     pub(super) summary: String,
     /// The resources and bytes of the first plan.
     pub(super) sized: Option<(u64, u64)>,
@@ -161,6 +163,7 @@ fn reported(report: &SyncReport) -> LookOutcome {
     LookOutcome {
         verdict,
         exit_code: report.exit_code(),
+        in_step: report.is_in_step(),
         summary,
         checkpoint: report.checkpoint.map(|time| time.unix_micros().div_euclid(1_000_000)),
         pending: report.owed,

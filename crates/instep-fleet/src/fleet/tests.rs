@@ -88,6 +88,21 @@ async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn d28_a_source_is_in_step_only_if_its_copy_equals_it() {
+    let a = with_files(2);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.cadence = Cadence::Every { seconds: 1 };
+    let fleet = Fleet::open(options(dir.path()), &[definition], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    a.gap();
+    a.put("later.txt", "after the gap");
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::Done).await;
+    a.snapshot();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_source_that_waits_for_approval_is_sized_and_nothing_is_copied_before() {
     let a = with_files(2);
     let dir = tempfile::tempdir().unwrap();

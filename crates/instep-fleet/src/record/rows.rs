@@ -12,7 +12,7 @@ use crate::{
 /// The columns of a Source, in the order in which they are read.
 pub(super) const COLUMNS: &str = "definition, from_file, added, paused, approved, wanted, due, \"interval\", failures, quarantined,
     sized_resources, sized_bytes, began, ended, exit_code, summary, success, checkpoint, held, bytes, pending, alerted,
-    worker, epoch, changed";
+    worker, epoch, changed, in_step";
 
 /// Adds a Source that is due at once, or changes its definition: then it is due at once too, by the new one.
 pub(super) fn put(
@@ -61,7 +61,7 @@ pub(super) fn forget(statements: &dyn Statements, name: &SourceName) -> Result<(
 /// The columns that the end of a look writes: flags are the operators'.
 pub(super) const LOOK_COLUMNS: &str = "due = $2, \"interval\" = $3, failures = $4, quarantined = $5, sized_resources = $6,
     sized_bytes = $7, ended = $8, exit_code = $9, summary = $10, success = $11, checkpoint = $12, held = $13, bytes = $14,
-    pending = $15, alerted = $16";
+    pending = $15, alerted = $16, in_step = $17";
 
 /// Returns the values of those columns, the name before them.
 pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<Field> {
@@ -83,6 +83,7 @@ pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<F
         standing.bytes.into(),
         standing.pending.into(),
         standing.alerted.as_deref().into(),
+        standing.in_step.into(),
     ]
 }
 
@@ -108,6 +109,7 @@ pub(super) fn read(row: &FieldRow) -> Result<FleetSource, FieldFault> {
         began: row.optional(12)?,
         ended: row.optional(13)?,
         exit_code: small(14)?,
+        in_step: row.is(25)?,
         summary: row.string(15)?,
         success: row.optional(16)?,
         checkpoint: row.optional(17)?,

@@ -7,7 +7,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "infl", so that `file` can identify it.
     application_id: 0x696e_666c,
-    steps: &[VERSION_1, VERSION_2, VERSION_3],
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
 };
@@ -44,3 +44,6 @@ ALTER TABLE source ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE source ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE alert ADD COLUMN worker INTEGER;
 ";
+
+/// Before, each look with exit code 0 counted as one that found the copy in step.
+const VERSION_4: &str = "ALTER TABLE source ADD COLUMN in_step INTEGER NOT NULL DEFAULT 1;";

@@ -29,7 +29,8 @@ const COUNTED: Duration = Duration::from_secs(5);
 /// The time after which everything is read again, for transactions that took longer than that.
 const ALL_AGAIN: Duration = Duration::from_secs(60);
 
-pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SEATS)] };
+pub(super) const TABLES: Tables =
+    Tables { steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SEATS), TableStep::Adds(IN_STEP)] };
 
 /// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
 const VERSION_1: &str = r#"
@@ -81,6 +82,9 @@ CREATE INDEX seat_by_worker ON seat (worker);
 ALTER TABLE source ADD COLUMN host text COLLATE "C";
 CREATE INDEX source_by_host ON source (host) WHERE worker IS NOT NULL;
 "#;
+
+/// Before, each look with exit code 0 counted as one that found the copy in step.
+const IN_STEP: &str = "ALTER TABLE source ADD COLUMN in_step bigint NOT NULL DEFAULT 1;";
 
 /// The record in a database.
 #[derive(Debug)]

@@ -28,6 +28,14 @@ fn golden(version: u32) -> (tempfile::TempDir, FleetRecord) {
 }
 
 #[test]
+fn a_source_of_version_3_counts_as_in_step_until_its_next_look() {
+    let (_dir, record) = golden(3);
+    let letters = record.source(&name("letters")).unwrap();
+    assert!(letters.standing.in_step);
+    assert_eq!(letters.standing.exit_code, Some(0));
+}
+
+#[test]
 fn a_record_of_version_2_is_read() {
     let (_dir, mut record) = golden(2);
     let survey = record.survey(&name("letters")).unwrap().unwrap();

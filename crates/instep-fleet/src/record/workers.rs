@@ -169,7 +169,7 @@ impl FleetRecord {
         self.engine.transaction(&mut |statements| {
             let sql = format!(
                 "UPDATE source SET {}, worker = NULL, changed = {{next}}
-                 WHERE name = $1 AND worker = $17 AND epoch = $18 RETURNING {}",
+                 WHERE name = $1 AND worker = $18 AND epoch = $19 RETURNING {}",
                 rows::LOOK_COLUMNS,
                 rows::COLUMNS
             );

@@ -15,7 +15,7 @@ use axum::{
     routing::get,
 };
 use http::{Method, StatusCode, header};
-use instep_source::serve::{Gateway, SourceView};
+use instep_source::serve::{Gateway, SourceView, with_methods};
 use instep_store::error_chain;
 use tokio::task::spawn_blocking;
 
@@ -68,7 +68,9 @@ impl Gateway for OaiGateway {
             base_url,
             options: self.options.clone(),
         };
-        Ok(Router::new().route(&format!("/{PATH}"), get(answer).post(answer)).with_state(Arc::new(answerer)))
+        Ok(Router::new()
+            .route(&format!("/{PATH}"), with_methods("GET, HEAD, POST, OPTIONS", get(answer).post(answer)))
+            .with_state(Arc::new(answerer)))
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io;
 
 use instep_net::HttpError;
-use instep_store::database::DatabaseError;
+use instep_source::OriginFailure;
+use instep_store::{database::DatabaseError, error_chain};
 
 use crate::response::ProtocolError;
 
@@ -55,6 +56,18 @@ pub(crate) enum HarvestError {
     /// The folder of the records fails.
     #[error("the folder of the records fails")]
     Io(#[from] io::Error),
+}
+
+impl HarvestError {
+    /// Returns the error as that of the repository, unless this machine is at fault.
+    pub(crate) fn of_repository(self, url: &str) -> io::Error {
+        let is_unreachable = match &self {
+            Self::Database(_) | Self::State(_) | Self::Io(_) => return io::Error::other(self),
+            Self::Http(error) => !matches!(error, HttpError::Option { .. }),
+            Self::Refused { .. } | Self::Circle { .. } | Self::Empty { .. } | Self::Tokens { .. } => false,
+        };
+        io::Error::other(OriginFailure { origin: url.to_owned(), what: error_chain(&self), is_unreachable })
+    }
 }
 
 fn message(text: &str) -> String {

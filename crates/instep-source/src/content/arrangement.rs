@@ -28,6 +28,29 @@ impl Holdings {
     /// # Errors
     /// If two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
     pub(crate) fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
+        Self::arrange(options, catalogue, None)
+    }
+
+    /// Takes the content of a Source that will move, with the base URL that the catalogue has. The lines of manifests have
+    /// the new one.
+    ///
+    /// # Errors
+    /// As [`Holdings::new`].
+    pub(crate) fn before_move(
+        options: &PublishOptions,
+        catalogue: &Catalogue,
+        from: &str,
+    ) -> Result<Self, Error> {
+        let mut before = options.clone();
+        from.clone_into(&mut before.base_url);
+        Self::arrange(&before, catalogue, Some(SourcePlace::new(&options.base_url)?.base()))
+    }
+
+    fn arrange(
+        options: &PublishOptions,
+        catalogue: &Catalogue,
+        written_below: Option<&str>,
+    ) -> Result<Self, Error> {
         let place = SourcePlace::new(&options.base_url)?;
         let (mut folders, mut manifests) = (Vec::new(), Vec::new());
         for (set, set_options) in (0u8..).zip(&options.sets) {
@@ -53,6 +76,9 @@ impl Holdings {
         let mut roots = Vec::new();
         for (prefix, folder, supply, set, filter) in folders {
             add_root(&mut roots, folder, supply, prefix, set, filter)?;
+        }
+        if let Some(written) = written_below {
+            manifests.iter_mut().for_each(|manifest| manifest.read_below(written, place.base()));
         }
         number(&mut roots, &mut manifests, catalogue)?;
         for root in &mut roots {

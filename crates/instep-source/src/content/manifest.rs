@@ -10,6 +10,7 @@ use std::{
 
 use super::filter::Filter;
 pub(crate) use line::Listed;
+pub(crate) use listing::Listing;
 
 /// One resource in the JSON form of a line, without a file: an application's report must not name one.
 pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
@@ -25,6 +26,8 @@ pub(crate) struct Manifest {
     folder: PathBuf,
     base: String,
     sets: Vec<(u8, Filter)>,
+    /// A base URL in its lines, and the one that is read in its place: that of the catalogue, for the preview of a move.
+    recorded_below: Option<(String, String)>,
     /// Standard input can be read once only.
     taken: AtomicBool,
 }
@@ -37,6 +40,7 @@ impl Manifest {
             folder: folder.to_owned(),
             base: base.to_owned(),
             sets: vec![(set, filter)],
+            recorded_below: None,
             taken: AtomicBool::new(false),
         }
     }
@@ -44,6 +48,16 @@ impl Manifest {
     /// Another set takes resources from the same manifest.
     pub(super) fn add_set(&mut self, set: u8, filter: Filter) {
         self.sets.push((set, filter));
+    }
+
+    /// Reads each URI below one base URL as the same one below another.
+    pub(super) fn read_below(&mut self, written: &str, recorded: &str) {
+        self.recorded_below = Some((written.to_owned(), recorded.to_owned()));
+    }
+
+    /// Returns the base URL of the Source.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
     }
 
     /// The name under which the catalogue keeps its number: it does not depend on the current folder.

@@ -39,6 +39,15 @@ pub trait Supplier: fmt::Debug + Send + Sync {
         Ok(0)
     }
 
+    /// Checks before a preview, in place of [`refresh`](Self::refresh), that the origin can be read, and writes nothing.
+    /// Returns the number of faults, which are reported to the monitor.
+    ///
+    /// # Errors
+    /// If the first publication would fail.
+    fn probe(&self, _monitor: &dyn PublishMonitor) -> io::Result<u64> {
+        Ok(0)
+    }
+
     /// Passes all resources to `take`, in the order of the bytes of their paths, until `take` breaks.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The kinds of errors that a caller decides by.
 
-use std::io;
+use std::{io, path::Path};
 
 use rustix::io::Errno;
 
@@ -20,6 +20,8 @@ pub enum ErrorKind {
     NewerState,
     /// A guard refused the publication; the operator decides.
     Refused,
+    /// The origin of the resources cannot be reached.
+    Unreachable,
     /// The request cannot be served as it is.
     Request,
     /// Anything else.
@@ -27,6 +29,16 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// Names the folder of the state if it is a failure of a catalogue whose place is not known.
+    pub(crate) fn in_state(mut self, state: &Path) -> Self {
+        if let Self::Catalogue { path, .. } = &mut self
+            && path.as_os_str().is_empty()
+        {
+            state.clone_into(path);
+        }
+        self
+    }
+
     /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -36,6 +48,7 @@ impl Error {
             | Self::Catalogue { .. }
             | Self::Delivery { .. }
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
+            Self::Origin { is_unreachable: true, .. } => ErrorKind::Unreachable,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
             | Self::SetMoved { .. }
@@ -49,6 +62,7 @@ impl Error {
             Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
             Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
             Self::Stopped
+            | Self::Origin { .. }
             | Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }
@@ -72,4 +86,27 @@ fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     causes
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn c39_a_failure_of_the_catalogue_names_its_folder_and_never_a_blank() {
+        let failure = |path: &str| Error::Catalogue { path: PathBuf::from(path), source: "full".into() };
+        assert_eq!(failure("").to_string(), "The catalogue fails");
+        assert_eq!(
+            failure("").in_state(Path::new("data/.instep")).to_string(),
+            "The catalogue data/.instep fails"
+        );
+        let moved = |set: &str| Error::SetMoved { set: set.to_owned(), resources: 2 }.to_string();
+        assert!(
+            moved("").starts_with("All 2 resources are at")
+                && moved("a").contains("resources of the set a are")
+        );
+        assert_eq!(failure("a.db").in_state(Path::new("b")).to_string(), "The catalogue a.db fails");
+    }
 }

@@ -1,4 +1,4 @@
-//! A failure of object storage on its way through a supplier, which reports it as an I/O error.
+//! A failure of object storage, or of another origin, on its way through a supplier, which reports it as an I/O error.
 
 use std::{fmt::Display, io};
 
@@ -16,6 +16,25 @@ impl StorageFailure {
         io::Error::other(Self { place: place.to_string(), what: error.to_string() })
     }
 
+    /// Returns the failure that is the cause of an I/O error; `None` if it has another one.
+    pub(super) fn within(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+/// The failure of an origin beyond this machine, as the cause of an [`io::Error`] of a [`Supplier`](crate::Supplier).
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{origin}: {what}")]
+pub struct OriginFailure {
+    /// The URL of the origin.
+    pub origin: String,
+    /// The fault.
+    pub what: String,
+    /// `true` if it cannot be reached, or is no origin of this kind.
+    pub is_unreachable: bool,
+}
+
+impl OriginFailure {
     /// Returns the failure that is the cause of an I/O error; `None` if it has another one.
     pub(super) fn within(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()

@@ -161,6 +161,7 @@ impl PublicationLoop {
             self.announcements.refusal = None;
         }
         let published = self.publisher.run(scope, &mut self.announcements, &*self.monitor);
+        let published = published.map_err(|error| error.in_state(&self.publisher.options().state));
         self.watch_replaced();
         published.map(|report| self.monitor.published(report.resources, report.bytes)).inspect_err(|error| {
             if matches!(error, Error::Stopped) {

@@ -23,8 +23,9 @@ use tokio_tungstenite::tungstenite::{
 
 use super::{
     channel::NotificationChannel,
-    upgrade::{ListenerSocket, SocketRequest},
+    upgrade::{Handshake, ListenerSocket},
 };
+use crate::serve::methods::{self, READ_ONLY};
 
 /// The pause between pings. A listener that has not answered one is dropped at the next.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -46,13 +47,15 @@ pub(crate) struct Topic {
 
 /// Answers a request for a topic.
 pub(crate) async fn topic(State(topic): State<Topic>, mut request: Request) -> Response {
-    let asked = SocketRequest::of(&mut request);
+    let handshake = Handshake::of(&mut request);
     let (method, headers) = (request.method(), request.headers());
-    let Some(asked) = asked else {
-        if method != Method::GET && method != Method::HEAD {
-            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
+    let asked = match handshake {
+        Handshake::Asked(asked) => asked,
+        Handshake::Refused(refusal) => return refusal.into_response(),
+        Handshake::Absent if method != Method::GET && method != Method::HEAD => {
+            return methods::answer(method, READ_ONLY);
         }
-        return read(&topic, headers);
+        Handshake::Absent => return read(&topic, headers),
     };
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
     let is_foreign = |own: &Arc<str>| origin.is_some_and(|origin| !own.eq_ignore_ascii_case(origin));

@@ -14,7 +14,14 @@ use tokio::sync::{broadcast, watch};
 use super::{audience::Audience, channel::NotificationChannel, hub::Hub, options::ChannelOptions, socket};
 #[cfg(feature = "postgres")]
 use super::{hub, options::HUB};
-use crate::{Error, publish::SourceContext, render::SetPlace};
+#[cfg(feature = "postgres")]
+use crate::serve::methods::TAKES_POSTS;
+use crate::{
+    Error,
+    publish::SourceContext,
+    render::SetPlace,
+    serve::methods::{READ_ONLY, with_methods},
+};
 
 /// The kinds of notification, each with a channel per set (CN-2).
 pub(super) const KINDS: [Capability; 2] = [Capability::ChangeNotification, Capability::FrameworkNotification];
@@ -92,7 +99,7 @@ impl Topics {
         }
         let (recent, ending) = (self.recent.clone(), ending.clone());
         let events = move || async move { socket::events(recent.subscribe(), "changes", ending) };
-        routes.route(&format!("/{EVENTS}"), get(events))
+        routes.route(&format!("/{EVENTS}"), with_methods(READ_ONLY, get(events)))
     }
 
     /// Returns the routes for a server that stands by. Its hub leaves requests to the server that publishes.
@@ -110,7 +117,7 @@ impl Topics {
         }
         let topics = self.channels().map(|channel| channel.topic().to_string());
         let requests = hub::LeftRequests::new(source.catalogue(), topics);
-        routes.route(&format!("/{HUB}"), post(hub::leave).with_state(requests))
+        routes.route(&format!("/{HUB}"), with_methods(TAKES_POSTS, post(hub::leave)).with_state(requests))
     }
 
     /// Returns the listeners of the topics, and the subscribers of a hub; both change while it is kept.

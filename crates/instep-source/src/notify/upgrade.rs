@@ -32,27 +32,79 @@ const ALLOWANCE: usize = 4 * MOST_BYTES;
 /// A socket whose listener may send little.
 pub(super) type ListenerSocket = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 
+/// The version of the protocol, the only one that was ever standardized.
+const VERSION: &str = "13";
+
+/// What a request asks for.
+pub(super) enum Handshake {
+    /// A socket.
+    Asked(SocketRequest),
+    /// A socket, in a way that the protocol does not allow (C30).
+    Refused(HandshakeRefusal),
+    /// Something else.
+    Absent,
+}
+
+/// The reason why a handshake is refused (RFC 6455 §4.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HandshakeRefusal {
+    /// The key is missing, repeated, or not 16 bytes in base64.
+    Key,
+    /// The version is missing or unknown.
+    Version,
+}
+
+impl IntoResponse for HandshakeRefusal {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Key => {
+                (StatusCode::BAD_REQUEST, "Sec-WebSocket-Key: send 16 bytes in base64\n").into_response()
+            }
+            Self::Version => {
+                // The header field names the version that is understood (RFC 6455 §4.4).
+                let headers = [
+                    (header::CONNECTION, "upgrade"),
+                    (header::UPGRADE, "websocket"),
+                    (header::SEC_WEBSOCKET_VERSION, VERSION),
+                ];
+                (StatusCode::UPGRADE_REQUIRED, headers, Body::empty()).into_response()
+            }
+        }
+    }
+}
+
 /// A request for a socket.
 pub(super) struct SocketRequest {
     on_upgrade: OnUpgrade,
     accept: String,
 }
 
-impl SocketRequest {
-    /// Takes the handshake out of a request; `None` if it is another request.
-    pub(super) fn of(request: &mut Request) -> Option<Self> {
+impl Handshake {
+    /// Takes the handshake out of a request.
+    pub(super) fn of(request: &mut Request) -> Self {
         let headers = request.headers();
         let asks = request.method() == Method::GET
             && request.version() == Version::HTTP_11
             && has_token(headers, &header::CONNECTION, "upgrade")
-            && has_token(headers, &header::UPGRADE, "websocket")
-            && has_token(headers, &header::SEC_WEBSOCKET_VERSION, "13");
-        let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| asks)?;
+            && has_token(headers, &header::UPGRADE, "websocket");
+        if !asks {
+            return Self::Absent;
+        }
+        if only(headers, &header::SEC_WEBSOCKET_VERSION) != Some(VERSION) {
+            return Self::Refused(HandshakeRefusal::Version);
+        }
+        let Some(key) = only(headers, &header::SEC_WEBSOCKET_KEY).filter(|key| is_nonce(key)) else {
+            return Self::Refused(HandshakeRefusal::Key);
+        };
         let accept = derive_accept_key(key.as_bytes());
-        let on_upgrade = request.extensions_mut().remove::<OnUpgrade>()?;
-        Some(Self { on_upgrade, accept })
+        match request.extensions_mut().remove::<OnUpgrade>() {
+            Some(on_upgrade) => Self::Asked(SocketRequest { on_upgrade, accept }),
+            None => Self::Absent,
+        }
     }
+}
 
+impl SocketRequest {
     /// Accepts the handshake, and serves the socket once the client has the answer.
     pub(super) fn accept<F>(self, serve: impl FnOnce(ListenerSocket) -> F + Send + 'static) -> Response
     where
@@ -78,6 +130,19 @@ impl SocketRequest {
         ];
         (StatusCode::SWITCHING_PROTOCOLS, headers, Body::empty()).into_response()
     }
+}
+
+/// Returns the value of a field that is there exactly once.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut fields = headers.get_all(name).into_iter();
+    let field = fields.next()?.to_str().ok()?;
+    fields.next().is_none().then_some(field.trim())
+}
+
+/// Returns `true` for 16 bytes in base64: 22 characters, and two that fill the last group.
+fn is_nonce(key: &str) -> bool {
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    key.strip_suffix("==").is_some_and(|text| text.len() == 22 && text.bytes().all(is_base64))
 }
 
 fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {

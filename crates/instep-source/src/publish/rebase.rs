@@ -6,9 +6,10 @@ use super::published;
 use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, CatalogueLocation},
-    content,
+    content::{self, Holdings},
     records::{ArchiveSummary, FORMER_BASE_URLS},
     render::SourcePlace,
+    scan::{self, SourceMove},
 };
 
 /// Returns the place of the catalogue. In a database the Source has its base URL as name, unless the operator names another
@@ -23,7 +24,10 @@ pub(super) fn place_of_catalogue(options: &PublishOptions) -> Result<CatalogueLo
 /// Moves the Source, if the options say so; refuses another base URL if they do not.
 pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
     match check(options, catalogue)? {
-        Some(from) => rebase(&from, SourcePlace::new(&options.base_url)?.base(), catalogue),
+        Some(from) => {
+            refuse_former_uris(options, catalogue, &from)?;
+            rebase(&from, SourcePlace::new(&options.base_url)?.base(), catalogue)
+        }
         None => Ok(()),
     }
 }
@@ -44,6 +48,20 @@ pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<O
             Err(Error::BaseUrlChanged { published: before, given })
         }
     }
+}
+
+/// Refuses a move while a manifest has URIs below the former base URL (C34).
+pub(super) fn refuse_former_uris(
+    options: &PublishOptions,
+    catalogue: &Catalogue,
+    from: &str,
+) -> Result<(), Error> {
+    let place = SourcePlace::new(&options.base_url)?;
+    let mut before = options.clone();
+    from.clone_into(&mut before.base_url);
+    let holdings = Holdings::new(&before, catalogue)?;
+    let moved = SourceMove { from, to: place.base(), is_recorded: false };
+    scan::refuse_before_move(&holdings, &catalogue.snapshot()?, moved)
 }
 
 /// Returns the base URL that a Source was last published with; `None` if nothing was published with this state.
@@ -75,6 +93,8 @@ fn rebase(from: &str, to: &str, catalogue: &Catalogue) -> Result<(), Error> {
     former.retain(|base| base != to && base != from);
     former.push(from.to_owned());
     let mut before = published::load(&catalogue.snapshot()?)?.published;
+    // A run that ends before the documents are written must not move the Source again; each document differs from this.
+    before.written_for = format!("{to} moved");
     for set in before.sets.values_mut() {
         (set.resource_dump, set.change_dump, set.resource_list) = (None, None, None);
         set.archive = ArchiveSummary::default();

@@ -7,7 +7,7 @@ use crate::{
     Error, PublishMonitor, PublishOptions,
     catalogue::{CATALOGUE, Catalogue, CatalogueLocation, Recorded},
     content::Holdings,
-    render::{HostSetup, SourcePolicy, host_setup},
+    render::{HostSetup, SourcePlace, SourcePolicy, host_setup},
     scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
 };
 
@@ -105,10 +105,37 @@ pub fn preview(
         Some(catalogue) => catalogue,
         None => Catalogue::open(&nowhere.path().join(CATALOGUE))?,
     };
-    rebase::check(&options, &catalogue)?;
+    let from = rebase::check(&options, &catalogue)?;
     sets::number(&mut options.sets, &catalogue)?;
-    let holdings = Holdings::new(&options, &catalogue)?;
-    scan::check(&holdings, &catalogue, &ScanOptions::new(&options), false, monitor, differs)
+    let Some(from) = from else {
+        let holdings = Holdings::new(&options, &catalogue)?;
+        return preview_of(&holdings, &catalogue, &options, monitor, differs);
+    };
+    // The catalogue does not move yet: the content is compared below the former base URL, and shown below the new one.
+    rebase::refuse_former_uris(&options, &catalogue, &from)?;
+    let holdings = Holdings::before_move(&options, &catalogue, &from)?;
+    let to = SourcePlace::new(&options.base_url)?;
+    let mut moved = |mut difference: Difference| {
+        if let Some(rest) = difference.uri.as_str().strip_prefix(&from) {
+            difference.uri = to.uri(rest);
+        }
+        differs(difference);
+    };
+    preview_of(&holdings, &catalogue, &options, monitor, &mut moved)
+}
+
+fn preview_of(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    options: &PublishOptions,
+    monitor: &dyn PublishMonitor,
+    differs: &mut (dyn FnMut(Difference) + Send),
+) -> Result<ScanReport, Error> {
+    let faults = holdings.probe_supplies(monitor)?;
+    let options = ScanOptions::new(options);
+    let mut report = scan::check(holdings, catalogue, &options, false, monitor, differs)?;
+    report.skipped += faults;
+    Ok(report)
 }
 
 /// Returns the settings that the operator adds to the web server, without publishing anything.

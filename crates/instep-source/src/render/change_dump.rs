@@ -22,8 +22,9 @@ pub(super) fn render(
     documents: &mut RenderedDocuments<'_>,
 ) -> Result<Option<(PublishedChangeDump, Vec<PublishedChangePackage>)>, Error> {
     let Some(mut published) = held else { return Ok(None) };
-    let (count, most) = (published.packages.len(), policy.lists.closed_lists);
-    let surplus = if count > most { count - most / 2 } else { 0 };
+    // The newest package always stays: a reader of the former dump continues with it (C33).
+    let (count, most) = (published.packages.len(), policy.lists.closed_lists.max(1));
+    let surplus = if count > most { count - (most / 2).max(1) } else { 0 };
     let leaving: Vec<_> = published.packages.drain(..surplus).collect();
     let missing = published
         .packages

@@ -1,6 +1,6 @@
 //! The names of the documents below `out`, and their URIs below the base URL.
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Uri, UriError};
 use url::Url;
 
 use crate::Error;
@@ -74,6 +74,10 @@ impl SourcePlace {
     /// If it is not an `http` or `https` URL, or has a query or fragment.
     pub fn new(base_url: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::option("base URL", format!("{base_url:?} {what}"));
+        // A parser that repairs takes the first segment of the path as the host.
+        if let Err(error @ UriError::NoHost) = Uri::parse(base_url) {
+            return Err(wrong(&format!("cannot be used: {error}")));
+        }
         let url = Url::parse(base_url).map_err(|_| wrong("is not a URL such as http://example.org/data/"))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(wrong("must start with http:// or https:// and a host"));

@@ -7,11 +7,16 @@ use std::{
 
 use resourcesync::{Change, Uri};
 
-use super::{candidate::Candidate, merge::Merge};
+use super::{
+    candidate::Candidate,
+    former_uris::{self, SourceMove},
+    merge::Merge,
+};
 use crate::{
     Error, PublishProblem,
     catalogue::{CatalogueError, FileStamp, Observation, Resource, Snapshot},
     content::{Holdings, Listed, Manifest, stamp},
+    records::FORMER_BASE_URLS,
 };
 
 pub(super) type KnownRows<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
@@ -21,6 +26,10 @@ impl Merge<'_, '_> {
     pub(super) fn manifest(&mut self, manifest: &Manifest, holdings: &Holdings) -> Result<(), Error> {
         let Some(listing) = manifest.read(self.monitor)? else { return Ok(()) };
         let snapshot = self.catalogue.snapshot()?;
+        for from in FORMER_BASE_URLS.read(&snapshot)?.unwrap_or_default() {
+            let moved = SourceMove { from: &from, to: manifest.base(), is_recorded: true };
+            former_uris::refuse(&listing, &snapshot, moved)?;
+        }
         let mut held = held_with(&snapshot, manifest.number);
         self.skips.unreadable += listing.wrong;
         listing.for_each(|listed, sets| {

@@ -16,6 +16,7 @@ use http::{StatusCode, header};
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
+use super::methods::{READ_ONLY, TAKES_POSTS, with_methods};
 use crate::{
     Error, PublishMonitor, Publisher,
     catalogue::Catalogue,
@@ -93,10 +94,10 @@ impl Recorder {
 pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
     let expected = blake3::hash(format!("Bearer {token}").as_bytes());
     Router::new()
-        .route("/changes", post(changes))
-        .route("/scan", post(scan))
-        .route("/compact", post(compact))
-        .route("/status", get(status))
+        .route("/changes", with_methods(TAKES_POSTS, post(changes)))
+        .route("/scan", with_methods(TAKES_POSTS, post(scan)))
+        .route("/compact", with_methods(TAKES_POSTS, post(compact)))
+        .route("/status", with_methods(READ_ONLY, get(status)))
         .fallback(|| async { StatusCode::NOT_FOUND })
         .with_state(admin)
         .layer(DefaultBodyLimit::max(REQUEST_BYTES))

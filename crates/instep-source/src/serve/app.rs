@@ -18,6 +18,7 @@ use super::{
     documents::{self, DocumentFolder},
     files::Files,
     host::AcceptedHosts,
+    methods::{self, READ_ONLY},
     observe::{self, Metrics, Observer},
     pages::{self, PagesOfSource},
     path::{self, Beneath},
@@ -98,11 +99,8 @@ impl App {
 
 impl AppState {
     fn answer(&self, method: &Method, uri: &http::Uri, headers: &HeaderMap) -> Response {
-        if method == Method::OPTIONS {
-            return with_allow(empty(StatusCode::NO_CONTENT));
-        }
         if method != Method::GET && method != Method::HEAD {
-            return with_allow(empty(StatusCode::METHOD_NOT_ALLOWED));
+            return methods::answer(method, READ_ONLY);
         }
         let path = uri.path().strip_prefix('/').unwrap_or(uri.path());
         match self.file(method, (path, uri.query()), headers) {
@@ -216,11 +214,6 @@ fn empty(status: StatusCode) -> Response {
 fn unavailable() -> Response {
     let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
-    response
-}
-
-fn with_allow(mut response: Response) -> Response {
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
     response
 }
 

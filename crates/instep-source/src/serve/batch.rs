@@ -26,6 +26,7 @@ use asked::BatchBody;
 use super::{
     body,
     file_body::FileBody,
+    methods::{TAKES_POSTS, with_methods},
     spool::{BuildState, Building, PackageClaim, PackageSpool},
 };
 use crate::{
@@ -68,7 +69,7 @@ pub(crate) fn routes(source: &SourceContext, monitor: &Arc<dyn PublishMonitor>) 
             monitor: Arc::clone(monitor),
         };
         let path = format!("/{}", source.place().set(&options.name).name(NAME));
-        routes = routes.route(&path, post(answer).with_state(Arc::new(endpoint)));
+        routes = routes.route(&path, with_methods(TAKES_POSTS, post(answer)).with_state(Arc::new(endpoint)));
     }
     Ok(routes)
 }

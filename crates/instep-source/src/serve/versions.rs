@@ -21,6 +21,7 @@ use resourcesync::{DateTime, Uri};
 
 use super::{
     files::{FileProvider, Files},
+    methods::{READ_ONLY, with_methods},
     path::Beneath,
     representation::{self, Description},
 };
@@ -46,9 +47,9 @@ pub(crate) fn routes(source: &SourceContext) -> Router {
     };
     let versions = Arc::new(Versions { files: Files::new(kept.clone()), kept });
     Router::new()
-        .route(&format!("/{DOCUMENTS}/{TIMEGATE}/{{*path}}"), get(timegate))
-        .route(&format!("/{DOCUMENTS}/{TIMEMAP}/{{*path}}"), get(timemap))
-        .route(&format!("/{DOCUMENTS}/{MEMENTO}/{{*path}}"), get(memento))
+        .route(&format!("/{DOCUMENTS}/{TIMEGATE}/{{*path}}"), with_methods(READ_ONLY, get(timegate)))
+        .route(&format!("/{DOCUMENTS}/{TIMEMAP}/{{*path}}"), with_methods(READ_ONLY, get(timemap)))
+        .route(&format!("/{DOCUMENTS}/{MEMENTO}/{{*path}}"), with_methods(READ_ONLY, get(memento)))
         .with_state(versions)
 }
 

@@ -13,6 +13,7 @@ mod forms;
 mod hostile;
 mod hub;
 mod local;
+mod methods;
 mod mounted;
 mod pages;
 mod raw;

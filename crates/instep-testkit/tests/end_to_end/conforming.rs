@@ -12,13 +12,13 @@ use serde_json::Value;
 use super::configurations::{Configuration, PUBLISHED, SERVED, change, content};
 
 /// A finding as `validate --json` prints it.
-struct Found {
-    rule: String,
+pub(crate) struct Found {
+    pub(crate) rule: String,
     place: (u64, u64),
-    line: String,
+    pub(crate) line: String,
 }
 
-fn findings(run: &Run) -> Vec<Found> {
+pub(crate) fn findings(run: &Run) -> Vec<Found> {
     let lines = run.stdout.lines().filter_map(|line| Some((line, serde_json::from_str::<Value>(line).ok()?)));
     lines
         .filter(|(_, value)| value["type"] == "finding")
@@ -30,7 +30,7 @@ fn findings(run: &Run) -> Vec<Found> {
         .collect()
 }
 
-fn shown(found: &[Found]) -> String {
+pub(crate) fn shown(found: &[Found]) -> String {
     found.iter().map(|found| format!("\n  {}", found.line)).collect()
 }
 
@@ -41,13 +41,13 @@ fn file_of(tables: &str) -> tempfile::NamedTempFile {
     file
 }
 
-fn publish(folder: &Path, (options, tables): Configuration) {
+pub(crate) fn publish(folder: &Path, (options, tables): Configuration) {
     let file = file_of(tables);
     let mut command = instep(["publish", folder.to_str().unwrap(), "--base-url", "http://example.com/data/"]);
     let _ = Run::of(command.arg("--config").arg(file.path()).args(options)).with_code(0);
 }
 
-fn validate(folder: &Path) -> Run {
+pub(crate) fn validate(folder: &Path) -> Run {
     let mut command = instep(["validate", "--strict", "--json"]);
     Run::of(command.arg(folder.join("resourcesync")).arg(folder.join(".well-known")))
 }
@@ -230,7 +230,7 @@ const DAMAGES: [Damage; 76] = [
     Damage { rule: "LN-24", document: "resourcelist.xml", old: "type=\"text/plain\"/>", new: "type=\"text/plain\"/><rs:ln rel=\"contents\" href=\"http://example.com/p\"/>", at: "<rs:ln rel=\"contents\"" },
 ];
 
-fn document_of(folder: &Path, name: &str) -> PathBuf {
+pub(crate) fn document_of(folder: &Path, name: &str) -> PathBuf {
     if name.contains('/') {
         return folder.join(name);
     }
@@ -239,7 +239,7 @@ fn document_of(folder: &Path, name: &str) -> PathBuf {
         let file = path.file_name().unwrap().to_str().unwrap();
         file.starts_with(name) && !file.ends_with(".zip")
     };
-    files.into_iter().find(is_meant).unwrap()
+    files.into_iter().filter(is_meant).min().unwrap()
 }
 
 /// Returns line and column, from 1, of the first occurrence of a text.

@@ -224,3 +224,30 @@ fn b25_status_tells_of_each_source_of_a_copy_or_of_the_one_that_is_named() {
         assert!(none.contains(word), "{word} is missing in {none}");
     }
 }
+
+#[test]
+fn c38_a_source_that_has_nothing_to_copy_is_at_fault_and_not_the_command_line() {
+    let document = |capability: &str, entries: &str| {
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"{capability}\"/>{entries}</urlset>"
+        )
+    };
+    let archive =
+        "<url><loc>http://example.org/x.xml</loc><rs:md capability=\"resourcelist-archive\"/></url>";
+    for (text, what) in [
+        (document("capabilitylist", ""), "it offers neither an inventory nor changes"),
+        (document("capabilitylist", archive), "it offers neither an inventory nor changes"),
+        (document("description", ""), "it names no set of resources"),
+    ] {
+        let source = site(&[("source.xml", "application/xml", &text)]);
+        let url = source.url("source.xml");
+        let copy = tempfile::tempdir().unwrap();
+        for more in [&[][..], &["--dry-run"]] {
+            let run = Run::of(instep(["sync", &url]).arg(copy.path().join("copy")).args(more)).with_code(5);
+            let said = format!("{url} is not usable: {what}: there is nothing to synchronize");
+            assert!(run.stderr.contains(&said), "{}", run.stderr);
+            assert!(!run.stdout.contains("In step"), "{}", run.stdout);
+        }
+    }
+}

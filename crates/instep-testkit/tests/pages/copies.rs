@@ -21,7 +21,7 @@ fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
     let page =
         serving.wait_for("", |page| page.contains("data-figure=\"held\">2<") && page.contains("In step."));
     for part in
-        ["<h1>Copy in the &lt;copy&gt;</h1>", &*source.base, "Last runs", "in step", "data-events=\"events\""]
+        ["<h1>Copy in the &lt;copy&gt;</h1>", &*source.base, "Last runs", "done", "data-events=\"events\""]
     {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -32,11 +32,39 @@ fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
     serving.wait_for("", |page| page.contains("data-figure=\"held\">3<"));
     let state: Value = serde_json::from_str(&serving.get("status", PROGRAM).body).unwrap();
     assert_eq!((&state["held"], &state["owed"]), (&3.into(), &0.into()));
-    assert!(serving.page("runs").contains("in step"));
+    assert!(serving.page("runs").contains("done"));
     assert!(serving.page("pending").contains("Nothing: every resource"));
     let absent = serving.get("absent", PERSON);
     assert_eq!(absent.status, 404);
     absent.assert_page("a page that is not there");
+}
+
+#[test]
+fn d28_a_page_says_in_step_only_of_a_copy_that_equals_its_source() {
+    let source = FakeSource::start().with_resources([("a.txt", "a"), ("b.txt", "b")]);
+    let copies = tempfile::tempdir().unwrap();
+    let copy = copies.path().join("copy");
+    let sync = |options: &[&str]| {
+        let run = instep(["sync", &source.capability_list_url()]).args(options).arg(&copy).output().unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    };
+    let says = |part: &str| {
+        let serving = Serving::spawn(instep(["status", "--listen", "127.0.0.1:0", "--json"]).arg(&copy));
+        let page = serving.page("");
+        assert!(page.contains(part), "{part}: {page}");
+        assert_eq!(page.contains("In step."), part == "In step.", "{page}");
+    };
+    sync(&[]);
+    says("In step.");
+    source.delete("a.txt");
+    sync(&[]);
+    says("1 resource kept although gone at the Source");
+    sync(&["--delete"]);
+    says("In step.");
+    source.gap();
+    source.put("c.txt", "after the gap");
+    sync(&[]);
+    says("Done, not in step");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use axum::{
     routing::get,
 };
 use http::{StatusCode, header};
-use instep_source::serve::{Gateway, SourceView};
+use instep_source::serve::{Gateway, SourceView, with_methods};
 use tokio::task::spawn_blocking;
 
 use super::{COLLECTION, FOLDER, write};
@@ -46,7 +46,9 @@ impl Gateway for ActivityGateway {
             view: Arc::clone(source),
             written: Mutex::default(),
         };
-        Ok(Router::new().route(&format!("/{FOLDER}/{{name}}"), get(answer)).with_state(Arc::new(served)))
+        Ok(Router::new()
+            .route(&format!("/{FOLDER}/{{name}}"), with_methods("GET, HEAD, OPTIONS", get(answer)))
+            .with_state(Arc::new(served)))
     }
 }
 

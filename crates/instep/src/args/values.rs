@@ -97,12 +97,19 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
                 .into(),
         );
     }
-    let complete = if text.contains("://") { text.to_owned() } else { format!("https://{text}/") };
+    let is_complete = text.contains("://") || is_of_the_web(text);
+    let complete = if is_complete { text.to_owned() } else { format!("https://{text}/") };
     let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
     match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
         Some(scheme) if scheme == "http" || scheme == "https" => Ok(uri),
         _ => Err(format!("{text:?}: only http and https URLs can be used")),
     }
+}
+
+/// Returns `true` for a text with the scheme of a web URL, whatever follows.
+fn is_of_the_web(text: &str) -> bool {
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
 /// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (D4).

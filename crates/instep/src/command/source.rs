@@ -44,8 +44,8 @@ enum SourceTask {
     Import(Box<ImportArgs>),
     /// List the Sources with their state
     ///
-    /// With --state in-step, behind, failing, quarantined, paused, waiting or new only those; --state URL is the database of
-    /// the fleet as everywhere, and both can be given.
+    /// With --state in-step, done, behind, failing, quarantined, paused, waiting or new only those; --state URL is the
+    /// database of the fleet as everywhere, and both can be given.
     List,
     /// Show one Source
     Show(NameArgs),

@@ -131,7 +131,7 @@ fn show_source(output: &Output, source: &SourceStatus, is_one_of_several: bool) 
 
 fn show_run(output: &Output, run: Option<&RunStatus>) {
     let Some(run) = run else { return output.line("Last run    none yet") };
-    let how = run.exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
+    let how = run.exit_code.map(|code| format!("; {}", Exit::from_code(code).in_short()));
     output.line(format!("Last run    {}{}", or_none(run.ended), how.unwrap_or_default()));
     if let Some(summary) = &run.summary {
         output.line(format!("            {}", name(summary)));

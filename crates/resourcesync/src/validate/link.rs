@@ -40,6 +40,7 @@ pub(super) fn check_link(
     match (parent.form, parent.capability()) {
         (Form::Index, _) => pair.check_member(parent_uri),
         (_, Some(Capability::CapabilityList | Capability::Description)) => pair.check_up(parent_uri),
+        (_, Some(archive)) if archived(archive).is_some() => pair.check_same_up(parent_uri),
         _ => {}
     }
     pair.out
@@ -108,6 +109,7 @@ impl Pair<'_> {
                 "rel=\"up\" to the Capability List, rel=\"index\" here".into(),
             );
         }
+        self.check_same_up(index_uri);
         match self.target.index() {
             None => {
                 if let Some(rules) = header_rules(self.target).filter(|rules| !rules.index.is_empty()) {
@@ -126,6 +128,16 @@ impl Pair<'_> {
         let own = self.target.metadata.as_ref().unwrap_or(&empty).clone();
         self.check_times(&own);
         self.check_closed(&own);
+    }
+
+    /// Checks that a document has the `up` link of the index or archive that lists it: both belong to one Capability List.
+    fn check_same_up(&mut self, parent_uri: &Uri) {
+        let (Some(up), Some(above)) = (self.target.up(), self.parent.up()) else { return };
+        if up != above && up != parent_uri {
+            let (found, expected) =
+                (format!("rel=\"up\" to {up}"), format!("{above}, as the document that lists it"));
+            self.target("NAV-1", Severity::Warning, found, expected);
+        }
     }
 
     /// Compares the times that an index states for a member with the member's own (TIME-12).

@@ -1,15 +1,16 @@
 //! Documents that belong together: each compared with those it leads to, and all with each other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
+    coverage::{SnapshotCoverage, check_coverage},
     findings::{Child, ListedChange, Report, Summary},
     link::check_link,
 };
 use crate::{
-    document::Form,
-    finding::{Finding, Position, Severity},
-    value::{Capability, Change, DateTime, Uri},
+    document::{Form, Header},
+    finding::{Finding, Severity},
+    value::{Capability, Uri},
 };
 
 /// Reports about the documents of one Source, by their URIs.
@@ -28,8 +29,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct DocumentSet {
     reports: BTreeMap<Uri, Report>,
-    /// Documents by the last segment of their URIs, for files; `None` if two have the same.
-    by_name: BTreeMap<String, Option<Uri>>,
+    /// Documents by the last segment of their URIs, for files.
+    by_name: BTreeMap<String, Vec<Uri>>,
 }
 
 impl DocumentSet {
@@ -42,7 +43,10 @@ impl DocumentSet {
     /// name.
     pub fn insert(&mut self, uri: Uri, report: Report) {
         let name = last_segment(&uri).to_owned();
-        self.by_name.entry(name).and_modify(|held| *held = None).or_insert_with(|| Some(uri.clone()));
+        let named = self.by_name.entry(name).or_default();
+        if !named.contains(&uri) {
+            named.push(uri.clone());
+        }
         self.reports.insert(uri, report);
     }
 
@@ -61,8 +65,10 @@ impl DocumentSet {
     /// Checks properties that depend on several documents, and returns each finding with its document.
     pub fn check(&self) -> Vec<(&Uri, Finding)> {
         let mut findings = Vec::new();
+        let listed = self.listed();
         for (uri, report) in self.reports.iter().filter(|(uri, _)| !self.is_twin(uri)) {
-            self.check_children(uri, report, &mut findings);
+            self.check_children(uri, report, &listed, &mut findings);
+            self.check_membership(uri, report, &mut findings);
             self.check_union(uri, report, &mut findings);
             self.check_coverage(uri, report, &mut findings);
         }
@@ -76,25 +82,65 @@ impl DocumentSet {
     }
 
     fn find(&self, loc: &Uri) -> Option<(&Uri, &Report)> {
-        let by_name = || self.by_name.get(last_segment(loc)).and_then(Option::as_ref);
+        let by_name = || match self.by_name.get(last_segment(loc))?.as_slice() {
+            [only] => Some(only),
+            several => most_alike(loc, several),
+        };
         let uri = self.reports.contains_key(loc).then_some(loc).or_else(by_name)?;
         self.reports.get_key_value(uri)
     }
 
-    fn check_children<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
+    /// Returns the URIs by which documents that are files are listed; without those that are listed by several.
+    fn listed(&self) -> BTreeMap<&Uri, &Uri> {
+        let mut listed: BTreeMap<&Uri, Option<&Uri>> = BTreeMap::new();
+        for child in self.reports.values().flat_map(|report| &report.children) {
+            if let Some((uri, _)) = self.find(&child.loc).filter(|(uri, _)| **uri != child.loc) {
+                let known = listed.entry(uri).or_insert(Some(&child.loc));
+                *known = known.filter(|loc| **loc == child.loc);
+            }
+        }
+        listed.into_iter().filter_map(|(uri, loc)| Some((uri, loc?))).collect()
+    }
+
+    fn check_children<'s>(
+        &'s self,
+        uri: &'s Uri,
+        report: &Report,
+        listed: &BTreeMap<&Uri, &Uri>,
+        out: &mut Vec<(&'s Uri, Finding)>,
+    ) {
         let Some(header) = &report.header else { return };
         for child in &report.children {
             let Some((target_uri, target)) = self.find(&child.loc).filter(|(target, _)| *target != uri)
             else {
                 continue;
             };
-            // A file is known by its name only; its parent states the URI it is fetched from.
+            // Of a file, the URI that it is fetched from is known if it is listed; otherwise what leads back to it may
+            // state that.
             let base = target.header.as_ref().and_then(|target| target.index().or(target.up()));
-            let parent = base.filter(|base| last_segment(base) == last_segment(uri)).unwrap_or(uri);
+            let likely = || base.filter(|base| last_segment(base) == last_segment(uri));
+            let parent = listed.get(uri).copied().or_else(likely).unwrap_or(uri);
             for found in check_link(parent, header, child, target) {
                 out.push((if found.about_target { target_uri } else { uri }, found.finding));
             }
         }
+    }
+
+    /// Checks that an index lists a document that names it as its index, if it covers its time: documents that it does not
+    /// list any more stay in place for a while (NAV-4).
+    fn check_membership<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
+        let Some(header) = &report.header else { return };
+        let Some((index_uri, index)) = header.index().and_then(|index| self.find(index)) else { return };
+        let Some(above) = index.header.as_ref().filter(|above| above.form == Form::Index) else { return };
+        let is_it =
+            |child: &Child| child.loc == *uri || self.find(&child.loc).is_some_and(|(found, _)| found == uri);
+        if index_uri == uri || index.children.iter().any(is_it) || !covers(above, &index.children, header) {
+            return;
+        }
+        let found =
+            format!("rel=\"index\" to {}, which does not list this document", last_segment(index_uri));
+        let finding = Finding::new("NAV-4", Severity::Warning, header.places.root, found, "an entry for it");
+        out.push((uri, finding));
     }
 
     /// Checks that a resource is in one member of an index only (RLI-7).
@@ -176,74 +222,33 @@ impl DocumentSet {
     }
 }
 
+/// Returns `true` if an index states that it covers the time of a document, and none of its members does.
+fn covers(index: &Header, members: &[Child], document: &Header) -> bool {
+    let (Some(stated), Some(own)) = (&index.metadata, &document.metadata) else { return false };
+    if let (Some(at), Some(own)) = (stated.at, own.at) {
+        return own.instant() >= at.instant() && own.instant() < stated.completed.unwrap_or(at).end();
+    }
+    let (Some(from), Some(own_from)) = (stated.from, own.from) else { return false };
+    let within = own_from.instant() >= from.instant()
+        && stated.until.is_none_or(|until| own_from.instant() < until.end());
+    let has_it = |member: &Child| {
+        let from = member.metadata.from.is_some_and(|from| from.instant() <= own_from.instant());
+        from && member.metadata.until.is_none_or(|until| own_from.instant() < until.instant())
+    };
+    within && !members.iter().any(has_it)
+}
+
+/// Returns the URI that has the most segments in common with another one, counted from the end; `None` if several have.
+fn most_alike<'u>(loc: &Uri, uris: &'u [Uri]) -> Option<&'u Uri> {
+    let common = |uri: &Uri| {
+        let segments = loc.as_str().rsplit('/').zip(uri.as_str().rsplit('/'));
+        segments.take_while(|(one, other)| one == other).count()
+    };
+    let most = uris.iter().map(common).max()?;
+    let mut alike = uris.iter().filter(|uri| common(uri) == most);
+    alike.next().filter(|_| alike.next().is_none())
+}
+
 fn last_segment(uri: &Uri) -> &str {
     uri.as_str().rsplit('/').next().unwrap_or_default()
-}
-
-/// The resources that a snapshot covers, as sorted digests of their URIs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct SnapshotCoverage {
-    /// The start of the snapshot (TIME-3).
-    at: DateTime,
-    /// The end of the snapshot; until then a resource may have changed again (TIME-4).
-    completed: Option<DateTime>,
-    /// `Report::locs` of its documents.
-    locs: Vec<u64>,
-}
-
-impl SnapshotCoverage {
-    /// Returns the resources of some documents, at the times of the document that leads to them.
-    fn of(head: &Report, documents: &[&Report]) -> Option<Self> {
-        let metadata = head.header.as_ref()?.metadata.as_ref()?;
-        let mut locs: Vec<u64> = documents.iter().flat_map(|report| report.locs.iter().copied()).collect();
-        locs.sort_unstable();
-        Some(Self { at: metadata.at?, completed: metadata.completed, locs })
-    }
-}
-
-/// Compares the resources of two snapshots of one set, after the changes between them (CAP-9). Without the changes,
-/// different times explain a difference.
-fn check_coverage(
-    one: &SnapshotCoverage,
-    other: &SnapshotCoverage,
-    changes: Option<&[ListedChange]>,
-    position: Position,
-) -> Option<Finding> {
-    let (older, newer) = if one.at.instant() <= other.at.instant() { (one, other) } else { (other, one) };
-    let mut covered: BTreeMap<u64, bool> = older.locs.iter().map(|loc| (*loc, true)).collect();
-    for change in changes.unwrap_or_default() {
-        let time = change.datetime;
-        let between =
-            time.is_none_or(|time| older.at.instant() < time.end() && time.instant() < newer.at.end());
-        if between {
-            covered.insert(change.loc, change.change != Change::Deleted);
-        }
-    }
-    let open = changed_meanwhile(&[one, other], changes.unwrap_or_default());
-    let decided = |loc: &u64| !open.contains(loc);
-    let gone = |loc: &u64| newer.locs.binary_search(loc).is_err();
-    let surplus = covered.iter().filter(|(loc, there)| **there && gone(loc) && decided(loc)).count();
-    let unknown = |loc: &u64| !covered.get(loc).copied().unwrap_or(false);
-    let missing = newer.locs.iter().filter(|loc| unknown(loc) && decided(loc)).count();
-    if surplus + missing == 0 {
-        return None;
-    }
-    let explained = changes.is_none() && older.at != newer.at;
-    let severity = if explained { Severity::Info } else { Severity::Error };
-    let found =
-        format!("{missing} resources only in the newer, {surplus} only in the older of list and dump");
-    Some(Finding::new("CAP-9", severity, position, found, "the same set of resources in both"))
-}
-
-/// Returns the resources that changed while one of the snapshots was made: it may show them as before or after
-/// (TIME-4).
-fn changed_meanwhile(snapshots: &[&SnapshotCoverage], changes: &[ListedChange]) -> BTreeSet<u64> {
-    let meanwhile = |time: DateTime| {
-        snapshots.iter().any(|snapshot| {
-            let end = snapshot.completed.unwrap_or(snapshot.at).end();
-            time.instant() < end && snapshot.at.instant() < time.end()
-        })
-    };
-    let open = changes.iter().filter(|change| change.datetime.is_some_and(meanwhile));
-    open.map(|change| change.loc).collect()
 }

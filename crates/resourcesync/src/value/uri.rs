@@ -13,6 +13,9 @@ pub enum UriError {
     /// A URI needs a scheme.
     #[error("Not an absolute URI")]
     Relative,
+    /// A URI of the web needs a host (RFC 9110 §4.2.1).
+    #[error("A web URL needs a host, as in http://example.org/")]
+    NoHost,
     /// RFC 3986 does not allow the text.
     #[error("Not a URI: {reason}")]
     Syntax {
@@ -25,14 +28,29 @@ impl Uri {
     /// Reads an absolute URI (RFC 3986).
     ///
     /// # Errors
-    /// If the text is relative, or not a URI at all.
+    /// If the text is relative, a web URL without a host, or not a URI at all.
     pub fn parse(text: &str) -> Result<Self, UriError> {
         Self::check(text)?;
         Ok(Self(text.to_owned()))
     }
 
+    /// Reads a URI from a record. An earlier version may have recorded a web URL without a host, which no document has
+    /// any more (C32).
+    ///
+    /// # Errors
+    /// If the text is relative, or not a URI at all.
+    pub fn parse_recorded(text: &str) -> Result<Self, UriError> {
+        Self::check_syntax(text)?;
+        Ok(Self(text.to_owned()))
+    }
+
     /// Checks the same as [`Uri::parse`], without keeping anything.
     pub(crate) fn check(text: &str) -> Result<(), UriError> {
+        Self::check_syntax(text)?;
+        if lacks_host(text) { Err(UriError::NoHost) } else { Ok(()) }
+    }
+
+    fn check_syntax(text: &str) -> Result<(), UriError> {
         if is_plain(text) {
             return Ok(());
         }
@@ -46,16 +64,19 @@ impl Uri {
     /// Resolves a reference against this URI (RFC 3986 §5, NAV-5); an absolute one stays as written.
     ///
     /// # Errors
-    /// If the text is not a URI reference.
+    /// If the text is not a URI reference, or leads to a web URL without a host.
     pub fn resolve(&self, reference: &str) -> Result<Self, UriError> {
         let syntax = |reason: String| UriError::Syntax { reason };
         let reference = fluent_uri::UriRef::parse(reference).map_err(|error| syntax(error.to_string()))?;
         if reference.has_scheme() {
-            return Ok(Self(reference.as_str().to_owned()));
+            return Self::parse(reference.as_str());
         }
         let base = fluent_uri::Uri::parse(self.0.as_str()).map_err(|error| syntax(error.to_string()))?;
         let resolved =
             reference.resolve_against(&base.strip_fragment()).map_err(|error| syntax(error.to_string()))?;
+        if lacks_host(resolved.as_str()) {
+            return Err(UriError::NoHost);
+        }
         Ok(Self(resolved.into_string()))
     }
 
@@ -74,6 +95,19 @@ impl Uri {
         self.0.clear();
         self.0.push_str(text);
     }
+}
+
+/// Returns `true` for a web URI without a host: every recipient has to reject it (RFC 9110 §4.2.1), and those that repair
+/// it take the first segment of its path as the host (C32).
+pub(crate) fn lacks_host(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    if !["http", "https", "ws", "wss"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) {
+        return false;
+    }
+    let Some(rest) = rest.strip_prefix("//") else { return true };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    host.is_empty() || host.starts_with(':')
 }
 
 /// Returns `true` for a web URI without user, escape or fragment. Most are, and need no parser: any order of the
@@ -130,7 +164,37 @@ impl std::str::FromStr for Uri {
 mod tests {
     use proptest::prelude::*;
 
-    use super::is_plain;
+    use super::{Uri, UriError, is_plain};
+
+    #[test]
+    fn c32_a_web_url_without_a_host_is_refused() {
+        for text in [
+            "http:///a",
+            "http:a",
+            "http:/a",
+            "https://",
+            "HTTP:",
+            "http:?q",
+            "http://?q",
+            "http://#f",
+            "http://:80/",
+            "https://user@/",
+            "https://user:word@:443/a",
+            "ws:///a",
+        ] {
+            assert_eq!(Uri::parse(text), Err(UriError::NoHost), "{text}");
+            let base = Uri::parse("https://example.org/a/").unwrap_or_default();
+            assert_eq!(base.resolve(text), Err(UriError::NoHost), "{text}");
+            assert_eq!(base.resolve("///b"), Err(UriError::NoHost));
+            // What is recorded can still be read, so that it can be removed.
+            assert_eq!(Uri::parse_recorded(text).map(Uri::into_string).as_deref(), Ok(text));
+        }
+        for text in
+            ["http://a", "http://[::1]:80/", "https://user@a:1/", "urn:http:a", "info:http:///", "file:///a"]
+        {
+            assert!(Uri::parse(text).is_ok(), "{text}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -14,6 +14,8 @@ const BLOCK: usize = 64 << 10;
 pub struct Decoded<R> {
     stage: DecodeStage<R>,
     encoding: &'static Encoding,
+    /// The encoding that the document declares, if its bytes show that it has another one.
+    misdeclared: Option<String>,
     compressed: bool,
     /// The last decoded bytes: a parser requests the same bytes many times, and each stage has many layers.
     block: Vec<u8>,
@@ -42,20 +44,20 @@ impl<R: BufRead> Decoded<R> {
     pub fn new(source: R) -> io::Result<Self> {
         let (inspected, prologue) = inspect(source)?;
         if !prologue.starts_with(&[0x1f, 0x8b]) {
-            let encoding = encoding_of(&prologue);
+            let (encoding, misdeclared) = encoding_of(&prologue);
             let stage = match is_utf8(encoding) {
                 true => DecodeStage::Plain(inspected),
                 false => DecodeStage::Converted(Box::new(Converter::new(inspected, encoding))),
             };
-            return Ok(Self::over(stage, encoding, false));
+            return Ok(Self::over(stage, (encoding, misdeclared), false));
         }
         let (inspected, prologue) = inspect(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(inspected)))?;
-        let encoding = encoding_of(&prologue);
+        let (encoding, misdeclared) = encoding_of(&prologue);
         let stage = match is_utf8(encoding) {
             true => DecodeStage::Gzip(Box::new(inspected)),
             false => DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding))),
         };
-        Ok(Self::over(stage, encoding, true))
+        Ok(Self::over(stage, (encoding, misdeclared), true))
     }
 
     /// Returns the name of the document's encoding; `UTF-8` if none is stated.
@@ -63,13 +65,22 @@ impl<R: BufRead> Decoded<R> {
         self.encoding.name()
     }
 
+    /// Returns the encoding that the document declares if it has another one, or if nobody knows it.
+    pub(super) fn misdeclared(&self) -> Option<&str> {
+        self.misdeclared.as_deref()
+    }
+
     /// Returns `true` if the document was compressed.
     pub fn is_compressed(&self) -> bool {
         self.compressed
     }
 
-    fn over(stage: DecodeStage<R>, encoding: &'static Encoding, compressed: bool) -> Self {
-        Self { stage, encoding, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
+    fn over(
+        stage: DecodeStage<R>,
+        (encoding, misdeclared): (&'static Encoding, Option<String>),
+        compressed: bool,
+    ) -> Self {
+        Self { stage, encoding, misdeclared, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
     }
 
     #[cold]
@@ -131,15 +142,19 @@ fn is_utf8(encoding: &'static Encoding) -> bool {
     encoding == UTF_8
 }
 
-/// Recognizes the encoding by the first bytes (XML 1.0, appendix F); UTF-8 if they name none, or an unknown one.
-fn encoding_of(prologue: &[u8]) -> &'static Encoding {
+/// Recognizes the encoding by the first bytes (XML 1.0, appendix F); UTF-8 if they name none, or an unknown one. Also
+/// returns the declared one if it cannot be true.
+fn encoding_of(prologue: &[u8]) -> (&'static Encoding, Option<String>) {
     match prologue {
-        [0xfe, 0xff, ..] | [0, b'<', ..] => UTF_16BE,
-        [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
-        _ => declared(prologue).and_then(Encoding::for_label).map_or(UTF_8, |declared| {
-            // A declaration that is readable as ASCII is not in UTF-16, regardless of the encoding that it names.
-            if declared == UTF_16LE || declared == UTF_16BE { UTF_8 } else { declared }
-        }),
+        [0xfe, 0xff, ..] | [0, b'<', ..] => return (UTF_16BE, None),
+        [0xff, 0xfe, ..] | [b'<', 0, ..] => return (UTF_16LE, None),
+        _ => {}
+    }
+    let Some(label) = declared(prologue) else { return (UTF_8, None) };
+    match Encoding::for_label(label) {
+        // A declaration that is readable as ASCII is not in UTF-16, regardless of the encoding that it names.
+        Some(encoding) if encoding != UTF_16LE && encoding != UTF_16BE => (encoding, None),
+        _ => (UTF_8, Some(String::from_utf8_lossy(label).into_owned())),
     }
 }
 

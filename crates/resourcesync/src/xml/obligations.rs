@@ -14,7 +14,7 @@ use crate::{
         DocumentRules, Presence, can_change, duplicate_differs, has_channel_scheme, header_rules, is_channel,
         meant_capability, untimed_archive,
     },
-    value::{Capability, Change, DateTime, DigestValue, Digests, Relation, Uri},
+    value::{Capability, Change, DateTime, DigestValue, Digests, Relation, Uri, lacks_host},
     xml::names::RS,
 };
 
@@ -80,6 +80,7 @@ impl Obligations {
         require(!loc.as_str().is_empty() && loc.as_str().len() < 2_048, "GEN-14", || {
             format!("A loc must have 1 to 2047 characters: {loc}")
         })?;
+        require(!lacks_host(loc.as_str()), "GEN-14", || format!("A loc of the web needs a host: {loc}"))?;
         check_pairs(md)?;
         check_metadata(md)?;
         links.iter().try_for_each(check_link)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::{Checkpoint, DocumentRecord, HeldAt, PassedEntry, ResourceMetadata, codec};
 
 pub(super) fn uri(text: &str) -> Result<Uri, String> {
-    Uri::parse(text).map_err(|error| format!("{text:?} is no URI: {error}"))
+    Uri::parse_recorded(text).map_err(|error| format!("{text:?} is no URI: {error}"))
 }
 
 pub(super) fn time(text: &str) -> Result<DateTime, String> {

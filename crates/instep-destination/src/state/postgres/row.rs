@@ -30,7 +30,7 @@ pub(super) fn datetime(row: &Row, column: usize) -> Result<Option<DateTime>, Eng
 }
 
 pub(super) fn uri(row: &Row, column: usize) -> Result<Uri, EngineFault> {
-    Uri::parse(row.try_get(column)?).map_err(value)
+    Uri::parse_recorded(row.try_get(column)?).map_err(value)
 }
 
 pub(super) fn change(row: &Row, column: usize) -> Result<Change, EngineFault> {

@@ -38,7 +38,7 @@ pub(super) fn datetime(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Resu
 }
 
 pub(in crate::state) fn uri(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Uri> {
-    Uri::parse(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
+    Uri::parse_recorded(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
 }
 
 pub(super) fn change(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Change> {

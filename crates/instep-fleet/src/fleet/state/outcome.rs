@@ -58,7 +58,7 @@ impl FleetState {
     fn note(&mut self, source: &mut FleetSource, outcome: &LookOutcome, now: i64) {
         let standing = &mut source.standing;
         standing.ended = Some(now);
-        standing.exit_code = Some(outcome.exit_code);
+        (standing.exit_code, standing.in_step) = (Some(outcome.exit_code), outcome.in_step);
         standing.summary.clone_from(&outcome.summary);
         standing.sized = outcome.sized.or(standing.sized);
         if let Some(verdict) = outcome.verdict {

@@ -27,6 +27,7 @@ pub(super) fn what_is_written_is_read_again(at: &TestFleet) {
         (Some(9), Some(5), Some("failing".to_owned()));
     (standing.held, standing.bytes, standing.pending, standing.failures) = (1, 2, 3, 4);
     "+1 ~0 -0".clone_into(&mut standing.summary);
+    standing.in_step = true;
     record.register(&worker(1)).unwrap();
     let Claim::Taken(held) = record.claim(1, (&a.name, 0), ("https://a.example", 4), 8).unwrap() else {
         panic!("it is free")

@@ -52,7 +52,7 @@ pub(super) fn read_head(row: &Row) -> Result<Head, EngineFault> {
 
 fn read_uri(row: &Row, column: usize) -> Result<Uri, EngineFault> {
     let text: &str = row.try_get(column)?;
-    Uri::parse(text).map_err(|_| damaged("uri", text))
+    Uri::parse_recorded(text).map_err(|_| damaged("uri", text))
 }
 
 /// Returns digests; none for NULL.

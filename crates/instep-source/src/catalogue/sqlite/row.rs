@@ -168,7 +168,7 @@ pub(super) fn read_clock(connection: &Connection) -> Result<i64, CatalogueError>
 
 fn read_uri(row: &Row<'_>, column: usize) -> Result<Uri, CatalogueError> {
     let text = row.get_ref(column).doing(READING)?.as_str().unwrap_or_default();
-    Uri::parse(text).map_err(|_| CatalogueError::Damaged { what: "uri", uri: text.to_owned() })
+    Uri::parse_recorded(text).map_err(|_| CatalogueError::Damaged { what: "uri", uri: text.to_owned() })
 }
 
 /// Returns the stamp in the columns from the second on.

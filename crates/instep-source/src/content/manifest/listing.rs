@@ -109,7 +109,13 @@ impl<'a> Listing<'a> {
         line: Result<ManifestLine, String>,
         monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
-        let kept = line.and_then(|line| line.listed(&self.manifest.folder).map(|_| line)).and_then(|line| {
+        let checked = line.and_then(|line| line.listed(&self.manifest.folder).map(|_| line));
+        let kept = checked.and_then(|mut line| {
+            if let Some((written, recorded)) = &self.manifest.recorded_below
+                && let Some(rest) = line.uri.strip_prefix(written.as_str())
+            {
+                line.uri = format!("{recorded}{rest}");
+            }
             self.complete &= line.change.is_none();
             let text = serde_json::to_string(&line).map_err(|error| error.to_string())?;
             match self.keep(&line.uri, &text) {
@@ -156,6 +162,33 @@ impl<'a> Listing<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Returns the number of the manifest in the catalogue.
+    pub(crate) fn number(&self) -> u8 {
+        self.manifest.number
+    }
+
+    /// Returns the path of the manifest.
+    pub(crate) fn path(&self) -> String {
+        self.manifest.path.display().to_string()
+    }
+
+    /// Returns `true` if a line has this URI.
+    pub(crate) fn names(&self, uri: &str) -> Result<bool, Error> {
+        let find = || self.sorted.prepare_cached("SELECT 1 FROM line WHERE uri = ?1")?.exists([uri]);
+        find().map_err(|error| self.manifest.failed(&error))
+    }
+
+    /// Returns `true` if a line has a URI below a base URL.
+    pub(crate) fn names_below(&self, base: &str) -> Result<bool, Error> {
+        // URIs are ASCII.
+        let find = || {
+            self.sorted
+                .prepare_cached("SELECT 1 FROM line WHERE uri >= ?1 AND uri < ?1 || char(127) LIMIT 1")?
+                .exists([base])
+        };
+        find().map_err(|error| self.manifest.failed(&error))
     }
 
     fn page(&self, after: &str) -> rusqlite::Result<Vec<String>> {

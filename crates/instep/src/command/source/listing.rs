@@ -66,7 +66,7 @@ pub(super) fn show(
         output.line(format!("Pending     {}", counted(standing.pending, "resource")));
     }
     output.line(format!("Up to       {}", moment(standing.checkpoint)));
-    let meaning = standing.exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
+    let meaning = standing.exit_code.map(|code| format!("; {}", Exit::from_code(code).in_short()));
     output.line(format!("Last run    {}{}", moment(standing.ended), meaning.unwrap_or_default()));
     if !standing.summary.is_empty() {
         output.line(format!("            {}", shown(&standing.summary)));

@@ -90,7 +90,11 @@ fn verdict(state: &ShownCopy) -> Markup {
         return warning(what, "The copy is complete when a run ends without problems.");
     };
     if code == 0 && status.owed == 0 {
-        return html! { p.ok role="status" { strong { "In step." } " Everything that the Source listed at the last run is here, verified." } };
+        let all_here = "Everything that the Source listed at the last run is here, verified.";
+        return match doubt(status) {
+            None => html! { p.ok role="status" { strong { "In step." } " " (all_here) } },
+            Some(doubt) => warning("Done, not in step", &format!("{all_here} {doubt}")),
+        };
     }
     if status.owed > 0 {
         let what = format!("{} could not be fetched yet", counted(status.owed, "resource"));
@@ -111,6 +115,21 @@ fn verdict(state: &ShownCopy) -> Markup {
         ),
         &remedy,
     )
+}
+
+/// Returns why a copy does not equal its Source, or nobody knows, although no run failed.
+fn doubt(status: &Status) -> Option<String> {
+    let kept: u64 = status.sources.iter().map(|source| source.kept).sum();
+    let unknown =
+        status.sources.iter().filter_map(|source| source.coverage).find(|known| !known.is_complete());
+    match (kept, unknown) {
+        (0, None) => None,
+        (0, Some(coverage)) => Some(format!("What else it has is not known: {coverage}.")),
+        (kept, _) => Some(format!(
+            "{} kept although gone at the Source: --delete removes them.",
+            counted(kept, "resource")
+        )),
+    }
 }
 
 fn headline(state: &ShownCopy) -> Markup {

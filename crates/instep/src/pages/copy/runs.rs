@@ -42,9 +42,9 @@ fn outcome(run: &PastRun, is_active: bool) -> Markup {
     let (class, text) = match run.exit_code {
         None if is_active => ("updated", "under way"),
         None => ("updated", "did not end"),
-        Some(0) => ("created", "in step"),
+        Some(0) => ("created", "done"),
         // The manual has the complete meaning.
-        Some(code) => ("deleted", Exit::from_code(code).meaning().split(':').next().unwrap_or_default()),
+        Some(code) => ("deleted", Exit::from_code(code).in_short()),
     };
     html! { span class=(format!("kind {class}")) { (text) } }
 }

@@ -63,7 +63,7 @@ pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
 fn trouble(source: &FleetSource, now: i64) -> Markup {
     let standing = &source.standing;
     if standing.failures > 0 {
-        let meaning = standing.exit_code.map(|code| Exit::from_code(code).meaning()).unwrap_or_default();
+        let meaning = standing.exit_code.map(|code| Exit::from_code(code).in_short()).unwrap_or_default();
         let failed = match standing.failures {
             1 => "The last run failed".to_owned(),
             failures => format!("The last {} failed", counted(failures.into(), "run")),

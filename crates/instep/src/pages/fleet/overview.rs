@@ -207,6 +207,7 @@ pub(super) fn badge(state: SourceState) -> Markup {
 fn words(state: SourceState) -> &'static str {
     match state {
         SourceState::InStep => "in step",
+        SourceState::Done => "done, not in step",
         SourceState::Waiting => "waits for approval",
         state => state.as_str(),
     }

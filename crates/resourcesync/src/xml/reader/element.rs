@@ -53,9 +53,15 @@ fn media(namespace: &str, local: &str) -> Element {
     }
 }
 
-/// Describes an element with a name of ResourceSync's and without its namespace (GEN-2).
-pub(super) fn stray_namespace(kind: Element, namespace: &Namespace, local: &str) -> Option<String> {
-    let without = kind == Element::OtherSitemap || kind == Element::Foreign && *namespace == Namespace::None;
+/// Describes an element with a name of ResourceSync's and without its namespace (GEN-2). The usual prefix shows that it
+/// is meant, whatever namespace it has (C40).
+pub(super) fn stray_namespace(
+    kind: Element,
+    namespace: &Namespace,
+    (name, local): (&str, &str),
+) -> Option<String> {
+    let is_meant = || *namespace == Namespace::None || name.starts_with("rs:");
+    let without = kind == Element::OtherSitemap || kind == Element::Foreign && is_meant();
     (without && matches!(local, "md" | "ln")).then(|| match namespace {
         Namespace::None => format!("{local} without a namespace"),
         namespace => format!("{local} in the namespace {}", namespace.uri()),

@@ -12,7 +12,11 @@ use super::{DocumentReader, element::Element};
 use crate::{
     error::{LimitKind, ReadError, SyntaxErrorKind},
     finding::Severity,
-    xml::{scan::XmlPiece, tag::Tag},
+    xml::{
+        declaration::{is_declaration, is_instruction},
+        scan::XmlPiece,
+        tag::Tag,
+    },
 };
 
 /// A piece, reduced to its role in a document. Names are in the reader's scope.
@@ -64,7 +68,7 @@ impl<R: BufRead> DocumentReader<R> {
                         "it at the very start",
                     );
                 }
-                XmlPiece::Declaration | XmlPiece::Instruction => {}
+                XmlPiece::Declaration | XmlPiece::Instruction => self.instruction(piece, range),
                 XmlPiece::Doctype => {
                     let named = self.window.text()[range.start + "<!DOCTYPE".len()..].trim_ascii_start();
                     let page = named.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
@@ -99,6 +103,27 @@ impl<R: BufRead> DocumentReader<R> {
             return Err(self.syntax(kind));
         }
         Ok(ReadStep::Text)
+    }
+
+    /// Reports what is written between `<?` and `?>` and is not XML (C40); it has no meaning for a document.
+    fn instruction(&mut self, piece: XmlPiece, range: Range<usize>) {
+        let text = &self.window.text()[range];
+        let (is_right, found, expected) = match piece {
+            XmlPiece::Declaration => (
+                is_declaration(text),
+                "an XML declaration that is not well-formed",
+                "a version, then an encoding",
+            ),
+            _ => (
+                is_instruction(text),
+                "a processing instruction that is not well-formed",
+                "one that begins with a name",
+            ),
+        };
+        if !is_right {
+            self.locate(self.step_start);
+            self.report("GEN-24", Severity::Error, found, expected);
+        }
     }
 
     fn comment(&mut self, range: Range<usize>) -> Result<(), ReadError> {

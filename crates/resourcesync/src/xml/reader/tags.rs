@@ -55,7 +55,7 @@ impl<R: BufRead> DocumentReader<R> {
         if depth == 0 && self.next != Next::End {
             self.require_root(kind, &namespace, local)?;
         }
-        let stray = stray_namespace(kind, &namespace, local);
+        let stray = stray_namespace(kind, &namespace, (name, local));
         let variant = match &*namespace {
             Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
@@ -103,7 +103,8 @@ impl<R: BufRead> DocumentReader<R> {
     fn other_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
         let mut stray = None;
         tag.for_each_attribute(self.options.limits.attributes, |key, _| {
-            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Element::Entry(_)) {
+            let declares = key == "xmlns" || key.starts_with("xmlns:");
+            if !declares && matches!(kind, Element::Entry(_)) {
                 stray.get_or_insert_with(|| key.to_owned());
             }
         })
