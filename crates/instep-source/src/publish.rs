@@ -172,10 +172,7 @@ impl Publisher {
     ) -> Result<PublishReport, Error> {
         let began = Instant::now();
         self.report_clock(monitor);
-        if !self.is_caught_up {
-            self.context.catch_up()?;
-            self.is_caught_up = true;
-        }
+        self.catch_up()?;
         let scanned = self.scan(&scope, monitor)?;
         monitor.phase(PublishPhase::Write);
         let at = scanned.as_ref().map_or_else(|| self.catalogue().now(), |scanned| scanned.at);

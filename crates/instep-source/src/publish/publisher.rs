@@ -22,7 +22,7 @@ pub struct Publisher {
     /// `true` once it was reported that the times of the Source are ahead of the clock.
     pub(super) reported_clock: bool,
     /// `true` once the documents in place are those that were published last, by whichever server.
-    pub(super) is_caught_up: bool,
+    is_caught_up: bool,
     /// A server that stands by has the lock already.
     _lock: Arc<Lock>,
 }
@@ -101,6 +101,15 @@ impl Publisher {
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
         let context = SourceContext::new(options, catalogue)?;
         Ok(Self::of(context, lock))
+    }
+
+    /// Makes the documents in place those that were published last, before the first publication.
+    pub(super) fn catch_up(&mut self) -> Result<(), Error> {
+        if !self.is_caught_up {
+            self.context.catch_up()?;
+            self.is_caught_up = true;
+        }
+        Ok(())
     }
 
     /// Returns the request by which a scan that is under way ends early.
