@@ -11,6 +11,7 @@ mod session;
 mod tables;
 mod tls;
 mod waiting;
+mod wakeups;
 
 pub use address::Address;
 pub use error::{EngineFault, PostgresError};
@@ -21,3 +22,4 @@ pub use numbered::{NumberedWriter, WriteRight};
 pub use session::{Session, Values};
 pub use tables::{TableStep, Tables};
 pub use waiting::{driver, wait};
+pub use wakeups::{Wakeups, wake};

@@ -16,10 +16,15 @@ mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod record;
+#[cfg(feature = "postgres")]
+mod shared;
+mod sharing;
 mod snapshot;
 mod sqlite;
 mod stamp_page;
 mod stamps;
+#[cfg(feature = "postgres")]
+mod subscribers;
 mod timeline;
 mod versions;
 mod writer;
@@ -47,9 +52,15 @@ pub(crate) use record::Observation;
 pub use record::{
     ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
 };
+#[cfg(feature = "postgres")]
+pub(crate) use shared::{ReadShared, SHARED_PART, SharedContent, SharedDocument, SharedPart, SharedRows};
+#[cfg(all(test, feature = "postgres"))]
+pub(crate) use shared::{SharedMessage, SharedPosition};
 pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
 pub(crate) use stamp_page::KnownStamp;
 pub(crate) use stamps::Stamps;
+#[cfg(all(feature = "postgres", feature = "notify"))]
+pub(crate) use subscribers::{HubRows, ReadSubscribers, SubscriberRow, SubscriberState};
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub(crate) use versions::ResourceVersion;
@@ -273,20 +284,6 @@ impl Catalogue {
     pub(crate) fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
         while self.writer.run(move |ledger| ledger.forget(through))? {}
         Ok(())
-    }
-
-    /// Makes sure that this process still is the one that writes the Source: before what no transaction holds back.
-    ///
-    /// # Errors
-    /// If another one has the right now, or the server fails.
-    pub(crate) fn confirm(&self) -> Result<(), CatalogueError> {
-        self.writer.alone(|engine| engine.confirm())
-    }
-
-    /// Returns the name of the Source in its database; `None` if it has a file of its own.
-    #[cfg(feature = "postgres")]
-    fn name(&self) -> Result<Option<String>, CatalogueError> {
-        self.engine.name()
     }
 
     /// Gives the space of what was dropped back to the file system: bytes before and after. Who records waits.

@@ -27,6 +27,9 @@ pub trait PublishMonitor: Send + Sync {
     /// Requests are answered from now on, under this base URL and at this address.
     fn serving(&self, _base_url: &str, _address: SocketAddr) {}
 
+    /// Another server publishes the Source, and this one stands by: at the address, if it shows the same documents meanwhile.
+    fn standing_by(&self, _holder: &str, _address: Option<SocketAddr>) {}
+
     /// A problem occurred; the work continues.
     fn problem(&self, _problem: &PublishProblem) {}
 }

@@ -1,11 +1,15 @@
 //! A publication: scan, record, render, place, deliver, announce. [`Publisher::run`] owns that order; each of the
 //! other modules implements one step and does not use the others.
 
+mod announce;
 mod backup;
 mod context;
+#[cfg(feature = "postgres")]
+mod copies;
 mod delivery;
 mod dumps;
 mod foreign;
+mod in_place;
 mod lock;
 mod needed;
 mod patches;
@@ -18,6 +22,13 @@ mod released;
 mod remembered;
 mod report;
 mod sets;
+#[cfg(feature = "postgres")]
+mod sharing;
+#[cfg(not(feature = "postgres"))]
+#[path = "publish/no_sharing.rs"]
+mod sharing;
+#[cfg(all(feature = "serve", feature = "postgres"))]
+mod standing_by;
 mod upkeep;
 mod version_place;
 mod versions;
@@ -37,13 +48,20 @@ use crate::{
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::FolderSink,
 };
+pub(crate) use announce::{Announce, Unannounced};
 pub use backup::{BackupReport, backup, is_published, restore};
+#[cfg(feature = "serve")]
+pub(crate) use context::SourceContext;
+#[cfg(all(feature = "serve", feature = "postgres"))]
+pub(crate) use copies::DocumentCopies;
 use placing::Rendered;
 #[cfg(feature = "serve")]
 pub(crate) use published::published_set;
 pub use publisher::Publisher;
 pub use rebase::published_base_url;
 pub use report::PublishReport;
+#[cfg(all(feature = "serve", feature = "postgres"))]
+pub(crate) use standing_by::HeldFolder;
 #[cfg(feature = "serve")]
 pub(crate) use upkeep::compact;
 pub use upkeep::{Compaction, check, preview, setup};
@@ -83,24 +101,6 @@ pub(crate) enum ScanScope<'a> {
     Recorded,
     /// Nothing: packages were built, and the documents that list them are written.
     Dumps(Box<BuiltDumps>),
-}
-
-/// Receives each publication once its documents are in place; on the thread that publishes.
-pub(crate) trait Announce {
-    /// Announces a publication.
-    ///
-    /// # Errors
-    /// If the catalogue cannot be read. The publication remains valid.
-    fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error>;
-}
-
-/// Announces nothing: readers poll the documents.
-pub(crate) struct Unannounced;
-
-impl Announce for Unannounced {
-    fn announce(&mut self, _publisher: &Publisher, _report: &PublishReport) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
 impl Publisher {
@@ -172,6 +172,7 @@ impl Publisher {
     ) -> Result<PublishReport, Error> {
         let began = Instant::now();
         self.report_clock(monitor);
+        self.catch_up()?;
         let scanned = self.scan(&scope, monitor)?;
         monitor.phase(PublishPhase::Write);
         let at = scanned.as_ref().map_or_else(|| self.catalogue().now(), |scanned| scanned.at);

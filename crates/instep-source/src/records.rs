@@ -55,6 +55,9 @@ pub(crate) const PATCHED: RecordKind<u64> = RecordKind::new("patched", 1);
 /// The sets, as a mask, whose present states have been kept once.
 pub(crate) const STATES_KEPT: RecordKind<u64> = RecordKind::new("present states kept", 1);
 
+/// A mark of the last publication that is complete and whose documents other servers have; absent where no others can be.
+pub(crate) const SHARED: RecordKind<String> = RecordKind::new("shared", 1);
+
 /// The name, the version and the type of a record.
 pub(crate) struct RecordKind<T> {
     name: &'static str,
@@ -105,6 +108,12 @@ struct Envelope<T> {
 impl<T: Serialize + DeserializeOwned> RecordKind<T> {
     const fn new(name: &'static str, version: u32) -> Self {
         Self { name, version, value: PhantomData }
+    }
+
+    /// Returns the name under which the catalogue keeps it.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Returns the record; `None` if it was never written.

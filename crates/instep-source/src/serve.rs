@@ -33,8 +33,14 @@ mod path;
 mod range;
 mod representation;
 mod resources;
+mod running;
+mod site;
 mod spool;
 mod stall;
+#[cfg(feature = "postgres")]
+mod standby;
+#[cfg(feature = "postgres")]
+mod switch;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(not(feature = "tls"))]
@@ -43,32 +49,42 @@ mod tls;
 mod versions;
 mod view;
 
-use std::{fmt, future::Future, io, pin::pin, sync::Arc, thread};
+use std::{
+    fmt,
+    future::Future,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    thread,
+};
 
 use axum::Router;
 use tokio::{
     runtime::Handle,
-    signal::unix::{SignalKind, signal},
     sync::{oneshot, watch},
     task::JoinHandle,
 };
 
 pub use crate::live::LiveOptions;
-use crate::{Error, PublishMonitor, PublishProblem, Publisher, live::Live, render::SourcePlace};
+use crate::{Error, PublishMonitor, PublishOptions, Publisher, live::Live};
 use address::Reserved;
 pub use admin::{ADMIN_FILE, AdminOptions};
 use admin::{Access, Admin, Recorder};
 use app::App;
 #[cfg(feature = "tls")]
 pub use connection::run_tls;
-use connection::serve_on;
 pub use connection::{ServerLimits, run};
 pub use gateway::Gateway;
 pub use methods::with_methods;
+use moved::Moves;
+use options::AdvertisedOptions;
 pub use options::ServeOptions;
-use pages::PagesOfSource;
 pub use pages::{PageRequest, Pages};
-use resources::ResourceFiles;
+use running::{ServerTask, renew_at_hangup};
+#[cfg(feature = "postgres")]
+use standby::StandbyServer;
+#[cfg(feature = "postgres")]
+use switch::SwitchedRoutes;
 #[cfg(feature = "tls")]
 pub use tls::Tls;
 #[cfg(not(feature = "tls"))]
@@ -98,15 +114,16 @@ pub async fn serve(
     }
     let (limits, admin, state) =
         (options.limits.clone(), options.admin.take(), options.publish.state.clone());
+    let stands_by = options.stand_by;
+    let options = options.advertise()?;
     let mut shutdown = pin!(shutdown);
-    let source = tokio::select! {
-        () = &mut shutdown => return Ok(()),
-        source = Source::start(options, Arc::clone(&monitor)) => source?,
-    };
-    let (listener, address) = reserved.listen()?;
+    let settings = (limits.clone(), tls.clone());
+    let started =
+        start(options, stands_by, reserved, settings, Arc::clone(&monitor), shutdown.as_mut()).await?;
+    let Some((server, address, source)) = started else { return Ok(()) };
     let mut access = admin.map(|admin| Access::prepare(admin, &state)).transpose()?;
     let administration = access.as_mut().map(|access| source.administer(access, &limits)).transpose()?;
-    let renewal = tls.clone().map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
+    let renewal = tls.map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
     let renewal = renewal.map_err(|source| Error::Listen { address: address.to_string(), source })?;
     monitor.serving(&source.base_url(), address);
     let mut has_failed = false;
@@ -118,7 +135,7 @@ pub async fn serve(
         }
         source.end_streams();
     };
-    let served = serve_on(listener, source.routes(), limits, tls, ending).await;
+    let served = server.until(ending).await;
     for task in [renewal, administration.flatten()].into_iter().flatten() {
         task.abort();
     }
@@ -129,12 +146,56 @@ pub async fn serve(
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
+/// Publishes, and answers requests: at once with what another server publishes if this one stands by, otherwise from the
+/// end of the first publication on. `None` if it was shut down before the first publication was complete.
+async fn start(
+    options: AdvertisedOptions,
+    stands_by: bool,
+    reserved: Reserved,
+    (limits, tls): (ServerLimits, Option<Tls>),
+    monitor: Arc<dyn PublishMonitor>,
+    shutdown: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<(ServerTask, SocketAddr, Source)>, Error> {
+    #[cfg(feature = "postgres")]
+    if stands_by && let Some(held) = StandbyServer::hold(&options).await? {
+        let (listener, address) = reserved.listen()?;
+        let routes = SwitchedRoutes::unpublished();
+        let server = ServerTask::start(listener, routes.router(), limits, tls);
+        let mut standby = StandbyServer::start(held, &options, routes.clone(), Arc::clone(&monitor))?;
+        let taking_over = async {
+            let publisher = standby.publisher(address, &*monitor).await?;
+            Source::start_with(options, move |_| Ok(publisher), Arc::clone(&monitor)).await
+        };
+        let source = tokio::select! {
+            () = shutdown => None,
+            source = taking_over => Some(source?),
+        };
+        let Some(source) = source else {
+            // Ends the sockets of listeners, for which the server would wait.
+            drop(standby);
+            let ended = server.until(std::future::ready(())).await;
+            return ended
+                .map(|()| None)
+                .map_err(|source| Error::Listen { address: address.to_string(), source });
+        };
+        routes.set(source.routes());
+        return Ok(Some((server, address, source)));
+    }
+    #[cfg(not(feature = "postgres"))]
+    let _ = stands_by;
+    let source = tokio::select! {
+        () = shutdown => return Ok(None),
+        source = Source::start_with(options, Publisher::open, monitor) => source?,
+    };
+    let (listener, address) = reserved.listen()?;
+    Ok(Some((ServerTask::start(listener, source.routes(), limits, tls), address, source)))
+}
+
 /// A Source that keeps itself current, and its answers: for a server of your own.
 pub struct Source {
     live: Live,
     app: App,
-    place: SourcePlace,
-    former_base_urls: Vec<String>,
+    former: Moves,
     ending: watch::Sender<bool>,
     admin: Arc<Admin>,
 }
@@ -146,64 +207,42 @@ impl Source {
     /// # Errors
     /// If the first publication fails.
     pub async fn start(options: ServeOptions, monitor: Arc<dyn PublishMonitor>) -> Result<Self, Error> {
+        Self::start_with(options.advertise()?, Publisher::open, monitor).await
+    }
+
+    /// Starts as [`Source::start`] does, with a publisher that the caller opens.
+    async fn start_with(
+        options: AdvertisedOptions,
+        open: impl FnOnce(PublishOptions) -> Result<Publisher, Error> + Send + 'static,
+        monitor: Arc<dyn PublishMonitor>,
+    ) -> Result<Self, Error> {
         let (done, started) = oneshot::channel();
         // Not a task of the runtime: its end must not wait for a publication that is no longer needed.
         let runtime = Handle::current();
-        thread::spawn(move || done.send(Self::start_blocking(options, monitor, &runtime)).ok());
+        thread::spawn(move || done.send(Self::start_blocking(options, open, monitor, &runtime)).ok());
         started.await.map_err(|_| Error::PublisherFailed)?
     }
 
     fn start_blocking(
-        mut options: ServeOptions,
+        options: AdvertisedOptions,
+        open: impl FnOnce(PublishOptions) -> Result<Publisher, Error>,
         monitor: Arc<dyn PublishMonitor>,
         runtime: &Handle,
     ) -> Result<Self, Error> {
-        if options.live.scan_every.is_zero() {
-            let what =
-                "without a pause between scans nothing else gets done: give a time such as ten minutes";
-            return Err(Error::option("time between scans", what));
-        }
-        let channels = options.advertise_channels()?;
-        if options.batches {
-            batch::advertise(&mut options.publish)?;
-        }
-        let publisher = Publisher::open(options.publish)?;
+        let AdvertisedOptions { publish, live, channels, site } = options;
+        let publisher = open(publish)?;
         publisher.report_hidden(&*monitor)?;
         let (ending, is_ending) = watch::channel(false);
-        let place = publisher.place().clone();
-        let former_base_urls = publisher.former_base_urls()?;
-        let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-        let cors = options.cors.unwrap_or_else(|| !host::is_local(place.base()));
-        let origin = (options.strict_host || !cors).then(own_origin).map(Arc::from);
-        let channels = channels.open(&publisher, runtime, origin.as_ref(), &is_ending)?;
-        let mut routes = channels.routes.clone().merge(versions::routes(&publisher));
-        if options.batches {
-            routes = routes.merge(batch::routes(&publisher, &monitor)?);
-        }
-        let documents = publisher.options().out.clone();
-        let resources = ResourceFiles::open(&publisher)?;
+        let source = publisher.context();
+        let origin = site.only_origin(source.place());
+        let channels = channels.open(source, runtime, origin.as_ref(), &is_ending)?;
         let recorder = Recorder::new(&publisher, &monitor);
         let (overview_sender, overview) = watch::channel(Arc::default());
-        let view = Arc::new(SourceView::new(&publisher, overview.clone(), &channels)?);
-        for gateway in &options.gateways {
-            let opened = gateway.routes(&view);
-            routes = routes.merge(opened.map_err(Error::write(&publisher.options().state))?);
-        }
-        let pages = options.pages.map(|pages| PagesOfSource { pages, view });
-        let live = Live::start(publisher, options.live, (channels.announcer, overview_sender), monitor)?;
-        let strict_host = options.strict_host;
-        let app = App::new(app::AppParts {
-            place: place.clone(),
-            documents,
-            resources,
-            overview,
-            strict_host,
-            cors,
-            routes,
-            pages,
-        })?;
+        let app = site.open(source, channels.site, overview, &monitor)?;
+        let former = Moves::of(source)?;
+        let live = Live::start(publisher, live, (channels.announcer, overview_sender), monitor)?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
-        Ok(Self { live, app, place, former_base_urls, ending, admin })
+        Ok(Self { live, app, former, ending, admin })
     }
 
     /// Returns the routes, at the path of the base URL: to be served directly, or merged into a router with its own
@@ -214,7 +253,7 @@ impl Source {
 
     /// Returns the routes of a separate server, which also answers below the former base URLs of the Source.
     fn routes(&self) -> Router {
-        moved::redirecting(self.app.router(), &self.former_base_urls, &self.place)
+        self.former.redirecting(self.app.router())
     }
 
     /// The base URL.
@@ -253,17 +292,4 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source").field("app", &self.app).finish_non_exhaustive()
     }
-}
-
-/// Reads the certificate again at each SIGHUP, from now on.
-fn renew_at_hangup(tls: Tls, monitor: Arc<dyn PublishMonitor>) -> io::Result<JoinHandle<()>> {
-    let mut hangups = signal(SignalKind::hangup())?;
-    Ok(tokio::spawn(async move {
-        while hangups.recv().await.is_some() {
-            match tls.reload() {
-                Ok(()) => tracing::info!("the certificate was read again"),
-                Err(error) => monitor.problem(&PublishProblem::warning("TLS", error.to_string())),
-            }
-        }
-    }))
 }

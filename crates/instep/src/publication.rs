@@ -29,14 +29,6 @@ use crate::{
 /// The pause between two attempts of a standby server.
 const STANDBY_PAUSE: Duration = Duration::from_millis(200);
 
-/// The treatment of a Source that another run holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WhenHeld {
-    Fail,
-    /// Waits until the other one ends, however long that is, and takes its place.
-    StandBy,
-}
-
 /// The note about a publication without resources (D8).
 pub(crate) const NOTHING_SELECTED: &str =
     "No resource: the folder has no file that can be published, or no file matches the filters";
@@ -86,7 +78,6 @@ pub(crate) fn publish_once_and(
 /// Errors: the address cannot be listened on, or the first publication fails.
 pub(crate) fn serve_until_signal(
     options: ServeOptions,
-    when_held: WhenHeld,
     reload: Reload<'_, ServeOptions>,
     output: &Output,
 ) -> anyhow::Result<Exit> {
@@ -101,7 +92,7 @@ pub(crate) fn serve_until_signal(
         loop {
             let events = Arc::clone(&monitor) as Arc<dyn instep_source::PublishMonitor>;
             let ending = shutdown.child_token();
-            let mut serving = pin!(serve_when_free(options.clone(), when_held, events, &ending, output));
+            let mut serving = pin!(serve_when_free(options.clone(), events, &ending));
             tokio::select! {
                 served = &mut serving => match (served, restarted) {
                     // A publication of the round before may still have the lock.
@@ -136,29 +127,22 @@ pub(crate) fn serve_until_signal(
     Ok(signals.exit())
 }
 
-/// Serves; with standby it first waits if another run holds the Source.
+/// Serves; a server that stands by first waits while another run holds its folder or its address.
 async fn serve_when_free(
     options: ServeOptions,
-    when_held: WhenHeld,
     monitor: Arc<dyn instep_source::PublishMonitor>,
     ending: &CancellationToken,
-    output: &Output,
 ) -> Result<(), Error> {
-    let mut stands_by = false;
+    let mut has_reported = false;
     loop {
         let served = serve::serve(options.clone(), Arc::clone(&monitor), ending.cancelled()).await;
         let holder = match &served {
-            Err(error) if when_held == WhenHeld::StandBy => held_by(error),
+            Err(error) if options.stand_by => held_by(error),
             _ => None,
         };
         let Some(holder) = holder else { return served };
-        if !std::mem::replace(&mut stands_by, true) {
-            let state = options.publish.state.display();
-            output.note(format!("Standing by for {holder}, which publishes {state}"));
-            output.object("standby", json!({ "holder": holder }));
-            // The service does its task.
-            service::ready();
-            service::status(&format!("standing by for {holder}"));
+        if !std::mem::replace(&mut has_reported, true) {
+            monitor.standing_by(&holder, None);
         }
         tokio::select! {
             () = ending.cancelled() => return Ok(()),

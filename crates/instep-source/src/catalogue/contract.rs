@@ -30,9 +30,37 @@ macro_rules! each_engine {
 #[test]
 fn postgres_keeps_the_contract() {
     let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    keep(&server, "instep");
+}
+
+/// While servers are brought up to date one after the other, this program works with tables to which a later one has added:
+/// what a step may do that only adds (`TableStep::Adds`), to each table.
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres_keeps_the_contract_with_tables_to_which_a_later_version_has_added() {
+    const ADDED: &str = "
+        DO $$ DECLARE name text; BEGIN
+            FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+                EXECUTE format('ALTER TABLE %I ADD COLUMN of_later text NOT NULL DEFAULT ''x''', name);
+                EXECUTE format('CREATE INDEX %I ON %I (of_later)', name || '_of_later', name);
+            END LOOP;
+        END $$;
+        CREATE TABLE of_later (source bigint NOT NULL);
+        UPDATE version SET additions = additions + 1";
+    let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    let url = format!("{}?schema=later", server.url());
+    drop(ContractPlace::at(&format!("{url}&source=first")).open());
+    let address = instep_postgres::Address::parse(&url).unwrap().beside("_source").unwrap();
+    instep_postgres::Session::open(&address).unwrap().batch(ADDED).unwrap();
+    keep(&server, "later");
+}
+
+/// Runs each test with a Source of its own in a schema.
+#[cfg(feature = "postgres")]
+fn keep(server: &instep_testkit::PostgresServer, schema: &str) {
     let mut failed = Vec::new();
     for (name, test) in ALL {
-        let place = ContractPlace::at(&format!("{}?source={name}", server.url()));
+        let place = ContractPlace::at(&format!("{}?schema={schema}&source={name}", server.url()));
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
             failed.push(*name);
         }

@@ -14,6 +14,11 @@ use super::{
     ResourceOutline, ResourceState, ResourceTotals, ResourceVersion, codec::SharedTypes,
     stamp_page::StampPage, timeline::Timeline,
 };
+#[cfg(feature = "postgres")]
+use super::{
+    shared::{ReadShared, SharedRows},
+    subscribers::ReadSubscribers,
+};
 
 /// Opens readers of a catalogue. Any number of them read beside the one writer.
 pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
@@ -29,6 +34,18 @@ pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
     /// Returns `true` if several machines can write it, one after the other.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Returns the rows that the servers of the Source share; `None` if only one machine can write it.
+    #[cfg(feature = "postgres")]
+    fn shared(&self) -> Option<&dyn ReadShared> {
+        None
+    }
+
+    /// Returns the rows of the hub; `None` if only one machine can write the catalogue.
+    #[cfg(feature = "postgres")]
+    fn subscribers(&self) -> Option<&dyn ReadSubscribers> {
+        None
     }
 
     /// Returns the name of the Source in its database; `None` if it has a file of its own.
@@ -188,6 +205,10 @@ pub(super) trait CatalogueTransaction {
 
     /// Returns those of the digests that no version has.
     fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError>;
+
+    /// Writes rows for the other servers of the Source.
+    #[cfg(feature = "postgres")]
+    fn share(&mut self, rows: &SharedRows) -> Result<(), CatalogueError>;
 }
 
 /// A line that is added to the change log.
@@ -254,4 +275,10 @@ pub(super) trait LedgerRows {
 
     /// As [`CatalogueTransaction::unreferenced`].
     fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError>;
+
+    /// As [`CatalogueTransaction::share`]. An engine that only one machine writes has nothing to share.
+    #[cfg(feature = "postgres")]
+    fn share(&mut self, _rows: &SharedRows) -> Result<(), CatalogueError> {
+        Ok(())
+    }
 }

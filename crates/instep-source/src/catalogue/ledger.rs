@@ -3,6 +3,8 @@
 
 use resourcesync::{Change, Digests, Uri};
 
+#[cfg(feature = "postgres")]
+use super::shared::SharedRows;
 use super::{
     CatalogueError, Head, Keep, NamedValue, Observation, Patch, Recorded, Resource, ResourceState,
     ResourceVersion,
@@ -233,5 +235,10 @@ impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
 
     fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError> {
         self.rows.unreferenced(digests)
+    }
+
+    #[cfg(feature = "postgres")]
+    fn share(&mut self, rows: &SharedRows) -> Result<(), CatalogueError> {
+        self.rows.share(rows)
     }
 }

@@ -10,6 +10,8 @@ mod reader;
 mod row;
 mod rows;
 mod schema;
+mod shared;
+mod subscribers;
 mod versions;
 mod writer;
 mod written;
@@ -25,9 +27,13 @@ use instep_postgres::{Address, Claimant, LeaseOwners, NumberedWriter, ServerLink
 use super::{
     CatalogueError, Head,
     door::{CatalogueEngine, ReadCatalogue},
+    shared::ReadShared,
+    subscribers::ReadSubscribers,
 };
 use moment::SourceReader;
 use schema::{SCHEMA, TABLES};
+use shared::SharedReader;
+use subscribers::SubscriberReader;
 use writer::SourceWriter;
 
 /// The most bytes of a key: an index takes a third of a page, which is 2,704 bytes with the other columns.
@@ -97,6 +103,8 @@ impl DatabaseSource {
 pub(super) struct CatalogueDatabase {
     link: Arc<ServerLink>,
     source: i64,
+    shared: SharedReader,
+    subscribers: SubscriberReader,
     place: Box<Path>,
 }
 
@@ -129,7 +137,7 @@ impl CatalogueDatabase {
         drop(session);
         let writer = NumberedWriter::new(writing, lease);
         let writer = SourceWriter::new(Some(writer), source, database.shown.clone());
-        Ok((Self::new(link, source, database), writer, clock))
+        Ok((Self::new(link, source, database, SharedReader::of_publisher), writer, clock))
     }
 
     /// Opens the catalogue only to read it, also beside a process that writes; what would write fails.
@@ -147,11 +155,18 @@ impl CatalogueDatabase {
         let (_, clock) = writer::begin(&session, source).map_err(|fault| link.error(fault))?;
         drop(session);
         let writer = SourceWriter::new(None, source, database.shown.clone());
-        Ok((Self::new(link, source, database), writer, clock))
+        Ok((Self::new(link, source, database, SharedReader::beside), writer, clock))
     }
 
-    fn new(link: Arc<ServerLink>, source: i64, database: &DatabaseSource) -> Self {
-        Self { link, source, place: PathBuf::from(&database.shown).into() }
+    fn new(
+        link: Arc<ServerLink>,
+        source: i64,
+        database: &DatabaseSource,
+        shared: fn(&Address, i64) -> SharedReader,
+    ) -> Self {
+        let shared = shared(&database.address, source);
+        let subscribers = SubscriberReader::new(&database.address, source);
+        Self { link, source, shared, subscribers, place: PathBuf::from(&database.shown).into() }
     }
 }
 
@@ -172,6 +187,14 @@ impl CatalogueEngine for CatalogueDatabase {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn shared(&self) -> Option<&dyn ReadShared> {
+        Some(&self.shared)
+    }
+
+    fn subscribers(&self) -> Option<&dyn ReadSubscribers> {
+        Some(&self.subscribers)
     }
 
     fn name(&self) -> Result<Option<String>, CatalogueError> {

@@ -22,7 +22,7 @@ pub(super) struct Announcements {
 
 impl Announce for Announcements {
     fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
-        let mut current = status::overview(publisher, &self.overview.borrow())?;
+        let mut current = status::overview(publisher.context(), &self.overview.borrow())?;
         current.unwatched_folders = self.unwatched;
         current.failure.clone_from(&self.refusal);
         self.overview.send_replace(Arc::new(current));

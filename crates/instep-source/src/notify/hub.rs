@@ -1,11 +1,16 @@
 //! The hub of this Source's own topics (WebSub): subscribers get each notification by POST.
 
+mod answering;
 mod bodies;
 mod book;
+#[cfg(feature = "postgres")]
+mod elsewhere;
 mod intent;
 mod lanes;
 mod ledger;
 mod request;
+#[cfg(feature = "postgres")]
+mod shared_book;
 mod signature;
 mod store;
 mod verifications;
@@ -20,26 +25,26 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use axum::{
-    body::Bytes,
-    extract::{Request, State},
-    response::{IntoResponse, Response},
-};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+pub(crate) use answering::answer_request;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
 use instep_net::Cidr;
 use resourcesync::Uri;
 use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
-use crate::{Error, serve::body};
+use crate::{Error, catalogue::Catalogue};
 use book::{DeliveryOutcome, Key};
+#[cfg(feature = "postgres")]
+pub(crate) use elsewhere::{LeftRequests, leave};
 use lanes::Lanes;
 use ledger::HubLedger;
 use request::SubscriptionRequest;
+#[cfg(feature = "postgres")]
+use shared_book::SharedBook;
 pub use signature::Signature;
+use store::{HubStore, KeepBook};
 
-/// The bytes of a request to the hub that are read.
-const REQUEST_BYTES: usize = 16 * 1024;
 /// The most parallel verifications. They have separate places, so that callbacks that do not answer delay no
 /// delivery.
 const VERIFICATIONS_AT_A_TIME: usize = 64;
@@ -67,14 +72,15 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// Opens the hub's database. Callbacks may be at public addresses and at the allowed ones.
+    /// Opens the hub with its book: in a catalogue that several servers use, or else in a file. Callbacks may be at public addresses and at the allowed ones.
     pub(crate) fn open(
+        catalogue: &Catalogue,
         path: &Path,
         topics: BTreeMap<String, HeaderValue>,
         allowed: Vec<Cidr>,
         signature: Signature,
     ) -> Result<Arc<Self>, Error> {
-        let ledger = HubLedger::open(path)?;
+        let ledger = HubLedger::open(open_book(catalogue, path)?)?;
         let client =
             CallbackClient::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
         Ok(Arc::new(Self {
@@ -207,46 +213,14 @@ impl Transport for Arc<Hub> {
     }
 }
 
-/// Answers a request to the hub.
-pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let media_type =
-        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if media_type.starts_with("application/xml") {
-        return refused(StatusCode::FORBIDDEN, "this hub serves the topics of its own Source");
+fn open_book(catalogue: &Catalogue, path: &Path) -> Result<Box<dyn KeepBook>, Error> {
+    #[cfg(feature = "postgres")]
+    if let Some(shared) = SharedBook::of(catalogue, path)? {
+        return Ok(Box::new(shared));
     }
-    if !media_type.starts_with("application/x-www-form-urlencoded") {
-        return refused(StatusCode::NOT_ACCEPTABLE, "send application/x-www-form-urlencoded");
-    }
-    let asked = match body::read(body, REQUEST_BYTES).await.map(|form| SubscriptionRequest::parse(&form)) {
-        Ok(Ok(asked)) => asked,
-        Ok(Err(what)) => return refused(StatusCode::BAD_REQUEST, what),
-        Err(status) => {
-            return refused(status, "the request is too long, took too long, or its coding is damaged");
-        }
-    };
-    if !hub.topics.contains_key(&asked.topic) {
-        return refused(StatusCode::NOT_FOUND, "there is no such topic");
-    }
-    let callback = Uri::parse(&asked.callback).ok().filter(|callback| hub.client.admits(callback));
-    let targets = match callback {
-        Some(callback) => hub.targets(&callback).await,
-        None => None,
-    };
-    let Some(targets) = targets else {
-        return refused(StatusCode::BAD_REQUEST, "hub.callback is not at an address that may be asked");
-    };
-    if !hub.admits(&targets).await {
-        let busy = refused(StatusCode::TOO_MANY_REQUESTS, "this callback's network was asked too often");
-        return ([(header::RETRY_AFTER, "60")], busy).into_response();
-    }
-    hub.warn_of_secret(&asked);
-    tokio::spawn(hub.follow_up(asked, targets));
-    StatusCode::ACCEPTED.into_response()
-}
-
-fn refused(status: StatusCode, what: &'static str) -> Response {
-    (status, what).into_response()
+    #[cfg(not(feature = "postgres"))]
+    let _ = catalogue;
+    Ok(Box::new(HubStore::open(path)?))
 }
 
 fn now() -> i64 {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{version_place::VersionPlace, view::CatalogueView};
+use super::{published, rebase, version_place::VersionPlace, view::CatalogueView};
 use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, Snapshot},
@@ -13,7 +13,7 @@ use crate::{
 
 /// An open Source: the options, and the values derived from them.
 #[derive(Debug)]
-pub(super) struct SourceContext {
+pub(crate) struct SourceContext {
     pub(super) options: PublishOptions,
     pub(super) policy: SourcePolicy,
     pub(super) catalogue: Catalogue,
@@ -34,8 +34,55 @@ impl SourceContext {
         Ok(Self { options, policy, catalogue, holdings })
     }
 
-    pub(super) fn place(&self) -> &SourcePlace {
+    /// Opens a Source whose catalogue is only read: another process publishes it.
+    #[cfg(all(feature = "serve", feature = "postgres"))]
+    pub(super) fn beside(options: PublishOptions, catalogue: Catalogue) -> Result<Self, Error> {
+        let policy = SourcePolicy::new(&options)?;
+        let holdings = Holdings::new(&options, &catalogue)?;
+        Ok(Self { options, policy, catalogue, holdings })
+    }
+
+    /// Returns the options it was opened with.
+    pub(crate) fn options(&self) -> &PublishOptions {
+        &self.options
+    }
+
+    /// Returns the names and URIs of the documents.
+    pub(crate) fn place(&self) -> &SourcePlace {
         &self.policy.place
+    }
+
+    /// Returns the catalogue of resources and their changes.
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// Returns the folders and manifests with the resources.
+    pub(crate) fn holdings(&self) -> &Holdings {
+        &self.holdings
+    }
+
+    /// Returns a builder of batches of resources, which works beside this Source.
+    #[cfg(feature = "serve")]
+    pub(crate) fn batches(&self) -> crate::dump::Batches {
+        crate::dump::Batches {
+            policy: self.policy.clone(),
+            catalogue: self.catalogue.clone(),
+            holdings: self.holdings.clone(),
+            limits: crate::dump::BatchLimits::default(),
+        }
+    }
+
+    /// Returns the former base URLs of the Source.
+    pub(crate) fn former_base_urls(&self) -> Result<Vec<String>, Error> {
+        rebase::former_base_urls(&self.catalogue)
+    }
+
+    /// Returns the names of the sets that are published but not wanted any more: the next publication withdraws them.
+    pub(crate) fn unwanted_sets(&self) -> Result<Vec<String>, Error> {
+        let mut sets = published::sets(&self.catalogue.snapshot()?)?;
+        sets.retain(|name| self.options.sets.iter().all(|set| set.name != *name));
+        Ok(sets)
     }
 
     pub(super) fn out(&self) -> &Path {

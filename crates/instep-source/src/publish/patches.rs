@@ -54,6 +54,7 @@ impl SourceContext {
             }
             let outbox = self.owing(&sink.in_order(), &[], &Default::default())?;
             self.catalogue.set_meta(outbox.into_iter().collect())?;
+            self.share(&sink, &[])?;
             sink.commit(&[])?;
             self.catalogue.set_patches(made, PATCHED.write(&tried))?;
         }
@@ -81,14 +82,15 @@ impl SourceContext {
     }
 
     /// Records that the patches of a folder, which is about to be removed, are to be removed where they were
-    /// delivered.
+    /// delivered, and from other servers.
     fn owe_removal(&self, folder: &Path, number: u64) -> Result<(), Error> {
         let names = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let names = names.map_err(Error::read(folder))?;
         let names = names.iter().filter_map(|entry| entry.file_name().into_string().ok());
         let names: Vec<_> = names.map(|name| format!("{DOCUMENTS}/{PATCHES}/{number:06}/{name}")).collect();
         let outbox = self.owing(&[], &names, &Default::default())?;
-        Ok(self.catalogue.set_meta(outbox.into_iter().collect())?)
+        self.catalogue.set_meta(outbox.into_iter().collect())?;
+        self.share(&FolderSink::default(), &names)
     }
 }
 

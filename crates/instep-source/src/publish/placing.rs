@@ -40,6 +40,7 @@ impl SourceContext {
         monitor.phase(PublishPhase::Commit);
         let outbox = self.owing(&sink.in_order(), &expired, &before.published)?;
         published::begin(&self.catalogue, next, outbox)?;
+        self.share(sink, &expired)?;
         let placed = sink.commit(&expired)?;
         // The announcement still reads the changes that this publication adds: drop only those that were not needed
         // before.

@@ -5,7 +5,7 @@ use std::mem;
 use crate::{
     Error,
     catalogue::{Catalogue, NamedValue, Snapshot},
-    records::{ARCHIVE, ArchivedDocuments, PLACING, PUBLISHED, PublishedSet, PublishedSource},
+    records::{ARCHIVE, ArchivedDocuments, PLACING, PUBLISHED, PublishedSet, PublishedSource, SHARED},
     render::Before,
 };
 
@@ -58,11 +58,26 @@ pub(super) fn begin(
 pub(super) fn complete(catalogue: &Catalogue, mut next: PublishedSource, needed: u64) -> Result<(), Error> {
     let archives = mem::take(&mut next.archives);
     let mut records: Vec<_> = archives.iter().map(|(set, kept)| ARCHIVE.write_part(set, kept)).collect();
-    records.extend([PUBLISHED.write(&next), PLACING.forget()]);
+    let published = PUBLISHED.write(&next);
+    if catalogue.is_shared() {
+        records.push(SHARED.write(&mark(published.1.as_deref())));
+    }
+    records.extend([published, PLACING.forget()]);
     if catalogue.set_meta_and_forget(records, needed)? {
         catalogue.forget_changes(needed)?;
     }
     Ok(())
+}
+
+/// Returns `true` if the last publication shared its documents with the other servers of the Source.
+#[cfg(feature = "postgres")]
+pub(super) fn are_shared(snapshot: &Snapshot) -> Result<bool, Error> {
+    Ok(SHARED.read(snapshot)?.unwrap_or_default() == mark(snapshot.meta(PUBLISHED.name())?.as_deref()))
+}
+
+/// Returns a mark of the record of a publication; empty if there was none.
+fn mark(published: Option<&[u8]>) -> String {
+    published.map(|bytes| blake3::hash(bytes).to_hex()[..32].to_owned()).unwrap_or_default()
 }
 
 /// Returns the record as it is kept, and the names of archives that are dropped with it.

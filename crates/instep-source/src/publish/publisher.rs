@@ -1,10 +1,10 @@
 //! An open Source: its lock, the options it was opened with, and the work concurrent with its publications.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use instep_store::Lock;
 
-use super::{context::SourceContext, lock, published, rebase, remembered, sets};
+use super::{context::SourceContext, lock, rebase, remembered, sets};
 use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, CatalogueLocation, Clock, system_clock},
@@ -21,7 +21,10 @@ pub struct Publisher {
     pub(super) stop: ScanStop,
     /// `true` once it was reported that the times of the Source are ahead of the clock.
     pub(super) reported_clock: bool,
-    _lock: Lock,
+    /// `true` once the documents in place are those that were published last, by whichever server.
+    is_caught_up: bool,
+    /// A server that stands by has the lock already.
+    _lock: Arc<Lock>,
 }
 
 impl Publisher {
@@ -37,18 +40,35 @@ impl Publisher {
     ///
     /// # Errors
     /// As [`Publisher::open`].
-    pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
-        options.keep_states |=
-            options.dumps.changes || options.patches().is_some() || options.versions.is_some();
+    pub fn with_clock(options: PublishOptions, clock: Clock) -> Result<Self, Error> {
         // Before the lock: wrong options leave no folder behind.
-        SourcePolicy::new(&options)?;
-        lock::refuse_content(&options)?;
-        let place = rebase::place_of_catalogue(&options)?;
+        let place = check_options(&options)?;
         if !options.state.exists() {
             place.probe()?;
         }
-        let lock = lock::take(&options.state)?;
+        let lock = Arc::new(lock::take(&options.state)?);
         discard_leftovers(&options.out);
+        Self::over(options, place, lock, clock)
+    }
+
+    /// Opens a Source whose lock the caller has.
+    ///
+    /// # Errors
+    /// As [`Publisher::open`].
+    #[cfg(all(feature = "serve", feature = "postgres"))]
+    pub(crate) fn with_lock(options: PublishOptions, lock: Arc<Lock>) -> Result<Self, Error> {
+        let place = check_options(&options)?;
+        Self::over(options, place, lock, system_clock())
+    }
+
+    fn over(
+        mut options: PublishOptions,
+        place: CatalogueLocation,
+        lock: Arc<Lock>,
+        clock: Clock,
+    ) -> Result<Self, Error> {
+        options.keep_states |=
+            options.dumps.changes || options.patches().is_some() || options.versions.is_some();
         let catalogue = place.open(&options.state, clock)?;
         rebase::settle(&options, &catalogue)?;
         // In a database it may have another name now.
@@ -56,7 +76,12 @@ impl Publisher {
         sets::number(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;
         remembered::keep(&context.options, &context.catalogue)?;
-        Ok(Self { context, stop: ScanStop::default(), reported_clock: false, _lock: lock })
+        Ok(Self::of(context, lock))
+    }
+
+    fn of(context: SourceContext, lock: Arc<Lock>) -> Self {
+        let stop = ScanStop::default();
+        Self { context, stop, reported_clock: false, is_caught_up: false, _lock: lock }
     }
 
     /// Takes the lock of a Source that was opened before, with its former content: to record changes that an
@@ -71,11 +96,20 @@ impl Publisher {
             return Err(unknown());
         }
         let place = CatalogueLocation::known(state)?;
-        let lock = lock::take(state)?;
+        let lock = Arc::new(lock::take(state)?);
         let catalogue = place.open(state, system_clock())?;
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
         let context = SourceContext::new(options, catalogue)?;
-        Ok(Self { context, stop: ScanStop::default(), reported_clock: false, _lock: lock })
+        Ok(Self::of(context, lock))
+    }
+
+    /// Makes the documents in place those that were published last, before the first publication.
+    pub(super) fn catch_up(&mut self) -> Result<(), Error> {
+        if !self.is_caught_up {
+            self.context.catch_up()?;
+            self.is_caught_up = true;
+        }
+        Ok(())
     }
 
     /// Returns the request by which a scan that is under way ends early.
@@ -86,6 +120,12 @@ impl Publisher {
     /// Returns the options it was opened with.
     pub fn options(&self) -> &PublishOptions {
         &self.context.options
+    }
+
+    /// Returns the open Source, for those that read it beside publications.
+    #[cfg(feature = "serve")]
+    pub(crate) fn context(&self) -> &SourceContext {
+        &self.context
     }
 
     /// Returns the names and URIs of the documents.
@@ -102,22 +142,11 @@ impl Publisher {
     pub(crate) fn holdings(&self) -> &Holdings {
         &self.context.holdings
     }
+}
 
-    /// Returns a builder of batches of resources, which works beside this Source.
-    #[cfg(feature = "serve")]
-    pub(crate) fn batches(&self) -> crate::dump::Batches {
-        crate::dump::Batches {
-            policy: self.context.policy.clone(),
-            catalogue: self.context.catalogue.clone(),
-            holdings: self.context.holdings.clone(),
-            limits: crate::dump::BatchLimits::default(),
-        }
-    }
-
-    /// Returns the names of the sets that are published but not wanted any more: the next publication withdraws them.
-    pub(crate) fn unwanted_sets(&self) -> Result<Vec<String>, Error> {
-        let mut sets = published::sets(&self.context.catalogue.snapshot()?)?;
-        sets.retain(|name| self.options().sets.iter().all(|set| set.name != *name));
-        Ok(sets)
-    }
+/// Refuses options that cannot be followed. Returns the place of the catalogue.
+fn check_options(options: &PublishOptions) -> Result<CatalogueLocation, Error> {
+    SourcePolicy::new(options)?;
+    lock::refuse_content(options)?;
+    rebase::place_of_catalogue(options)
 }

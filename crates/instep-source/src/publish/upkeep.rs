@@ -24,11 +24,6 @@ pub struct Compaction {
 }
 
 impl Publisher {
-    /// Returns the former base URLs of the Source.
-    pub(crate) fn former_base_urls(&self) -> Result<Vec<String>, Error> {
-        rebase::former_base_urls(self.catalogue())
-    }
-
     /// Warns of files among the resources that cannot be fetched, because their names are those of documents.
     pub(crate) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         self.context.report_hidden(monitor)

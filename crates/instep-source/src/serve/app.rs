@@ -38,6 +38,8 @@ pub(crate) struct AppParts {
     pub place: SourcePlace,
     /// The folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
     pub documents: PathBuf,
+    /// `true` if other servers show the same documents.
+    pub is_shared: bool,
     /// The resources.
     pub resources: ResourceFiles,
     /// The state of the Source as pages, `/status` and `/metrics` show it.
@@ -67,8 +69,10 @@ pub(crate) struct AppState {
 impl App {
     /// Opens the folders of a site.
     pub(crate) fn new(site: AppParts) -> Result<Self, Error> {
-        let AppParts { place, documents, resources, overview, strict_host, cors, routes, pages } = site;
-        let documents = DocumentFolder::open(&documents).map(Files::new).map_err(Error::read(documents))?;
+        let AppParts { place, documents, is_shared, resources, overview, strict_host, cors, routes, pages } =
+            site;
+        let folder = DocumentFolder::open(&documents, is_shared);
+        let documents = folder.map(Files::new).map_err(Error::read(documents))?;
         let hosts = AcceptedHosts::new(place.base(), strict_host);
         let observer = Arc::new(Observer { metrics: Metrics::new(), hosts });
         let shared = AppState { place, documents, resources, overview, cors, routes, pages, observer };

@@ -30,8 +30,9 @@ use super::{
     spool::{BuildState, Building, PackageClaim, PackageSpool},
 };
 use crate::{
-    Error, PublishMonitor, PublishOptions, Publisher,
+    Error, PublishMonitor, PublishOptions,
     dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches},
+    publish::SourceContext,
     render::SourcePlace,
 };
 
@@ -54,20 +55,20 @@ pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
 }
 
 /// The endpoints, below the base URL.
-pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn PublishMonitor>) -> Result<Router, Error> {
-    let folder = publisher.options().state.join("batches");
+pub(crate) fn routes(source: &SourceContext, monitor: &Arc<dyn PublishMonitor>) -> Result<Router, Error> {
+    let folder = source.options().state.join("batches");
     let spool = PackageSpool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
     let admission = Arc::new(BatchAdmission::new());
     let mut routes = Router::new();
-    for (set, options) in (0_u8..).zip(&publisher.options().sets) {
+    for (set, options) in (0_u8..).zip(&source.options().sets) {
         let endpoint = Endpoint {
             set,
-            batches: publisher.batches(),
+            batches: source.batches(),
             spool: Arc::clone(&spool),
             admission: Arc::clone(&admission),
             monitor: Arc::clone(monitor),
         };
-        let path = format!("/{}", publisher.place().set(&options.name).name(NAME));
+        let path = format!("/{}", source.place().set(&options.name).name(NAME));
         routes = routes.route(&path, with_methods(TAKES_POSTS, post(answer)).with_state(Arc::new(endpoint)));
     }
     Ok(routes)

@@ -9,18 +9,39 @@ use std::{
 use http::HeaderValue;
 use instep_store::RootFolder;
 
-use super::{files::FileProvider, representation::Description};
-use crate::render::{cache_control, media_type};
+use super::{
+    files::FileProvider,
+    representation::{Description, etag_of_digest},
+};
+use crate::render::{cache_control, is_immutable, media_type};
 
 /// Documents, whose names decide on their headers.
 #[derive(Debug)]
-pub(crate) struct DocumentFolder(PathBuf);
+pub(crate) struct DocumentFolder {
+    path: PathBuf,
+    /// `true` if other servers show the same documents, with the same ETags.
+    is_shared: bool,
+}
 
 impl DocumentFolder {
     /// Names the folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`. It is opened for each
     /// document: if it is removed, the next publication creates another one, which must then be served (C18).
-    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        RootFolder::open(folder).map(|_| Self(folder.to_owned()))
+    pub(crate) fn open(folder: &Path, is_shared: bool) -> io::Result<Self> {
+        RootFolder::open(folder).map(|_| Self { path: folder.to_owned(), is_shared })
+    }
+
+    /// Returns an ETag that depends only on the bytes. Each state of a document is hashed once, when it is first asked for.
+    /// The name of a part that never changes stands for its bytes, so a large package is not read.
+    fn etag(&self, name: &[u8]) -> io::Result<HeaderValue> {
+        let mut file = self.open(name)?;
+        let mut hasher = blake3::Hasher::new();
+        if is_immutable(name) {
+            hasher.update(name);
+            hasher.update(&file.metadata()?.len().to_be_bytes());
+        } else {
+            io::copy(&mut file, &mut hasher)?;
+        }
+        Ok(etag_of_digest(hasher.finalize().as_bytes()))
     }
 }
 
@@ -31,12 +52,13 @@ pub(crate) fn owns(path: &str) -> bool {
 
 impl FileProvider for DocumentFolder {
     fn open(&self, name: &[u8]) -> io::Result<File> {
-        RootFolder::open(&self.0)?.entry(name)
+        RootFolder::open(&self.path)?.entry(name)
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
         let content_type = Some(HeaderValue::from_static(media_type(name)));
-        Ok(Some(Description { content_type, ..Description::default() }))
+        let etag = self.is_shared.then(|| self.etag(name)).transpose()?;
+        Ok(Some(Description { content_type, etag, ..Description::default() }))
     }
 
     fn cache_control(&self, name: &[u8]) -> HeaderValue {

@@ -11,23 +11,33 @@ use axum::{
 };
 use http::{HeaderValue, StatusCode, header, uri::Authority};
 
-use crate::render::SourcePlace;
+use crate::{Error, publish::SourceContext, render::SourcePlace};
 
 /// The former base URLs of a Source, and its present one.
-#[derive(Debug)]
-struct Moves {
+#[derive(Clone, Debug)]
+pub(crate) struct Moves {
     former: Vec<SourcePlace>,
     present: SourcePlace,
 }
 
-/// Redirects requests below former base URLs. They reach this server if the host stayed, or still leads here.
-pub(crate) fn redirecting(routes: Router, former: &[String], present: &SourcePlace) -> Router {
-    let former: Vec<_> = former.iter().filter_map(|base| SourcePlace::new(base).ok()).collect();
-    if former.is_empty() {
-        return routes;
+impl Moves {
+    /// Returns those of a Source.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    pub(crate) fn of(source: &SourceContext) -> Result<Self, Error> {
+        let former = source.former_base_urls()?;
+        let former = former.iter().filter_map(|base| SourcePlace::new(base).ok()).collect();
+        Ok(Self { former, present: source.place().clone() })
     }
-    let moves = Arc::new(Moves { former, present: present.clone() });
-    routes.layer(middleware::from_fn_with_state(moves, redirect))
+
+    /// Redirects requests below former base URLs. They reach this server if the host stayed, or still leads here.
+    pub(crate) fn redirecting(&self, routes: Router) -> Router {
+        if self.former.is_empty() {
+            return routes;
+        }
+        routes.layer(middleware::from_fn_with_state(Arc::new(self.clone()), redirect))
+    }
 }
 
 async fn redirect(State(moves): State<Arc<Moves>>, request: Request, next: Next) -> Response {

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{AdminOptions, Gateway, Pages, ServerLimits, channels::Channels, tls::Tls};
+use super::{
+    AdminOptions, Gateway, Pages, ServerLimits, batch, channels::Channels, site::SiteOptions, tls::Tls,
+};
 #[cfg(feature = "notify")]
 use crate::notify::ChannelOptions;
 use crate::{DumpPolicy, Error, PublishOptions, live::LiveOptions};
@@ -45,6 +47,17 @@ pub struct ServeOptions {
     pub pages: Option<Arc<dyn Pages>>,
     /// Further protocols of the Source, which the caller provides.
     pub gateways: Vec<Arc<dyn Gateway>>,
+    /// While another server publishes this Source, shows the same documents, and takes its place when it ends. This needs a
+    /// catalogue in PostgreSQL; with a file, [`serve()`](super::serve()) ends with [`Error::Locked`].
+    pub stand_by: bool,
+}
+
+/// Options whose channels and batches are in the Capability Lists.
+pub(super) struct AdvertisedOptions {
+    pub(super) publish: PublishOptions,
+    pub(super) live: LiveOptions,
+    pub(super) channels: Channels,
+    pub(super) site: SiteOptions,
 }
 
 impl ServeOptions {
@@ -71,6 +84,7 @@ impl ServeOptions {
             cors: None,
             pages: None,
             gateways: Vec::new(),
+            stand_by: false,
         }
     }
 
@@ -88,11 +102,22 @@ impl ServeOptions {
         self.channels.callbacks.extend(instep_net::Cidr::LOOPBACK);
     }
 
-    /// Puts the channels into the Capability Lists.
-    pub(super) fn advertise_channels(&mut self) -> Result<Channels, Error> {
+    /// Puts the channels and batches into the Capability Lists.
+    pub(super) fn advertise(mut self) -> Result<AdvertisedOptions, Error> {
+        if self.live.scan_every.is_zero() {
+            let what =
+                "without a pause between scans nothing else gets done: give a time such as ten minutes";
+            return Err(Error::option("time between scans", what));
+        }
         #[cfg(feature = "notify")]
-        return Channels::advertise(&self.channels, &mut self.publish);
+        let channels = Channels::advertise(&self.channels, &mut self.publish)?;
         #[cfg(not(feature = "notify"))]
-        Ok(Channels)
+        let channels = Channels;
+        if self.batches {
+            batch::advertise(&mut self.publish)?;
+        }
+        let Self { publish, live, batches, strict_host, cors, pages, gateways, .. } = self;
+        let site = SiteOptions { batches, strict_host, cors, pages, gateways };
+        Ok(AdvertisedOptions { publish, live, channels, site })
     }
 }

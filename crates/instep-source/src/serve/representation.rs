@@ -46,13 +46,15 @@ pub(crate) struct Description {
     pub content_type: Option<HeaderValue>,
     /// `Link`
     pub link: Option<HeaderValue>,
+    /// `ETag`, if it has to be the same on several servers.
+    pub etag: Option<HeaderValue>,
 }
 
 impl Representation {
     /// Finds out about an open file. Its bytes are taken only when the file held still meanwhile.
     pub(crate) fn of(file: &File, stamp: FileStamp, description: Description) -> io::Result<Self> {
         let body = if stamp.length <= SMALL_FILE { read_at_rest(file, stamp)? } else { None };
-        let Description { published, hashed, content_type, link } = description;
+        let Description { published, hashed, content_type, link, etag } = description;
         let state = published.unwrap_or_default();
         let strongest = state.digests.strongest().filter(|_| hashed == Some(stamp));
         let digest = strongest.and_then(|digest| digest.bytes()).map(etag_of_digest);
@@ -64,7 +66,7 @@ impl Representation {
         Ok(Self {
             stamp,
             validators: RepresentationValidators {
-                etag: digest.unwrap_or_else(|| etag_of_stamp(stamp)),
+                etag: etag.or(digest).unwrap_or_else(|| etag_of_stamp(stamp)),
                 modified,
             },
             last_modified: text(&httpdate::fmt_http_date(
@@ -120,7 +122,8 @@ fn read_at_rest(file: &File, stamp_before: FileStamp) -> io::Result<Option<Bytes
     }
 }
 
-fn etag_of_digest(digest: &[u8]) -> HeaderValue {
+/// Returns the ETag of bytes that have a digest.
+pub(super) fn etag_of_digest(digest: &[u8]) -> HeaderValue {
     let mut tag = String::with_capacity(34);
     tag.push('"');
     for byte in digest.iter().take(16) {

@@ -11,10 +11,10 @@ use super::{
     representation::Description,
 };
 use crate::{
-    Error, Publisher,
+    Error,
     catalogue::{Catalogue, Resource},
     content::{self, Holdings, Supply},
-    publish::VersionPlace,
+    publish::{SourceContext, VersionPlace},
     render::SourcePlace,
 };
 
@@ -31,30 +31,30 @@ pub(crate) struct ResourceFiles {
 
 impl ResourceFiles {
     /// Keeps the folders of a Source that lie below its base URL open.
-    pub(crate) fn open(publisher: &Publisher) -> Result<Self, Error> {
-        let place = publisher.place();
+    pub(crate) fn open(source: &SourceContext) -> Result<Self, Error> {
+        let place = source.place();
         let known = KnownResources {
-            catalogue: publisher.catalogue().clone(),
-            holdings: publisher.holdings().clone(),
-            capability_lists: publisher
+            catalogue: source.catalogue().clone(),
+            holdings: source.holdings().clone(),
+            capability_lists: source
                 .options()
                 .sets
                 .iter()
                 .map(|set| place.set(&set.name).capability_list().into_string())
                 .collect(),
-            versions: publisher.options().versions.map(|_| VersionPlace::new(place.base())),
+            versions: source.options().versions.map(|_| VersionPlace::new(place.base())),
         };
         let mut folders = Vec::new();
-        for root in publisher.holdings().roots() {
+        for root in source.holdings().roots() {
             let Some(prefix) = root.uri(b"").as_str().strip_prefix(place.base()).map(str::to_owned) else {
                 continue;
             };
             folders.push((prefix, Files::new(InFolder::new(root, known.clone()))));
         }
         folders.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
-        let holdings = publisher.holdings().clone();
+        let holdings = source.holdings().clone();
         let named = Files::new(Named { known, holdings, place: place.clone() });
-        let generics = Generics::new(&publisher.options().sets)?;
+        let generics = Generics::new(&source.options().sets)?;
         Ok(Self { folders, named, generics })
     }
 }
@@ -79,7 +79,8 @@ impl KnownResources {
     fn describe(&self, mut resource: Resource) -> Description {
         self.holdings.describe_coding(&mut resource);
         let link = self.link(resource.sets, &resource.uri);
-        Description { link, hashed: resource.stamp, published: Some(resource.state), content_type: None }
+        let hashed = resource.stamp;
+        Description { link, hashed, published: Some(resource.state), ..Description::default() }
     }
 
     /// One Capability List for each set that a resource is in (DISC-4), and its versions (RFC 7089 §2.2.5).

@@ -26,10 +26,9 @@ use super::{
     representation::{self, Description},
 };
 use crate::{
-    Publisher,
     catalogue::{Catalogue, ResourceVersion},
     content::StateSpool,
-    publish::VersionPlace,
+    publish::{SourceContext, VersionPlace},
     render::{DOCUMENTS, MEMENTO, TIMEGATE, TIMEMAP},
 };
 use link_format::{VersionLinks, http_date};
@@ -38,12 +37,12 @@ const ACCEPT_DATETIME: HeaderName = HeaderName::from_static("accept-datetime");
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
 /// Returns the routes of versions; an empty router if the Source keeps none.
-pub(crate) fn routes(publisher: &Publisher) -> Router {
-    let spool = StateSpool::of(publisher.options()).filter(|_| publisher.options().versions.is_some());
+pub(crate) fn routes(source: &SourceContext) -> Router {
+    let spool = StateSpool::of(source.options()).filter(|_| source.options().versions.is_some());
     let Some(spool) = spool else { return Router::new() };
     let kept = VersionFiles {
-        catalogue: publisher.catalogue().clone(),
-        place: VersionPlace::new(publisher.place().base()),
+        catalogue: source.catalogue().clone(),
+        place: VersionPlace::new(source.place().base()),
         spool,
     };
     let versions = Arc::new(Versions { files: Files::new(kept.clone()), kept });
@@ -103,7 +102,7 @@ impl FileProvider for VersionFiles {
         let Some((original, version)) = self.named(name)? else { return Ok(None) };
         let hashed = Some(representation::stamp(&self.open(name)?.metadata()?));
         let link = VersionLinks::new(&self.place, &original).header(&self.versions(&original)?);
-        Ok(Some(Description { link, hashed, published: version.state, content_type: None }))
+        Ok(Some(Description { link, hashed, published: version.state, ..Description::default() }))
     }
 
     fn cache_control(&self, _: &[u8]) -> HeaderValue {

@@ -8,12 +8,12 @@ use instep_store::RootFolder;
 use resourcesync::{DateTime, Uri};
 use tokio::sync::watch;
 
-use super::{channels::OpenChannels, path::beneath};
+use super::{channels::ChannelRoutes, path::beneath};
 use crate::{
-    Error, Overview, Publisher,
+    Error, Overview,
     catalogue::{Catalogue, Resource, ResourceState, Snapshot},
     content::{Holdings, StateSpool},
-    publish::VersionPlace,
+    publish::{SourceContext, VersionPlace},
     render::{DOCUMENTS, SOURCE_DESCRIPTION, SourcePlace},
 };
 
@@ -48,20 +48,20 @@ pub struct KeptVersion {
 impl SourceView {
     #[cfg_attr(not(feature = "notify"), expect(unused_variables, reason = "there are no channels"))]
     pub(super) fn new(
-        publisher: &Publisher,
+        source: &SourceContext,
         overview: watch::Receiver<Arc<Overview>>,
-        channels: &OpenChannels,
+        channels: &ChannelRoutes,
     ) -> Result<Self, Error> {
-        let options = publisher.options();
+        let options = source.options();
         std::fs::create_dir_all(&options.out).map_err(Error::write(&options.out))?;
         let spool = StateSpool::of(options).filter(|_| options.versions.is_some());
         Ok(Self {
-            catalogue: publisher.catalogue().clone(),
-            holdings: publisher.holdings().clone(),
-            place: publisher.place().clone(),
+            catalogue: source.catalogue().clone(),
+            holdings: source.holdings().clone(),
+            place: source.place().clone(),
             documents: RootFolder::open(&options.out).map_err(Error::read(&options.out))?,
             sets: options.sets.iter().map(|set| set.name.clone()).collect(),
-            versions: spool.map(|spool| (spool, VersionPlace::new(publisher.place().base()))),
+            versions: spool.map(|spool| (spool, VersionPlace::new(source.place().base()))),
             overview,
             #[cfg(feature = "notify")]
             audience: channels.audience.clone(),

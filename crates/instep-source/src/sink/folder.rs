@@ -1,5 +1,7 @@
 //! Documents in a folder that any web server can serve: staged beside each other, synced as a group, renamed in order.
 
+#[cfg(feature = "postgres")]
+use std::time::SystemTime;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{File, Permissions},
@@ -14,6 +16,7 @@ use instep_store::{RootFolder, StagedName, Staging, sync_group};
 use super::{
     Rank, Sink, StageBody,
     open_folder::{OpenFolder, split, stage_folder},
+    twins::{TwinRule, has_twin, twin},
 };
 use crate::Error;
 
@@ -31,7 +34,7 @@ const READABLE: u32 = 0o644;
 pub(crate) struct FolderSink {
     path: PathBuf,
     purpose: String,
-    gzip_twins: bool,
+    twins: TwinRule,
     /// `None` until something is staged.
     open: Option<OpenFolder>,
     staged: Vec<StagedDocument>,
@@ -49,7 +52,35 @@ impl FolderSink {
     /// Documents go below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the
     /// same `purpose` one is at work at a time.
     pub(crate) fn new(path: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
-        Self { path: path.into(), purpose: purpose.to_owned(), gzip_twins, open: None, staged: Vec::new() }
+        let twins = if gzip_twins { TwinRule::Made } else { TwinRule::Removed };
+        Self { path: path.into(), purpose: purpose.to_owned(), twins, open: None, staged: Vec::new() }
+    }
+
+    /// Copies of the documents of another server go below `path`.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn of_copies(path: impl Into<PathBuf>) -> Self {
+        let (path, purpose) = (path.into(), "copies".to_owned());
+        Self { path, purpose, twins: TwinRule::AsNamed, open: None, staged: Vec::new() }
+    }
+
+    /// Stages a copy of a document that was modified at a time, unless `fill` finds that it cannot be completed; returns
+    /// `true` if it is staged. Copies are put in place in the order in which they are staged.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn stage_copy(
+        &mut self,
+        name: &str,
+        modified: SystemTime,
+        fill: impl FnOnce(&mut File) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let (path, mut is_whole) = (self.path.join(name), false);
+        let staged = self.stage_file(name, |_, file| {
+            is_whole = fill(file)?;
+            file.set_modified(modified).map_err(Error::write(path))
+        })?;
+        if is_whole {
+            self.take_in(Rank::Part, name, staged);
+        }
+        Ok(is_whole)
     }
 
     /// Opens the staged document with a name, otherwise the one in place, to read it back.
@@ -80,6 +111,13 @@ impl FolderSink {
         let mut staged: Vec<_> = self.staged.iter().map(|one| (one.rank, one.name.as_str())).collect();
         staged.sort_by_key(|(rank, _)| *rank);
         staged
+    }
+
+    /// Returns the names of gzip twins that go when the staged documents and the removals of some others come into effect.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn twins_removed(&self, remove: &[String]) -> Vec<String> {
+        let replaced = self.staged().filter(|_| self.twins == TwinRule::Removed);
+        replaced.chain(remove.iter().map(String::as_str)).filter(|name| has_twin(name)).map(twin).collect()
     }
 
     /// Opens the folder, unless it is open.
@@ -169,7 +207,7 @@ impl FolderSink {
             if let Some(folder) = folders.get(folder) {
                 open.staging.place(number, folder, last).map_err(Error::write(self.path.join(&name)))?;
             }
-            if !self.gzip_twins && has_twin(&name) {
+            if self.twins == TwinRule::Removed && has_twin(&name) {
                 // A twin left by a publication with twins would continue to show the old state.
                 self.remove(&open.root, &twin(&name))?;
             }
@@ -185,7 +223,7 @@ impl FolderSink {
 impl Sink for FolderSink {
     fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error> {
         let staged = self.stage_file(name, |_, file| body(file))?;
-        if self.gzip_twins && has_twin(name) {
+        if self.twins == TwinRule::Made && has_twin(name) {
             self.stage_gzip(rank, name, staged.0)?;
         }
         Ok(self.take_in(rank, name, staged))
@@ -215,7 +253,7 @@ impl Sink for FolderSink {
             return staged.length == length;
         }
         let Ok(root) = RootFolder::open(&self.path) else { return false };
-        let twin_is_there = !self.gzip_twins || !has_twin(name) || root.file(twin(name)).is_ok();
+        let twin_is_there = self.twins != TwinRule::Made || !has_twin(name) || root.file(twin(name)).is_ok();
         twin_is_there && root.file(name).is_ok_and(|file| file.limit() == length)
     }
 
@@ -235,7 +273,9 @@ impl Sink for FolderSink {
         let placed = self.place(&open)?;
         for name in remove {
             self.remove(&open.root, name)?;
-            self.remove(&open.root, &twin(name))?;
+            if self.twins != TwinRule::AsNamed {
+                self.remove(&open.root, &twin(name))?;
+            }
         }
         open.discard();
         Ok(placed)
@@ -249,12 +289,4 @@ impl Drop for FolderSink {
             open.discard();
         }
     }
-}
-
-fn has_twin(name: &str) -> bool {
-    name.ends_with(".xml")
-}
-
-fn twin(name: &str) -> String {
-    format!("{name}.gz")
 }

@@ -8,7 +8,7 @@ use instep_store::{NameKind, RootFolder, Staging};
 const STAGE: &str = "resourcesync/.stage";
 
 /// The purposes of sinks, each with its own staging.
-const PURPOSES: [&str; 3] = ["lists", "dumps", "patches"];
+const PURPOSES: [&str; 4] = ["lists", "dumps", "patches", "copies"];
 
 /// Everybody may enter the folders of the documents, with any umask of the process: a web server usually runs as
 /// another user (C18).

@@ -4,8 +4,9 @@ use resourcesync::Uri;
 
 use super::overview::{Overview, RecentChange, SetOverview};
 use crate::{
-    Error, Publisher,
+    Error,
     catalogue::{ChangeCounts, Snapshot},
+    publish::SourceContext,
 };
 
 /// The number of changes that pages show.
@@ -14,10 +15,10 @@ const RECENT: u64 = 50;
 const HOURS: usize = 48;
 
 /// Returns the overview of the Source after a publication.
-pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overview, Error> {
-    let snapshot = publisher.catalogue().snapshot()?;
+pub(crate) fn overview(source: &SourceContext, before: &Overview) -> Result<Overview, Error> {
+    let snapshot = source.catalogue().snapshot()?;
     let mut overview = Overview {
-        base_url: publisher.place().base().to_owned(),
+        base_url: source.place().base().to_owned(),
         sets: Vec::new(),
         changes: recent_changes(&snapshot)?,
         hours: snapshot.activity(1, HOURS)?.iter().map(ChangeCounts::total).collect(),
@@ -26,11 +27,11 @@ pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overv
         unwatched_folders: before.unwatched_folders,
         failure: None,
     };
-    for (number, set) in (0_u8..).zip(&publisher.options().sets) {
+    for (number, set) in (0_u8..).zip(&source.options().sets) {
         let totals = snapshot.totals(number)?;
         overview.sets.push(SetOverview {
             name: set.name.clone(),
-            capability_list: Some(capability_list(publisher, &set.name)),
+            capability_list: Some(capability_list(source, &set.name)),
             resources: totals.resources,
             bytes: totals.bytes,
         });
@@ -51,6 +52,6 @@ fn recent_changes(snapshot: &Snapshot) -> Result<Vec<RecentChange>, Error> {
     Ok(changes)
 }
 
-fn capability_list(publisher: &Publisher, set: &str) -> Uri {
-    publisher.place().set(set).capability_list()
+fn capability_list(source: &SourceContext, set: &str) -> Uri {
+    source.place().set(set).capability_list()
 }

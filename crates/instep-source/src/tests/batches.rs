@@ -30,7 +30,7 @@ fn uri(name: &str) -> Uri {
 
 /// The manifest and the texts of a batch.
 fn batch(publisher: &Publisher, selection: BatchSelection) -> Result<(Document, Vec<String>), Error> {
-    let batches = publisher.batches();
+    let batches = publisher.context().batches();
     let selected = batches.select(&BatchRequest::new(0, selection))?;
     let mut file = tempfile::tempfile().unwrap();
     batches.build(selected, &mut file, &NoMonitor)?;
@@ -62,14 +62,14 @@ fn a_batch_of_uris_holds_each_once_and_unknown_ones_are_named() {
     let Err(Error::UnknownResources { uris }) = unknown else { panic!("{unknown:?}") };
     assert_eq!(uris, [uri("x").to_string(), uri("../a").to_string()]);
 
-    let mut batches = publisher.batches();
+    let mut batches = publisher.context().batches();
     let all = BatchRequest::new(0, BatchSelection::Resources(vec![uri("a"), uri("d")]));
     batches.limits.bytes = 7;
     assert!(matches!(batches.select(&all), Err(Error::TooMuch { what: "bytes", most: 7 })));
     batches.limits.resources = 1;
     assert!(matches!(batches.select(&all), Err(Error::TooMuch { what: "resources", most: 1 })));
     let turned = BatchRequest::new(0, BatchSelection::Resources(vec![uri("d"), uri("a"), uri("a")]));
-    let batches = publisher.batches();
+    let batches = publisher.context().batches();
     assert_eq!(batches.select(&all).unwrap().key, batches.select(&turned).unwrap().key);
 }
 

@@ -11,7 +11,7 @@ use crate::{
     config::Config,
     copy::CopyContent,
     exit::Exit,
-    publication::{WhenHeld, publish_once, serve_until_signal},
+    publication::{publish_once, serve_until_signal},
     runtime::Reload,
     ui::Output,
 };
@@ -51,7 +51,7 @@ impl RepublishCommand {
     ) -> anyhow::Result<Exit> {
         if self.serving.server.listen.is_some() {
             let again = || reload()?.map(|(republish, config)| republish.served(&config)).transpose();
-            return serve_until_signal(self.served(config)?, WhenHeld::Fail, &again, output);
+            return serve_until_signal(self.served(config)?, &again, output);
         }
         let Self { dirs, serving, wait } = self;
         let Some(base_url) = serving.server.base_url.clone() else {

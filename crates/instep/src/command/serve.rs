@@ -9,7 +9,7 @@ use crate::{
     args::{serving::ServingArgs, values},
     config::Config,
     exit::Exit,
-    publication::{WhenHeld, serve_until_signal},
+    publication::serve_until_signal,
     runtime::Reload,
     ui::Output,
 };
@@ -24,7 +24,9 @@ pub(crate) struct ServeCommand {
     /// The folder whose files are the resources
     #[arg(value_parser = values::path)]
     dir: PathBuf,
-    /// If another server publishes this Source, wait until it ends and take its place
+    /// If another server publishes this Source, take its place when it ends
+    ///
+    /// With a catalogue in PostgreSQL this server meanwhile shows the same documents and announces the same changes.
     #[arg(long, hide_short_help = true)]
     standby: bool,
     #[command(flatten)]
@@ -48,11 +50,12 @@ impl ServeCommand {
         output: &Output,
     ) -> anyhow::Result<Exit> {
         let again = || reload()?.map(|(serve, config)| serve.options(&config)).transpose();
-        let when_held = if self.standby { WhenHeld::StandBy } else { WhenHeld::Fail };
-        serve_until_signal(self.options(config)?, when_held, &again, output)
+        serve_until_signal(self.options(config)?, &again, output)
     }
 
     fn options(self, config: &Config) -> anyhow::Result<ServeOptions> {
-        self.serving.options(&self.dir, config)
+        let mut options = self.serving.options(&self.dir, config)?;
+        options.stand_by = self.standby;
+        Ok(options)
     }
 }

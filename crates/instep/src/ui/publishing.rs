@@ -163,6 +163,18 @@ impl PublishMonitor for Publishing {
         self.output.object("ready", json!({ "url": base_url, "address": address.to_string() }));
     }
 
+    fn standing_by(&self, holder: &str, address: Option<SocketAddr>) {
+        let meanwhile = address.map(|address| format!(", and shows its documents on {address}"));
+        let line = format!("Standing by for {holder}{}", meanwhile.unwrap_or_default());
+        self.bar.finish_and_clear();
+        self.output.note(&line);
+        let address = address.map(|address| address.to_string());
+        self.output.object("standby", json!({ "holder": holder, "address": address }));
+        // The service does its task.
+        service::ready();
+        service::status(&line);
+    }
+
     fn problem(&self, problem: &PublishProblem) {
         if problem.subject == "publication" {
             self.show_state(&format!("; not current: {}", problem.what));

@@ -11,13 +11,14 @@ use resourcesync::{DateTime, Digests, Uri};
 
 use super::{
     row::{read_resource, resource_columns},
-    versions,
+    shared, versions,
     written::{LogLine, write_lines, write_resources},
 };
 use crate::catalogue::{
     CatalogueError, History, Keep, NamedValue, Observation, Patch, Resource, ResourceVersion,
     codec::{SharedTypes, write_change, write_digests, write_patch},
     door::{LedgerRows, NewChange},
+    shared::SharedRows,
 };
 
 /// The transaction of a Source.
@@ -262,5 +263,9 @@ impl LedgerRows for SourceRows<'_> {
 
     fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError> {
         self.run(|session, source| versions::unreferenced(session, source, digests))
+    }
+
+    fn share(&mut self, rows: &SharedRows) -> Result<(), CatalogueError> {
+        self.run(|session, source| shared::write(session, source, rows))
     }
 }

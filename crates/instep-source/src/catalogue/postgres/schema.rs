@@ -7,7 +7,9 @@ use instep_postgres::{TableStep, Tables};
 pub(super) const SCHEMA: &str = "_source";
 
 /// The tables.
-pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1)] };
+pub(super) const TABLES: Tables = Tables {
+    steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SHARED_ROWS), TableStep::Adds(HUB_ROWS)],
+};
 
 /// Keys are bytes, which compare as such. URIs are found by their hash, since an index takes only a third of a page, and
 /// compared whole. A version of a resource is a `memento`, since `version` has that of the tables. Rows that are updated often leave room in their pages.
@@ -50,5 +52,44 @@ CREATE TABLE activity (
 );
 CREATE TABLE meta (
     source bigint NOT NULL, name text COLLATE "C" NOT NULL, value bytea NOT NULL, PRIMARY KEY (source, name)
+);
+"#;
+
+/// Documents and messages for servers that do not publish. A document has the number of its last write; without a length it
+/// was removed. The parts of one are found by its number, so that a reader never mixes two states.
+const SHARED_ROWS: &str = r#"
+ALTER TABLE source ADD COLUMN documents bigint NOT NULL DEFAULT 0,
+    ADD COLUMN forgotten_documents bigint NOT NULL DEFAULT 0, ADD COLUMN messages bigint NOT NULL DEFAULT 0;
+CREATE TABLE document (
+    source bigint NOT NULL, name text COLLATE "C" NOT NULL, number bigint NOT NULL,
+    length bigint, modified bigint NOT NULL, digest bytea NOT NULL, PRIMARY KEY (source, name)
+);
+CREATE UNIQUE INDEX document_number ON document (source, number);
+CREATE INDEX document_removed ON document (source, number) WHERE length IS NULL;
+CREATE TABLE document_part (
+    source bigint NOT NULL, document bigint NOT NULL, part bigint NOT NULL, bytes bytea NOT NULL,
+    PRIMARY KEY (source, document, part)
+);
+CREATE TABLE message (
+    source bigint NOT NULL, number bigint NOT NULL, topic text COLLATE "C" NOT NULL, body bytea NOT NULL,
+    PRIMARY KEY (source, number)
+);
+"#;
+
+/// The hub. A callback may be longer than an index takes, so subscriptions are found by hashes.
+const HUB_ROWS: &str = r#"
+CREATE TABLE subscription (
+    source bigint NOT NULL, topic text COLLATE "C" NOT NULL, callback text COLLATE "C" NOT NULL, secret text,
+    expires bigint NOT NULL, delivered bigint NOT NULL, failures bigint NOT NULL, failing_since bigint,
+    next_attempt bigint NOT NULL
+) WITH (fillfactor = 70);
+CREATE UNIQUE INDEX subscription_of ON subscription (source, md5(topic), md5(callback));
+CREATE TABLE delivery (
+    source bigint NOT NULL, sequence bigint NOT NULL, topic text COLLATE "C" NOT NULL, at bigint NOT NULL,
+    body bytea NOT NULL, PRIMARY KEY (source, sequence)
+);
+CREATE TABLE hub_request (
+    source bigint NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY, form bytea NOT NULL,
+    PRIMARY KEY (source, number)
 );
 "#;

@@ -2,6 +2,7 @@
 
 mod faults;
 mod processes;
+mod shared;
 
 use std::path::Path;
 

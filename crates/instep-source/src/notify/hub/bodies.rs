@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::{super::joining, store::HubStore};
+use super::{super::joining, store::KeepBook};
 
 /// Bodies that are kept in memory: a subscriber that is further behind waits for the disk.
 const KEPT: usize = 64;
@@ -26,7 +26,7 @@ impl DeliveryBodies {
 
     /// Returns the body that carries a run of messages, or as many of the first of them as can go together, and their
     /// number; `None` if they are no longer there.
-    pub(super) fn of(&mut self, run: &[u64], store: &HubStore) -> Option<(Bytes, usize)> {
+    pub(super) fn of(&mut self, run: &[u64], store: &dyn KeepBook) -> Option<(Bytes, usize)> {
         let (first, last) = (*run.first()?, *run.last()?);
         if first == last {
             return Some((self.message(first, store)?, 1));
@@ -40,7 +40,7 @@ impl DeliveryBodies {
         Some(joined)
     }
 
-    fn message(&mut self, sequence: u64, store: &HubStore) -> Option<Bytes> {
+    fn message(&mut self, sequence: u64, store: &dyn KeepBook) -> Option<Bytes> {
         if let Some(body) = self.messages.get(&sequence) {
             return Some(body.clone());
         }

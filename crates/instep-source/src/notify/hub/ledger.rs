@@ -1,13 +1,13 @@
 //! The ledger of the hub: the book, written down as it changes.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
 use super::{
     bodies::DeliveryBodies,
     book::{Book, DeliveryOutcome, Key},
-    store::HubStore,
+    store::KeepBook,
     verifications::Verifications,
 };
 use crate::Error;
@@ -16,7 +16,7 @@ use crate::Error;
 #[derive(Debug)]
 pub(super) struct HubLedger {
     pub(super) book: Book,
-    store: HubStore,
+    store: Box<dyn KeepBook>,
     bodies: DeliveryBodies,
     pub(super) verifications: Verifications,
     /// Subscribers whose last delivery was slow.
@@ -26,9 +26,8 @@ pub(super) struct HubLedger {
 }
 
 impl HubLedger {
-    /// Opens the database that it is kept in.
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let store = HubStore::open(path)?;
+    /// Opens the ledger that a place keeps.
+    pub(super) fn open(store: Box<dyn KeepBook>) -> Result<Self, Error> {
         Ok(Self {
             book: store.book()?,
             store,
@@ -49,7 +48,7 @@ impl HubLedger {
 
     /// Returns the secret of a subscriber and the body of the delivery in flight to it.
     pub(super) fn delivery(&mut self, key: &Key) -> Option<(Option<String>, Bytes)> {
-        let (body, count) = self.bodies.of(self.book.in_flight(key)?, &self.store)?;
+        let (body, count) = self.bodies.of(self.book.in_flight(key)?, &*self.store)?;
         self.book.carries(key, count);
         Some((self.book.get(key)?.secret.clone(), body))
     }
@@ -90,7 +89,11 @@ impl HubLedger {
     /// Writes the subscriptions that changed. A loss here leads to a second delivery, which does no harm (W5).
     pub(super) fn write(&mut self) {
         let keys = std::mem::take(&mut self.unwritten);
-        if let Err(error) = self.store.keep(keys.iter().map(|key| (key, self.book.get(key)))) {
+        let kept: Vec<_> = keys.iter().map(|key| (key, self.book.get(key))).collect();
+        if kept.is_empty() {
+            return;
+        }
+        if let Err(error) = self.store.keep(&kept) {
             tracing::warn!(%error, "subscriptions could not be kept");
         }
     }

@@ -1,6 +1,6 @@
 //! The book on disk: subscriptions and messages outlive the program.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 use bytes::Bytes;
 use instep_store::database::Schema;
@@ -9,7 +9,22 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::book::{Book, HubSubscription, Key};
 use crate::Error;
 
-/// The database of the hub.
+/// The place where a book is kept.
+pub(super) trait KeepBook: fmt::Debug + Send {
+    /// Returns the book as it was kept.
+    fn book(&self) -> Result<Book, Error>;
+
+    /// Writes subscriptions, and deletes those that have ended.
+    fn keep(&self, subscriptions: &[(&Key, Option<&HubSubscription>)]) -> Result<(), Error>;
+
+    /// Writes a message, and deletes those before the oldest one that is kept.
+    fn publish(&self, topic: &str, sequence: u64, at: i64, body: &[u8], oldest: u64) -> Result<(), Error>;
+
+    /// Returns the body of a message; `None` if it is not kept.
+    fn body(&self, sequence: u64) -> Result<Option<Bytes>, Error>;
+}
+
+/// The database of the hub, a file.
 #[derive(Debug)]
 pub(super) struct HubStore {
     connection: Connection,
@@ -40,7 +55,8 @@ impl HubStore {
         Ok(Self { connection: SCHEMA.open(path)?, path: path.into() })
     }
 
-    pub(super) fn book(&self) -> Result<Book, Error> {
+    /// Returns the subscriptions.
+    pub(super) fn subscriptions(&self) -> Result<Vec<(Key, HubSubscription)>, Error> {
         let read = || {
             let mut subscriptions = self.connection.prepare(
                 "SELECT topic, callback, secret, expires, cursor, failures, failing_since, next_attempt FROM subscription",
@@ -58,6 +74,16 @@ impl HubStore {
                     Ok(((row.get(0)?, row.get(1)?), subscription))
                 })?
                 .collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(subscriptions)
+        };
+        read().map_err(failed(&self.path))
+    }
+}
+
+impl KeepBook for HubStore {
+    fn book(&self) -> Result<Book, Error> {
+        let subscriptions = self.subscriptions()?;
+        let read = || {
             let mut messages = self.connection.prepare("SELECT topic, sequence, at FROM message")?;
             let messages = messages
                 .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64, row.get(2)?)))?
@@ -67,11 +93,7 @@ impl HubStore {
         read().map_err(failed(&self.path))
     }
 
-    /// Writes subscriptions, and deletes those that have ended.
-    pub(super) fn keep<'a>(
-        &self,
-        subscriptions: impl Iterator<Item = (&'a Key, Option<&'a HubSubscription>)>,
-    ) -> Result<(), Error> {
+    fn keep(&self, subscriptions: &[(&Key, Option<&HubSubscription>)]) -> Result<(), Error> {
         let write = || {
             let transaction = self.connection.unchecked_transaction()?;
             for ((topic, callback), subscription) in subscriptions {
@@ -100,15 +122,7 @@ impl HubStore {
         write().map_err(failed(&self.path))
     }
 
-    /// Writes a message, and deletes those before the oldest one that is kept.
-    pub(super) fn publish(
-        &self,
-        topic: &str,
-        sequence: u64,
-        at: i64,
-        body: &[u8],
-        oldest: u64,
-    ) -> Result<(), Error> {
+    fn publish(&self, topic: &str, sequence: u64, at: i64, body: &[u8], oldest: u64) -> Result<(), Error> {
         let write = || {
             let transaction = self.connection.unchecked_transaction()?;
             transaction
@@ -122,7 +136,7 @@ impl HubStore {
         write().map_err(failed(&self.path))
     }
 
-    pub(super) fn body(&self, sequence: u64) -> Result<Option<Bytes>, Error> {
+    fn body(&self, sequence: u64) -> Result<Option<Bytes>, Error> {
         self.connection
             .prepare_cached("SELECT body FROM message WHERE sequence = ?1")
             .and_then(|mut it| it.query_row([sequence as i64], |row| row.get::<_, Vec<u8>>(0)).optional())
@@ -147,7 +161,7 @@ mod tests {
         let mut book = Book::default();
         let store = HubStore::open(&path).unwrap();
         let subscription = book.subscribe(key.clone(), Some("secret".into()), 42).clone();
-        store.keep([(&key, Some(&subscription))].into_iter()).unwrap();
+        store.keep(&[(&key, Some(&subscription))]).unwrap();
         let sequence = book.publish(&key.0, 7);
         store.publish(&key.0, sequence, 7, b"body", book.oldest()).unwrap();
         drop(store);
@@ -157,7 +171,7 @@ mod tests {
         assert_eq!(book.get(&key), Some(&subscription));
         assert_eq!(book.take_due(7), std::slice::from_ref(&key));
         assert_eq!(store.body(sequence).unwrap().as_deref(), Some(&b"body"[..]));
-        store.keep([(&key, None)].into_iter()).unwrap();
+        store.keep(&[(&key, None)]).unwrap();
         assert_eq!(store.book().unwrap().get(&key), None);
     }
 

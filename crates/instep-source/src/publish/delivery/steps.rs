@@ -1,9 +1,10 @@
 //! The steps of a delivery: which documents come before which.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
 use resourcesync::DateTime;
 
+use super::super::in_place::documents_in;
 use crate::{
     Error,
     records::{DeliveryStep, UndeliveredDocument},
@@ -37,33 +38,11 @@ pub(super) fn mark(place: &SourcePlace, now: DateTime) -> String {
 /// Returns every document of a folder, in the order of delivery. All of them count as new, because another place may
 /// have objects of others.
 pub(super) fn all_in(folder: &Path) -> Result<Vec<UndeliveredDocument>, Error> {
-    let mut names = Vec::new();
-    collect(folder, DOCUMENTS, &mut names).map_err(Error::read(folder.join(DOCUMENTS)))?;
-    let single = [SOURCE_DESCRIPTION, ROBOTS].into_iter().filter(|name| folder.join(name).is_file());
-    names.extend(single.map(str::to_owned));
-    names.sort();
+    let names = documents_in(folder)?;
     let document = |name: String| UndeliveredDocument { step: step_of(&name), name, is_new: true };
     let mut documents: Vec<_> = names.into_iter().map(document).collect();
     documents.sort_by_key(|document| document.step);
     Ok(documents)
-}
-
-/// Adds the names of the files in a folder and those below it, except hidden ones, which are staged.
-fn collect(folder: &Path, below: &str, names: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(folder.join(below))? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if name.starts_with('.') {
-            continue;
-        }
-        let (name, kind) = (format!("{below}/{name}"), entry.file_type()?);
-        if kind.is_dir() {
-            collect(folder, &name, names)?;
-        } else if kind.is_file() {
-            names.push(name);
-        }
-    }
-    Ok(())
 }
 
 /// Returns the step of a document whose rank is not known, at the earliest that its name allows.

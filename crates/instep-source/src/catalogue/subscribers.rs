@@ -1,0 +1,75 @@
+//! The subscribers of the hub as all servers of a Source know them: the server that publishes delivers to them, and
+//! whichever one succeeds it goes on where it was.
+
+use super::CatalogueError;
+
+/// The requests of subscribers that may wait for the server that publishes.
+pub(super) const MOST_REQUESTS: i64 = 1_000;
+
+/// The requests that are read at once.
+pub(super) const REQUESTS_AT_ONCE: i64 = 64;
+
+/// A subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SubscriberRow {
+    pub(crate) topic: String,
+    pub(crate) callback: String,
+    /// `None` if it has ended.
+    pub(crate) state: Option<SubscriberState>,
+}
+
+/// The state of a subscription. Times are microseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SubscriberState {
+    pub(crate) secret: Option<String>,
+    pub(crate) expires: i64,
+    /// The last message that was delivered.
+    pub(crate) cursor: u64,
+    pub(crate) failures: u32,
+    pub(crate) failing_since: Option<i64>,
+    pub(crate) next_attempt: i64,
+}
+
+/// Rows of the hub that are written in one transaction.
+#[derive(Debug)]
+pub(crate) enum HubRows {
+    /// Subscriptions, in place of what is there.
+    Subscribers(Vec<SubscriberRow>),
+    /// A message for subscribers. Those before the oldest one that is kept go.
+    Message { topic: String, sequence: u64, at: i64, body: Vec<u8>, oldest: u64 },
+    /// Requests up to a number have been carried out.
+    RequestsDone(u64),
+}
+
+/// Reads the rows of the hub of one Source. Each method fails only if the server does.
+pub(crate) trait ReadSubscribers: Send + Sync {
+    /// Returns all subscriptions.
+    ///
+    /// # Errors
+    /// If the server fails.
+    fn subscribers(&self) -> Result<Vec<SubscriberRow>, CatalogueError>;
+
+    /// Returns the messages that are kept: topic, sequence number and time.
+    ///
+    /// # Errors
+    /// If the server fails.
+    fn messages(&self) -> Result<Vec<(String, u64, i64)>, CatalogueError>;
+
+    /// Returns the body of a message; `None` if it is not kept.
+    ///
+    /// # Errors
+    /// If the server fails.
+    fn body(&self, sequence: u64) -> Result<Option<Vec<u8>>, CatalogueError>;
+
+    /// Returns the first requests that wait, each with its number.
+    ///
+    /// # Errors
+    /// If the server fails.
+    fn requests(&self) -> Result<Vec<(u64, Vec<u8>)>, CatalogueError>;
+
+    /// Leaves a request to the server that publishes; `false` if too many wait. Any server may do so.
+    ///
+    /// # Errors
+    /// If the server fails.
+    fn leave_request(&self, form: &[u8]) -> Result<bool, CatalogueError>;
+}

@@ -1,0 +1,86 @@
+//! Requests of subscribers: read, admitted or refused.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, StatusCode, header};
+use resourcesync::Uri;
+
+use super::{Hub, request::SubscriptionRequest, verifications::Targets};
+use crate::serve::body;
+
+/// The bytes of a request to the hub that are read.
+const REQUEST_BYTES: usize = 16 * 1024;
+
+/// Answers a request to the hub.
+pub(crate) async fn answer_request(State(hub): State<Arc<Hub>>, request: Request) -> Response {
+    let asked = match read_request(request).await {
+        Ok((_, asked)) => asked,
+        Err((status, what)) => return refused(status, what),
+    };
+    match hub.admit(&asked).await {
+        Ok(targets) => {
+            hub.warn_of_secret(&asked);
+            tokio::spawn(hub.follow_up(asked, targets));
+            StatusCode::ACCEPTED.into_response()
+        }
+        Err((status, what)) => refused(status, what),
+    }
+}
+
+/// A reason why a request is not followed up: the status and the words of the answer.
+pub(super) type RequestRefusal = (StatusCode, &'static str);
+
+/// Reads a request to the hub: its form, and the meaning of that.
+pub(super) async fn read_request(request: Request) -> Result<(Bytes, SubscriptionRequest), RequestRefusal> {
+    let (parts, body) = request.into_parts();
+    let media_type =
+        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if media_type.starts_with("application/xml") {
+        return Err((StatusCode::FORBIDDEN, "this hub serves the topics of its own Source"));
+    }
+    if !media_type.starts_with("application/x-www-form-urlencoded") {
+        return Err((StatusCode::NOT_ACCEPTABLE, "send application/x-www-form-urlencoded"));
+    }
+    let form = body::read(body, REQUEST_BYTES)
+        .await
+        .map_err(|status| (status, "the request is too long, took too long, or its coding is damaged"))?;
+    let asked = SubscriptionRequest::parse(&form).map_err(|what| (StatusCode::BAD_REQUEST, what))?;
+    Ok((form, asked))
+}
+
+impl Hub {
+    /// Returns the networks that are asked for a request, or the reason why it is refused.
+    pub(super) async fn admit(&self, asked: &SubscriptionRequest) -> Result<Targets, RequestRefusal> {
+        if !self.topics.contains_key(&asked.topic) {
+            return Err((StatusCode::NOT_FOUND, "there is no such topic"));
+        }
+        let callback = Uri::parse(&asked.callback).ok().filter(|callback| self.client.admits(callback));
+        let targets = match callback {
+            Some(callback) => self.targets(&callback).await,
+            None => None,
+        };
+        let elsewhere = (StatusCode::BAD_REQUEST, "hub.callback is not at an address that may be asked");
+        let targets = targets.ok_or(elsewhere)?;
+        match self.admits(&targets).await {
+            true => Ok(targets),
+            false => Err((StatusCode::TOO_MANY_REQUESTS, "this callback's network was asked too often")),
+        }
+    }
+}
+
+/// Returns the answer to a request that is not followed up.
+pub(super) fn refused(status: StatusCode, what: &'static str) -> Response {
+    let mut response = (status, what).into_response();
+    let later = match status {
+        StatusCode::TOO_MANY_REQUESTS => Some(HeaderValue::from_static("60")),
+        StatusCode::SERVICE_UNAVAILABLE => Some(HeaderValue::from_static("5")),
+        _ => None,
+    };
+    response.headers_mut().extend(later.map(|later| (header::RETRY_AFTER, later)));
+    response
+}

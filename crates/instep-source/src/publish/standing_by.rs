@@ -1,0 +1,57 @@
+//! A Source that another server publishes, opened by one that stands by: it takes the lock of its own folder, and reads the
+//! catalogue.
+
+use std::sync::Arc;
+
+use instep_store::Lock;
+
+use super::{Publisher, context::SourceContext, lock, rebase, sets};
+use crate::{Error, PublishOptions, render::SourcePolicy, sink::discard_leftovers};
+
+/// The right to a folder of a state, beside the server that publishes the Source from another one.
+#[derive(Debug)]
+pub(crate) struct HeldFolder {
+    options: PublishOptions,
+    lock: Arc<Lock>,
+}
+
+impl HeldFolder {
+    /// Takes the folder; `None` if the catalogue of the Source lies in it, so that only one server can have it.
+    ///
+    /// # Errors
+    /// If an option cannot be followed, the database cannot be used, or another process has the folder.
+    pub(crate) fn take(options: &PublishOptions) -> Result<Option<Self>, Error> {
+        SourcePolicy::new(options)?;
+        lock::refuse_content(options)?;
+        let place = rebase::place_of_catalogue(options)?;
+        if place.database().is_none() {
+            return Ok(None);
+        }
+        if !options.state.exists() {
+            place.probe()?;
+        }
+        let lock = Arc::new(lock::take(&options.state)?);
+        discard_leftovers(&options.out);
+        Ok(Some(Self { options: options.clone(), lock }))
+    }
+
+    /// Opens the Source to read it; `None` if the database does not have it yet.
+    ///
+    /// # Errors
+    /// If the options are not those of the Source, or the database fails.
+    pub(crate) fn open_beside(&self) -> Result<Option<SourceContext>, Error> {
+        let mut options = self.options.clone();
+        let Some(catalogue) = rebase::place_of_catalogue(&options)?.beside()? else { return Ok(None) };
+        rebase::check(&options, &catalogue)?;
+        sets::number(&mut options.sets, &catalogue)?;
+        SourceContext::beside(options, catalogue).map(Some)
+    }
+
+    /// Takes the right to publish.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another server has it; otherwise as [`Publisher::open`].
+    pub(crate) fn publisher(&self) -> Result<Publisher, Error> {
+        Publisher::with_lock(self.options.clone(), Arc::clone(&self.lock))
+    }
+}

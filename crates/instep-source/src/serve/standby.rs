@@ -1,0 +1,232 @@
+//! A server that stands by for the one that publishes: it shows the same documents, passes the same messages on to its own
+//! listeners, and publishes itself once the other one has ended.
+//!
+//! Numbered rows in the catalogue are the truth. A wake-up by the database only shortens the wait for the next look.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tokio::sync::{oneshot, watch};
+
+use super::{
+    channels::{Channels, Topics},
+    moved::Moves,
+    options::AdvertisedOptions,
+    site::SiteOptions,
+    switch::SwitchedRoutes,
+};
+use crate::{
+    Error, ErrorKind, PublishMonitor, PublishProblem, Publisher,
+    catalogue::ReadShared,
+    publish::{DocumentCopies, HeldFolder, SourceContext},
+    status::{self, Overview},
+};
+
+/// The longest time between two looks at the rows.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The pause between two attempts to publish.
+const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
+
+/// A server that stands by.
+pub(super) struct StandbyServer {
+    held: Arc<HeldFolder>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Option<StandbySite>>>,
+    /// The site, once nothing follows any more: its listeners stay until others answer requests.
+    left: Option<StandbySite>,
+}
+
+impl StandbyServer {
+    /// Takes the folder of the state; `None` if it has the catalogue, so that only one server can use it.
+    ///
+    /// # Errors
+    /// As [`HeldFolder::take`].
+    pub(super) async fn hold(options: &AdvertisedOptions) -> Result<Option<HeldFolder>, Error> {
+        let publish = options.publish.clone();
+        let taken = tokio::task::spawn_blocking(move || HeldFolder::take(&publish)).await;
+        taken.map_err(|_| Error::PublisherFailed)?
+    }
+
+    /// Begins to follow the server that publishes. The routes are replaced once there are documents to show.
+    pub(super) fn start(
+        held: HeldFolder,
+        options: &AdvertisedOptions,
+        routes: SwitchedRoutes,
+        monitor: Arc<dyn PublishMonitor>,
+    ) -> Result<Self, Error> {
+        let (held, stop) = (Arc::new(held), Arc::new(AtomicBool::new(false)));
+        let mut following = StandbyLoop {
+            held: Arc::clone(&held),
+            channels: options.channels.clone(),
+            site: options.site.clone(),
+            copies: DocumentCopies::new(&options.publish),
+            routes,
+            monitor,
+            source: None,
+            shown: None,
+            messages: 0,
+        };
+        let stopped = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("standby".to_owned())
+            .spawn(move || following.run(&stopped))
+            .map_err(|source| Error::Watch { path: options.publish.out.clone(), source: source.into() })?;
+        Ok(Self { held, stop, thread: Some(thread), left: None })
+    }
+
+    /// Waits until this server has the right to publish. Nothing else writes to the folder of the documents then.
+    ///
+    /// # Errors
+    /// As [`Publisher::open`], except that a database which cannot be reached is tried again.
+    pub(super) async fn publisher(
+        &mut self,
+        address: SocketAddr,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Publisher, Error> {
+        let mut has_reported = false;
+        loop {
+            let (held, (done, attempt)) = (Arc::clone(&self.held), oneshot::channel());
+            // Not a task of the runtime: its end must not wait until it is known if the other server lives.
+            thread::spawn(move || drop(done.send(held.publisher())));
+            match attempt.await.map_err(|_| Error::PublisherFailed)? {
+                Ok(publisher) => {
+                    self.stop.store(true, Ordering::Release);
+                    if let Some(thread) = self.thread.take() {
+                        let joined = tokio::task::spawn_blocking(|| thread.join().ok().flatten()).await;
+                        self.left = joined.ok().flatten();
+                    }
+                    return Ok(publisher);
+                }
+                Err(Error::Locked { holder, .. }) => {
+                    if !std::mem::replace(&mut has_reported, true) {
+                        monitor.standing_by(&holder, Some(address));
+                    }
+                }
+                // The thread that follows reports it; the documents are shown as they are.
+                Err(error) if has_reported && error.kind() == ErrorKind::Storage => {
+                    tracing::debug!(%error, "the catalogue cannot be reached");
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(ATTEMPT_EVERY).await;
+        }
+    }
+}
+
+impl Drop for StandbyServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+    }
+}
+
+/// The thread that follows the server that publishes.
+struct StandbyLoop {
+    held: Arc<HeldFolder>,
+    channels: Channels,
+    site: SiteOptions,
+    copies: DocumentCopies,
+    routes: SwitchedRoutes,
+    monitor: Arc<dyn PublishMonitor>,
+    /// `None` until the database has the Source.
+    source: Option<SourceContext>,
+    /// `None` until there are documents.
+    shown: Option<StandbySite>,
+    /// The number of the last message that was passed on.
+    messages: u64,
+}
+
+/// A Source as this server shows it. Dropping it ends the sockets of its listeners.
+struct StandbySite {
+    topics: Topics,
+    overview: watch::Sender<Arc<Overview>>,
+    _ending: watch::Sender<bool>,
+}
+
+impl StandbyLoop {
+    /// Follows until it is told to stop. Returns the site.
+    fn run(&mut self, stop: &AtomicBool) -> Option<StandbySite> {
+        let mut reported = String::new();
+        while !stop.load(Ordering::Acquire) {
+            match self.look() {
+                Ok(()) => reported.clear(),
+                Err(error) => {
+                    let what = instep_store::error_chain(&error);
+                    if what != reported {
+                        self.monitor.problem(&PublishProblem::warning("standby", what.clone()));
+                        reported = what;
+                    }
+                }
+            }
+            let shared = self.source.as_ref().and_then(|source| source.catalogue().shared());
+            if shared.is_none_or(|shared| shared.wait(LOOK_EVERY).is_err()) {
+                thread::sleep(LOOK_EVERY);
+            }
+        }
+        self.shown.take()
+    }
+
+    /// Shows what was published since the last look.
+    fn look(&mut self) -> Result<(), Error> {
+        let source = match self.source.take() {
+            Some(source) => source,
+            None => match self.held.open_beside()? {
+                Some(source) => source,
+                None => return Ok(()),
+            },
+        };
+        let source = self.source.insert(source);
+        let Some(shared) = source.catalogue().shared() else { return Ok(()) };
+        // Before the documents: a message is written after the documents that it announces, and must not reach a listener
+        // before these can be fetched.
+        let position = shared.position()?;
+        if position.documents == 0 {
+            return Ok(());
+        }
+        let is_changed = self.copies.update(shared)?;
+        if is_changed {
+            source.holdings().refresh(&*self.monitor)?;
+        }
+        match &self.shown {
+            Some(shown) if is_changed => {
+                let overview = status::overview(source, &shown.overview.borrow())?;
+                shown.overview.send_replace(Arc::new(overview));
+            }
+            Some(_) => {}
+            None => {
+                let overview = watch::channel(Arc::new(status::overview(source, &Overview::default())?)).0;
+                let (ending, is_ending) = watch::channel(false);
+                let origin = self.site.only_origin(source.place());
+                let (topics, channels) = self.channels.open_beside(source, origin.as_ref(), &is_ending)?;
+                let app = self.site.open(source, channels, overview.subscribe(), &self.monitor)?;
+                let routes = Moves::of(source)?.redirecting(app.router());
+                let shown = self.shown.insert(StandbySite { topics, overview, _ending: ending });
+                // Late listeners get the last message of each topic.
+                self.messages = pass_on(shared, &shown.topics, (0, position.messages))?;
+                self.routes.set(routes);
+            }
+        }
+        if let Some(shown) = &self.shown {
+            self.messages = pass_on(shared, &shown.topics, (self.messages, position.messages))?;
+        }
+        Ok(())
+    }
+}
+
+/// Passes the messages between two numbers on to the listeners. Returns the number of the last one.
+fn pass_on(shared: &dyn ReadShared, topics: &Topics, (after, last): (u64, u64)) -> Result<u64, Error> {
+    if last > after {
+        for message in shared.messages_after(after)?.into_iter().filter(|message| message.number <= last) {
+            topics.pass_on(&message.topic, message.body);
+        }
+    }
+    Ok(last)
+}

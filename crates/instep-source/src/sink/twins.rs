@@ -1,0 +1,23 @@
+//! Gzip twins: documents that lie compressed beside themselves.
+
+/// The treatment of gzip twins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum TwinRule {
+    /// Each XML document has one.
+    Made,
+    /// None has one, and those of earlier publications are removed.
+    #[default]
+    Removed,
+    /// They are documents like any other: whoever made the documents made them, too.
+    AsNamed,
+}
+
+/// Returns `true` for a document that may have a twin.
+pub(super) fn has_twin(name: &str) -> bool {
+    name.ends_with(".xml")
+}
+
+/// Returns the name of the twin of a document.
+pub(super) fn twin(name: &str) -> String {
+    format!("{name}.gz")
+}
