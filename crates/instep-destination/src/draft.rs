@@ -82,6 +82,7 @@ pub(crate) struct Draft {
     /// `true` if the plan may hold an earlier action for the resource of an entry.
     may_hold_earlier: bool,
     begins_with_owed: bool,
+    begins_with_kept: bool,
     /// `true` if a changed resource may be a metadata record: then the resources it describes are selected again.
     pub(crate) met_a_record: bool,
     /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
@@ -157,6 +158,7 @@ impl Draft {
             keeps_deletions,
             may_hold_earlier: false,
             begins_with_owed: false,
+            begins_with_kept: false,
             met_a_record: false,
             met_undated: false,
             repeated: 0,

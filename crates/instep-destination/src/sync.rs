@@ -167,7 +167,8 @@ impl SyncRun<'_> {
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
-        let behind = match self.time_behind_itself(set.id)? {
+        let behind_now = self.time_behind_itself(set.id)?;
+        let behind = match behind_now {
             None => self.copy.clock_step(set.id)?,
             Some(time) if self.options.dry_run => Some(time),
             Some(time) => {
@@ -180,7 +181,7 @@ impl SyncRun<'_> {
         // On the heap: the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
         if let Some(time) = behind {
-            self.settle_clock_step(set, time)?;
+            self.settle_clock_step(set, time, behind_now.is_some())?;
         }
         match planned {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
@@ -194,15 +195,17 @@ impl SyncRun<'_> {
     }
 
     /// Leaves the coverage unknown after the clock of the Source went back behind a time, unless an inventory that is
-    /// later was read: what is held with a time before that may be older or newer than it (O54).
-    fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime) -> Result<(), Error> {
-        let is_over = set.inventory.is_some_and(|at| behind.end() <= at.instant());
-        if !is_over {
+    /// later was read: what is held with a time before that may be older or newer than it (O54). One that is later than
+    /// the clock of the Source is from before it went back.
+    fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime, is_now: bool) -> Result<(), Error> {
+        let later = set.inventory.filter(|at| behind.end() <= at.instant());
+        if is_now || later.is_none() {
             set.coverage = Some(Coverage::Unknown);
-        } else if !self.options.dry_run {
-            self.copy.keep_clock_step(set.id, behind, true)?;
         }
-        Ok(())
+        match later {
+            Some(at) if !self.options.dry_run => self.copy.keep_clock_step(set.id, at, !is_now),
+            _ => Ok(()),
+        }
     }
 
     /// Adds the results for the entries of a plan, and their coverage, to the report.

@@ -24,13 +24,13 @@ impl Draft {
         self.may_hold_earlier = false;
         if self.begins_with_owed {
             self.plan_owed()?;
-            self.plan_kept_deletions()?;
         }
-        Ok(())
+        if self.begins_with_kept { self.plan_kept_deletions() } else { Ok(()) }
     }
 
     /// Plans the deletions that were kept while nothing was deleted, or refused (O56): no list may name them any more.
     pub(crate) fn plan_kept_deletions(&mut self) -> Result<(), Error> {
+        self.begins_with_kept = true;
         if !self.keeps_deletions || !self.policy.delete || !held_though_gone::read(&*self.state, self.set)? {
             return Ok(());
         }

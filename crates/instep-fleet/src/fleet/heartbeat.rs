@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::{Fleet, TICK, own_record::LeaseRecord, seconds};
 use crate::{
     FleetError,
-    record::{FleetRecord, FleetWorker},
+    record::{FleetRecord, FleetWorker, ReadSources},
     share::Keeper,
 };
 
@@ -46,17 +46,19 @@ impl Fleet {
         let id = rand::rng().random_range(1..1 << 53);
         let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
         let (sent, is_shared) = (lease.now(), self.is_shared());
-        let workers = self.recorded(move |record| {
+        let registered = self.recorded(move |record| {
+            let mut freed = None;
             if !is_shared {
                 // The process that has the lock of the folder knows that all others are dead.
                 for former in record.workers()? {
                     record.remove_worker(former.id, None)?;
+                    freed = Some(record.sources()?);
                 }
             }
             record.register(&worker)?;
-            record.workers()
+            Ok((record.workers()?, freed))
         });
-        let workers = workers.await?;
+        let (workers, freed) = registered.await?;
         // Before any request may begin, because the worker's former seats belong to another one.
         if let Some(seat_requests) = lease.seat_requests() {
             seat_requests.begin(id);
@@ -66,6 +68,10 @@ impl Fleet {
             let mut state = self.state();
             state.become_worker(id);
             state.set_workers(workers);
+            // They were read as Sources of the killed process, and its own changes are no news to this one (D29).
+            if let Some(sources) = freed {
+                state.load(ReadSources { sources, are_all: true, number: None });
+            }
         }
         if is_shared {
             lease.open_gate();

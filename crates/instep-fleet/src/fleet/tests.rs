@@ -7,7 +7,10 @@ use instep_testkit::{FakeSource, Fault};
 use tokio::time::timeout;
 
 use super::*;
-use crate::{Cadence, SourceState};
+use crate::{
+    Cadence, FleetPlace, SourceState,
+    record::{Claim, FleetWorker},
+};
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -88,6 +91,21 @@ async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn finding_d29_a_source_whose_run_was_killed_with_the_process_is_visited_again() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
+    drop(open());
+    let record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+    let killed = FleetWorker { id: 7, name: "killed".to_owned(), url: None, began: 1, running: 1, beat: 1 };
+    record.register(&killed).unwrap();
+    let claim = record.claim(7, (&name("a"), 0), (a.host(), 4), 1).unwrap();
+    assert!(matches!(claim, Claim::Taken(_)));
+    drop(record);
+    until(&open(), |fleet| state(fleet, "a") == SourceState::InStep).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn finding_d28_a_source_is_in_step_only_if_its_copy_equals_it() {
     let a = with_files(2);
     let dir = tempfile::tempdir().unwrap();
@@ -138,7 +156,7 @@ async fn commands_beside_the_process_pause_resume_and_forget() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
-    let mut beside = FleetRecord::existing(&crate::FleetPlace::in_folder(dir.path())).unwrap();
+    let mut beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
     beside.add(&[source("a", &a)], seconds()).unwrap();
     beside.pause(&name("a"), true).unwrap();
     until(&fleet, |fleet| !fleet.sources().is_empty() && state(fleet, "a") == SourceState::Paused).await;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instep_testkit::{FakeSource, Fault, Run, compare, free_port, wait_until};
+use instep_testkit::{FakeSource, Fault, Run, compare, free_port, wait_for, wait_until};
 
 use crate::support::{FleetFolder, Running, get};
 
@@ -52,7 +52,10 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     fs::remove_file(data[0].join("0.txt")).unwrap();
     let run = fleet.start(&[]);
     let copy = fleet.path("fleet/one");
-    wait_until("the changes have come", || copy.join("new.txt").exists() && !copy.join("0.txt").exists());
+    wait_for(|| match copy.join("new.txt").exists() && !copy.join("0.txt").exists() {
+        true => Ok(()),
+        false => Err(fleet.source(&["show", "one", "--json"]).stdout),
+    });
     assert_eq!(get(&run, "/api/v1/fleet").json()["states"]["in-step"], 4);
     run.signal("-TERM");
     assert_eq!(run.ended(), Some(143));
