@@ -36,8 +36,6 @@ pub(crate) struct Survey {
     /// The time before, and `true` if one is older than the one before it.
     before: Option<DateTime>,
     falls: bool,
-    /// `true` if an entry from before the list began follows one that is not.
-    falls_behind: bool,
     /// `true` if what is looked at was listed beside no inventory.
     is_alone: bool,
     entries: u64,
@@ -93,7 +91,6 @@ impl Survey {
             last_before: 0,
             before: None,
             falls: false,
-            falls_behind: false,
             is_alone: false,
             entries: 0,
             leading: LeadingEntries::new(),
@@ -123,9 +120,6 @@ impl Survey {
         self.entries += 1;
         self.judge.observe(entry);
         let time = plausible(entry.metadata.datetime, self.latest);
-        let is_before_all = |time| is_over(Some(time), self.stated_beginning());
-        self.falls_behind |=
-            time.is_some_and(is_before_all) && self.before.is_some_and(|one| !is_before_all(one));
         let time = time.filter(|time| !is_over(Some(*time), self.begun()));
         if is_over(time, self.since) {
             self.last_before = self.entries;
@@ -141,24 +135,19 @@ impl Survey {
         }
     }
 
-    fn stated_beginning(&self) -> Option<DateTime> {
-        self.from.or(self.begins)
-    }
-
     /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
     /// that went back: the list has been there since before, and is about what came later (O46). An inventory would know.
     fn begun(&self) -> Option<DateTime> {
-        self.stated_beginning()
+        self.from
+            .or(self.begins)
             .filter(|_| self.is_alone)
             .filter(|from| self.since.is_some_and(|since| from.instant() < since.end()))
     }
 
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
-        let fell_behind = self.stated_beginning().filter(|_| self.falls_behind);
         let begun = self.begun();
         let (entries, times) = (self.entries, self.judge.finish());
-        let begun = begun.or(fell_behind.filter(|_| !times.newest_first));
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,
