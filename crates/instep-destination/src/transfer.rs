@@ -175,16 +175,18 @@ impl SyncRun<'_> {
             return Ok(());
         }
         self.reporter.enter(Phase::Deleting);
+        let keeps = self.expect_held_though_gone(set)?;
         let mut pipeline = Pipeline::open(self)?;
         let result = pipeline.delete(self, set).await;
         pipeline.close(self).await.and(result)?;
-        self.note_held_though_gone(set.id, set.keeps_what_is_gone(), set.refused.is_some())
+        self.settle_held_though_gone(set.id, keeps, set.refused.is_some())
     }
 
     /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves
     /// the checkpoint unchanged.
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
+        let keeps = self.expect_held_though_gone(&set)?;
         let mut pipeline = Pipeline::open(self)?;
         let mut result = match set.has_deleted {
             true => Ok(()),
@@ -192,13 +194,13 @@ impl SyncRun<'_> {
         };
         let ended = self.ending();
         let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
-        let (moves, keeps) = (passed.is_some(), set.keeps_what_is_gone());
+        let moves = passed.is_some();
         self.tally.done += set.with(|draft| draft.repeated);
         if let Some(checkpoint) = passed {
             result = pipeline.remember(set.id, set.records, checkpoint).await;
         }
         pipeline.close(self).await.and(result)?;
-        self.note_held_though_gone(set.id, keeps, set.refused.is_some())?;
+        self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
         if moves {
             self.tally.check()?;
             self.copy.keep_policy(set.id, self.options)?;
@@ -217,10 +219,20 @@ impl SyncRun<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Remembers whether deletions of the set are left to do, which the next run that may delete looks for (O56).
-    fn note_held_though_gone(&mut self, set: SetId, keeps: bool, is_refused: bool) -> Result<(), Error> {
-        let is_done = self.options.delete && !is_refused && self.ending().is_none();
-        if keeps || is_done { self.copy.keep_held_though_gone(set, keeps) } else { Ok(()) }
+    /// Remembers that deletions of the set are left to do, which the next run that may delete looks for (O56). This
+    /// comes before they are recorded: a kill between the two must not leave deletions that no run looks for.
+    fn expect_held_though_gone(&mut self, set: &SetRun) -> Result<bool, Error> {
+        let keeps = set.keeps_what_is_gone();
+        if keeps {
+            self.copy.keep_held_though_gone(set.id, true)?;
+        }
+        Ok(keeps)
+    }
+
+    /// Remembers that no deletion of the set is left to do, if all of them were carried out.
+    fn settle_held_though_gone(&mut self, set: SetId, keeps: bool, is_refused: bool) -> Result<(), Error> {
+        let is_done = self.options.delete && !keeps && !is_refused && self.ending().is_none();
+        if is_done { self.copy.keep_held_though_gone(set, false) } else { Ok(()) }
     }
 
     /// Reads the changes once more, or the inventory if there are none (D39): returns a plan of new entries, and the

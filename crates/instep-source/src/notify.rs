@@ -62,7 +62,7 @@ pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) 
 /// Announces each publication: a Change Notification and a Framework Notification per set.
 pub(crate) struct Announcer {
     topics: Topics,
-    /// What was announced of each set.
+    /// The last announcement of each set.
     announced: Vec<AnnouncedSet>,
     is_withdrawal_told: bool,
     transports: Vec<Box<dyn Transport>>,

@@ -35,7 +35,7 @@ pub(super) type ListenerSocket = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 /// The version of the protocol, the only one that was ever standardized.
 const VERSION: &str = "13";
 
-/// What a request asks for.
+/// The kind of connection that a request asks for.
 pub(super) enum Handshake {
     /// A socket.
     Asked(SocketRequest),

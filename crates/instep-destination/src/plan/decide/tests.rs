@@ -106,7 +106,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         (Some(known), Some(time)) => known.unix_micros() > time,
         _ => false,
     };
-    // What is known of the time of an entry came after an inventory that was applied.
+    // A change of the time of an entry came after an inventory that was applied.
     let is_not_covered = |known: Option<DateTime>| {
         let is_of_its_time = known.is_some() && known.map(|known| known.unix_micros()) == time(desired);
         is_older_than(known) || rules.was_applied && is_of_its_time

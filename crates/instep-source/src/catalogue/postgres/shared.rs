@@ -187,7 +187,7 @@ fn write_documents(session: &Session, source: i64, documents: &[SharedDocument])
                    modified = excluded.modified, digest = excluded.digest";
     session.execute(sql, &[&source, &names, &numbers, &lengths, &times, &digests])?;
     session.execute("UPDATE source SET documents = $2 WHERE id = $1", &[&source, &last])?;
-    // What a killed process left behind the last number that counts.
+    // A killed process may have left parts behind the last number that counts.
     let sql = "DELETE FROM document_part WHERE source = $1 AND document > $2";
     session.execute(sql, &[&source, &last])?;
     let sql = "WITH gone AS (DELETE FROM document WHERE source = $1 AND length IS NULL AND number <= (

@@ -132,7 +132,7 @@ mod tests {
         );
         assert_eq!(book.take_due(7), [keys[0].clone(), keys[1].clone()]);
         assert_eq!(kept.body(2).unwrap().as_deref(), Some(&b"two"[..]));
-        // What every subscriber has is dropped with the next message.
+        // A message that every subscriber has is dropped with the next one.
         kept.publish(&keys[0].0, 3, 8, b"three", 3).unwrap();
         assert_eq!((kept.body(2).unwrap(), kept.reader().unwrap().messages().unwrap().len()), (None, 1));
     }
