@@ -53,6 +53,14 @@ pub(crate) struct Policy {
     pub(crate) prefer_types: Vec<String>,
 }
 
+impl Policy {
+    /// Counts the selected resources of a set that is read: the limit is about the copy, not about each of its sets
+    /// (A10).
+    pub(crate) fn take_from_limit(&mut self, selected: u64) {
+        self.limit = self.limit.map(|most| most.saturating_sub(selected));
+    }
+}
+
 /// The plan of one run over one set of resources, while it is made.
 #[derive(Debug)]
 pub(crate) struct Draft {

@@ -131,16 +131,15 @@ impl SyncRun<'_> {
         }
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
-        if self.options.dry_run {
-            self.reporter.report.unchanged += totals.unchanged;
-            self.itemize_plan(&set)?;
-            return set.refused.map_or(Ok(()), Err);
-        }
         self.reporter.report.unchanged += totals.unchanged;
         let selected = set.with(|draft| draft.inventory.selected);
+        if self.options.dry_run {
+            self.itemize_plan(&set)?;
+            self.policy.take_from_limit(selected);
+            return set.refused.map_or(Ok(()), Err);
+        }
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
-        // The limit is about the copy, not about each of its sets (A10).
-        self.policy.limit = self.policy.limit.map(|most| most.saturating_sub(selected));
+        self.policy.take_from_limit(selected);
         self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
     }

@@ -44,6 +44,11 @@ const CASES: &[Case] = &[
     ),
     ("publish emptied --base-url BASE", 6, ["All 1 resources", "gone", "--allow-empty"]),
     ("publish data --base-url BASE --versions", 2, ["Prior versions", "plain files", "instep serve"]),
+    (
+        "publish data --base-url BASE --from emptied",
+        2,
+        ["emptied is a folder", "neither a copy", "Give it as DIR"],
+    ),
     ("serve data --listen 127.0.0.1", 2, ["127.0.0.1", "no port", "write HOST:PORT"]),
     ("serve data --listen 192.0.2.1:80", 2, ["192.0.2.1:80", "Cannot assign", "Choose"]),
     ("serve data --listen 0.0.0.0:0", 2, ["0.0.0.0:0", "documents name the URL", "--base-url"]),

@@ -46,6 +46,7 @@ impl Audit<'_> {
             };
             named = by_origin.then(|| set.with(Draft::named));
             self.report_plan(&set)?;
+            run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
             // A plan without actions names no resource that a later check of files must leave out.
             if set.with(|draft| draft.actions().last())? > 0 {
                 self.plans.push(set);

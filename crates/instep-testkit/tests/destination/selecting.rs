@@ -1,10 +1,11 @@
 //! Selections of resources, and pages that are no resources.
 
+use instep_destination::SyncOptions;
 use instep_testkit::{FakeSource, Page};
 use resourcesync::{Link, MediaType, Relation, Uri};
 
 use crate::{
-    sets::document,
+    sets::{document, publish},
     support::{Copy, Run, many},
 };
 
@@ -164,4 +165,21 @@ fn o57_a_limit_counts_what_each_set_holds_once() {
         .serve("changes.xml", document(&copy.source, "changelist", "from='2026-01-01T00:00:00Z'", &entries));
     let run = copy.sync_with(|options| options.selection.limit = Some(4));
     assert_eq!((run.exit_code(), run.report().created), (0, 4), "{:?}", run.heard);
+}
+
+#[test]
+fn o58_a_dry_run_and_an_audit_count_a_limit_over_all_sets_as_a_run_does() {
+    let names = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|name| (name, name));
+    let copy = Copy::of(FakeSource::start().with_resources(names));
+    publish(&copy.source, 0, [&["a.txt", "b.txt"], &["c.txt", "d.txt"]]);
+    let limited = |options: &mut SyncOptions| options.selection.limit = Some(3);
+    let dry = copy.sync_with(|options| {
+        limited(options);
+        options.dry_run = true;
+    });
+    let run = copy.sync_with(limited);
+    assert_eq!((dry.report().created, run.report().created), (3, 3), "{:?}", run.heard);
+    let (audit, heard) = copy.audit_with(|options| options.selection.limit = Some(3));
+    let audit = audit.unwrap();
+    assert_eq!((audit.exit_code(), audit.missing, audit.same), (0, 0, 3), "{heard:?}");
 }

@@ -74,8 +74,16 @@ impl Copy {
     }
 
     pub(crate) fn audit(&self) -> (Result<AuditReport, Error>, RecordedEvents) {
+        self.audit_with(|_| {})
+    }
+
+    pub(crate) fn audit_with(
+        &self,
+        change: impl FnOnce(&mut AuditOptions),
+    ) -> (Result<AuditReport, Error>, RecordedEvents) {
         let mut options = AuditOptions::new(Some(self.source.url("")), self.dir());
         options.access.retries = 1;
+        change(&mut options);
         let monitor = TestMonitor::new();
         let result = runtime().block_on(audit(&options, &monitor));
         (result, monitor.recorded())

@@ -143,3 +143,13 @@ fn several_copies_are_one_source_each_below_its_name() {
     let list = fs::read_to_string(chain.folder("resourcesync/y/resourcelist.xml")).unwrap();
     assert_eq!(list.matches("<loc>http://sets.example.org/y/").count(), 41, "{list}");
 }
+
+#[test]
+fn c41_a_copy_to_publish_is_named_from_the_current_folder() {
+    let chain = Chain::start();
+    let _ = sync(&chain.b.url(), &chain.folder("copy")).with_code(0);
+    fs::create_dir(chain.folder("out")).unwrap();
+    let mut command = instep(["publish", "out", "--from", "copy", "--base-url", "http://c.example.org/"]);
+    let said = Run::of(command.current_dir(chain.place.path())).with_code(0).stdout;
+    assert!(said.starts_with("Published: +41"), "{said}");
+}

@@ -140,8 +140,6 @@ impl Story<'_> {
         }
         // A document that one of them does not need may be missed by the other.
         let alike = phase.broken.is_empty() || misses || state.unsatisfied;
-        // The resources that a limit leaves out depend on those held, which an audit does not count.
-        let alike = alike && self.wishes.limit.is_none();
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
         }

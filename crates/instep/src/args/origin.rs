@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use instep_destination::AccessOptions;
+use instep_destination::{AccessOptions, Contents};
 use instep_oai::{HarvestOptions, HarvestedRepository, RepositoryUrl};
 use instep_source::{BucketContent, Content, ObjectPlace, Supply};
 use resourcesync::Algorithm;
@@ -80,8 +80,16 @@ impl OriginArgs {
             }
             return Ok(Content::Supplied { supply: Supply(Arc::new(objects)), prefix: place.prefix });
         }
-        let folder = place.root.join(&from);
+        // Like every name, from the current folder; a table of a set may also name a copy below the folder it publishes.
+        let folder = if from.is_dir() { from.clone() } else { place.root.join(&from) };
         if folder.is_dir() {
+            if !Contents::are_at(&folder) {
+                anyhow::bail!(
+                    "{} is a folder, but neither a copy of a Source nor a folder of WARC files. Give it as DIR, or as \
+                     `content` of a set, to publish its files",
+                    folder.display()
+                );
+            }
             return Ok(Arc::new(CopyContent::open(&folder)?).into_content(place.prefix));
         }
         if from != Path::new("-") {
