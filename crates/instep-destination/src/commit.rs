@@ -27,7 +27,7 @@ use crate::{
     changes::ChangeSink,
     clock::now,
     plan::may_hide_changes,
-    state::{BASE, CopyState, ReadState, StateError, Waits},
+    state::{BASE, CopyState, ReadState, Setting, StateError, Waits},
     store::{CopyStore, Durability, StoreError},
     web_archive::WebArchive,
 };
@@ -193,8 +193,10 @@ impl Committer {
             }
             Commit::Owed(set, owed) => self.group.ledger.owe(set, owed),
             Commit::Settled(set, uri) => self.group.ledger.settle(set, uri.as_str()),
-            Commit::Checkpoint(set, checkpoint) => {
+            Commit::Checkpoint { set, checkpoint, settings } => {
                 self.group.ledger.checkpoints.insert(set, checkpoint);
+                let settings = settings.into_iter().map(|Setting { name, text }| (name, text));
+                self.group.ledger.settings.extend(settings);
             }
             Commit::Document(document) => self.group.ledger.documents.push(document),
         }

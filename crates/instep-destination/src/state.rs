@@ -46,7 +46,7 @@ pub(crate) use portable::{EachRecord, ExportState, ImportFeed, ImportState, Stat
 pub(crate) use postgres::{PostgresError, WaitingPlans};
 pub use reached::ReachedPoint;
 use reached::{KEPT_POINTS, MINUTE};
-pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, SourceId};
+pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, Setting, SourceId};
 pub use record::{HeldAt, HeldResource};
 pub(crate) use record::{HeldFile, PackTotals, Repacked, Waits};
 use runs::KEPT_RUNS;

@@ -187,6 +187,7 @@ impl SyncRun<'_> {
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
         let keeps = self.expect_held_though_gone(&set)?;
+        let settings = self.copy.settings_of_plan(&set, self.options)?;
         let mut pipeline = Pipeline::open(self)?;
         let mut result = match set.has_deleted {
             true => Ok(()),
@@ -197,22 +198,14 @@ impl SyncRun<'_> {
         let moves = passed.is_some();
         self.tally.done += set.with(|draft| draft.repeated);
         if let Some(checkpoint) = passed {
-            result = pipeline.remember(set.id, set.records, checkpoint).await;
+            result = pipeline.remember(set.id, set.records, checkpoint, settings).await;
         }
         pipeline.close(self).await.and(result)?;
         self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
         if moves {
             self.tally.check()?;
-            self.copy.keep_policy(set.id, self.options)?;
-            self.copy.keep_kept(set.id, set.kept)?;
-            if let Some(unusable) = &set.unusable {
-                self.copy.keep_unusable(set.id, unusable)?;
-            }
             if let Some(at) = set.inventory {
                 self.copy.state_mut()?.forget_deletions(set.id, at)?;
-            }
-            if let Some(coverage) = set.coverage {
-                self.copy.keep_coverage(set.id, coverage)?;
             }
         }
         self.reporter.report.outcome = ended.unwrap_or(Outcome::Complete);

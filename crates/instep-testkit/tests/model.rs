@@ -34,6 +34,8 @@ mod source;
 mod style;
 #[path = "model/times.rs"]
 mod times;
+#[path = "model/wishes.rs"]
+mod wishes;
 
 use std::{
     collections::BTreeSet,

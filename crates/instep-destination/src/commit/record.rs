@@ -8,8 +8,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::{
     map::CopyPath,
     state::{
-        Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId, ShareCounts, SliceFailure, SliceLedger,
-        SliceProgress,
+        Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId, Setting, ShareCounts, SliceFailure,
+        SliceLedger, SliceProgress,
     },
     store::{Durability, Staged, StoreError},
 };
@@ -144,7 +144,14 @@ pub(crate) enum Commit {
     /// A pending retry of a set is no longer needed.
     Settled(SetId, Uri),
     /// Everything up to here was added before.
-    Checkpoint(SetId, Checkpoint),
+    Checkpoint {
+        /// The set.
+        set: SetId,
+        /// The progress of the set.
+        checkpoint: Checkpoint,
+        /// Settings that hold as of the checkpoint.
+        settings: Vec<Setting>,
+    },
     /// A document was read to its end.
     Document(DocumentRecord),
     /// The outcome of an action of a slice.
@@ -188,7 +195,7 @@ impl Commit {
             Self::Deletion { .. }
             | Self::Kept { .. }
             | Self::Settled(..)
-            | Self::Checkpoint(..)
+            | Self::Checkpoint { .. }
             | Self::Document(_) => 1,
         }
     }

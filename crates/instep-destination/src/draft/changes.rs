@@ -44,7 +44,7 @@ impl Draft {
             return Ok(shape);
         }
         self.may_hold_earlier = true;
-        if self.policy.limit.is_some() && self.inventory.selected == 0 {
+        if self.policy.limit.is_some() && self.inventory.usable == 0 && self.inventory.selected == 0 {
             // Without an inventory the limit refers to the resources that the set already holds.
             self.inventory.selected = self.state.held_in(&[self.set])?;
         }
@@ -176,10 +176,27 @@ impl Draft {
     fn merge_changes(&mut self, mut part: Vec<Desired>, links: LinksNamed) -> Result<(), Error> {
         self.account.superseded += fold(&mut part);
         let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
+        if self.inventory.usable > 0 {
+            self.inventory.selected += self.count_held_beside_inventory(&part)?;
+        }
         let before = most.saturating_sub(self.inventory.selected);
         let mut room = before;
         let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
         self.inventory.selected += before - room;
         merged
+    }
+
+    /// Counts the held resources among changes that no document of the plan named before: they count for the limit as
+    /// much as those that the changes add, otherwise each comparison of the complete copy would add others (O61).
+    fn count_held_beside_inventory(&self, part: &[Desired]) -> Result<u64, Error> {
+        let mut count = 0;
+        let exist = |desired: &&Desired| {
+            matches!(desired.presence, DesiredPresence::Present | DesiredPresence::Unclear)
+        };
+        for desired in part.iter().filter(exist) {
+            let held = self.state.held(desired.uri.as_str())?;
+            count += u64::from(held.is_some_and(|held| !self.marks.has(held.id)));
+        }
+        Ok(count)
     }
 }

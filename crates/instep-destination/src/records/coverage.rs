@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::versioned;
 use crate::{
     plan::Coverage,
-    state::{CopyState, ReadState, SetId, StateError},
+    state::{CopyState, ReadState, SetId, Setting, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -38,14 +38,24 @@ pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Option<Coverage>
         .transpose()
 }
 
-/// Records the coverage of a set.
+/// Records the coverage of a set at once.
 pub(crate) fn write(state: &mut dyn CopyState, set: SetId, coverage: Coverage) -> Result<(), StateError> {
-    let written = match coverage {
-        Coverage::Complete { at } => WrittenCoverage::Complete { at: at.map(|at| at.to_string()) },
-        Coverage::ChangesKnown { since } => WrittenCoverage::ChangesKnown { since: since.to_string() },
-        Coverage::Unknown => WrittenCoverage::Unknown,
-    };
-    versioned::write(state, &name(set), VERSION, &written)
+    versioned::write(state, &name(set), VERSION, &WrittenCoverage::from(coverage))
+}
+
+/// Returns the record of the coverage of a set.
+pub(crate) fn setting(state: &dyn ReadState, set: SetId, coverage: Coverage) -> Result<Setting, StateError> {
+    versioned::setting(state, &name(set), VERSION, &WrittenCoverage::from(coverage))
+}
+
+impl From<Coverage> for WrittenCoverage {
+    fn from(coverage: Coverage) -> Self {
+        match coverage {
+            Coverage::Complete { at } => Self::Complete { at: at.map(|at| at.to_string()) },
+            Coverage::ChangesKnown { since } => Self::ChangesKnown { since: since.to_string() },
+            Coverage::Unknown => Self::Unknown,
+        }
+    }
 }
 
 fn name(set: SetId) -> String {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{CopyState, ReadState, SetId, StateError};
+use crate::state::{ReadState, SetId, Setting, StateError};
 
 const VERSION: u32 = 1;
 
@@ -18,9 +18,9 @@ pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<u64, StateError>
     Ok(kept.map_or(0, |KeptCount { kept }| kept))
 }
 
-/// Records the number for a set.
-pub(crate) fn write(state: &mut dyn CopyState, set: SetId, kept: u64) -> Result<(), StateError> {
-    versioned::write(state, &name(set), VERSION, &KeptCount { kept })
+/// Returns the record of the number for a set.
+pub(crate) fn setting(state: &dyn ReadState, set: SetId, kept: u64) -> Result<Setting, StateError> {
+    versioned::setting(state, &name(set), VERSION, &KeptCount { kept })
 }
 
 fn name(set: SetId) -> String {

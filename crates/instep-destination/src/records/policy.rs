@@ -6,7 +6,7 @@ use serde_json::json;
 use super::versioned;
 use crate::{
     SelectionOptions,
-    state::{CopyState, ReadState, SetId, StateError},
+    state::{ReadState, SetId, Setting, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -32,9 +32,9 @@ impl PlanRules {
         versioned::read(state, &name(set), VERSION)
     }
 
-    /// Records the rules for a set.
-    pub(crate) fn write(&self, state: &mut dyn CopyState, set: SetId) -> Result<(), StateError> {
-        versioned::write(state, &name(set), VERSION, self)
+    /// Returns the record of the rules for a set.
+    pub(crate) fn setting(&self, state: &dyn ReadState, set: SetId) -> Result<Setting, StateError> {
+        versioned::setting(state, &name(set), VERSION, self)
     }
 
     /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are

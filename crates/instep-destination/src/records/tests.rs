@@ -14,7 +14,8 @@ use crate::{
     map::CopyPath,
     plan::{Coverage, Desired},
     state::{
-        Action, ActionKind, DocumentRecord, HeldAt, Operation, ResourceMetadata, StateError, StatePlace,
+        Action, ActionKind, CopyState, DocumentRecord, HeldAt, Operation, ResourceMetadata, Setting,
+        StateError, StatePlace,
     },
 };
 
@@ -104,6 +105,11 @@ fn an_intent_of_each_version_is_read_for_ever() {
     }
 }
 
+fn put(state: &mut dyn CopyState, setting: Result<Setting, StateError>) {
+    let Setting { name, text } = setting.unwrap();
+    state.set_setting(&name, &text).unwrap();
+}
+
 #[test]
 fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +119,8 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
     let mut selection = SelectionOptions::default();
     selection.include.push("*.pdf".to_owned());
     let rules = PlanRules::new(&selection, true);
-    rules.write(&mut *state, set).unwrap();
+    let setting = rules.setting(&*state, set);
+    put(&mut *state, setting);
     assert_eq!(
         state.setting("policy 0").unwrap().unwrap(),
         String::from_utf8(golden("policy.1.json")).unwrap().trim()
@@ -167,9 +174,14 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let all = [Coverage::Complete { at: Some(time) }, Coverage::Complete { at: None }, Coverage::Unknown];
     for one in all.into_iter().chain([Coverage::ChangesKnown { since: time }]) {
         coverage::write(&mut *state, set, one).unwrap();
+        assert_eq!(
+            coverage::setting(&*state, set, one).unwrap().text,
+            state.setting("coverage 0").unwrap().unwrap()
+        );
         assert_eq!(coverage::read(&*state, set).unwrap(), Some(one));
     }
-    kept::write(&mut *state, set, 40).unwrap();
+    let setting = kept::setting(&*state, set, 40);
+    put(&mut *state, setting);
     assert!(!held_though_gone::read(&*state, set).unwrap());
     held_though_gone::write(&mut *state, set, true).unwrap();
     assert_eq!(last_gap::read(&*state, set).unwrap(), None);
@@ -181,7 +193,8 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let text = str::to_owned;
     let unusable =
         UnusableEntries { count: 2, uri: text("ftp://h/a"), what: text("not http"), scope: text("usual") };
-    unusable.write(&mut *state, set).unwrap();
+    let setting = unusable.setting(&*state, set);
+    put(&mut *state, setting);
     way::write(&mut *state, source, Way::WellKnown).unwrap();
     let mut recent = RecentDeletions::default();
     recent.add(DateTime::from_unix_seconds(1_000), MaxDelete::Percent(25), 10);

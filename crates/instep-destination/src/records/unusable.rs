@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{CopyState, ReadState, SetId, StateError};
+use crate::state::{ReadState, SetId, Setting, StateError};
 
 const VERSION: u32 = 1;
 
@@ -25,9 +25,9 @@ impl UnusableEntries {
         Ok(versioned::read(state, &name(set), VERSION)?.unwrap_or_default())
     }
 
-    /// Records them for a set.
-    pub(crate) fn write(&self, state: &mut dyn CopyState, set: SetId) -> Result<(), StateError> {
-        versioned::write(state, &name(set), VERSION, self)
+    /// Returns the record of them for a set.
+    pub(crate) fn setting(&self, state: &dyn ReadState, set: SetId) -> Result<Setting, StateError> {
+        versioned::setting(state, &name(set), VERSION, self)
     }
 
     /// Returns the larger of two counts, with its first entry.

@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::state::{CopyState, ReadState, StateError};
+use crate::state::{CopyState, ReadState, Setting, StateError};
 
 /// A record as it is written.
 #[derive(Serialize)]
@@ -43,11 +43,22 @@ pub(super) fn write<T: Serialize>(
     version: u32,
     record: &T,
 ) -> Result<(), StateError> {
-    let text = to_text(version, record).map_err(|what| damaged(state, name, what))?;
-    if state.setting(name)?.as_deref() == Some(&text) {
+    let Setting { name, text } = setting(state, name, version, record)?;
+    if state.setting(&name)?.as_deref() == Some(&text) {
         return Ok(());
     }
-    state.set_setting(name, &text)
+    state.set_setting(&name, &text)
+}
+
+/// Returns a record as it is written with a group.
+pub(super) fn setting<T: Serialize>(
+    state: &dyn ReadState,
+    name: &str,
+    version: u32,
+    record: &T,
+) -> Result<Setting, StateError> {
+    let text = to_text(version, record).map_err(|what| damaged(state, name, what))?;
+    Ok(Setting { name: name.to_owned(), text })
 }
 
 /// Returns the text of a record.

@@ -85,6 +85,7 @@ each_engine! {
     followed::a_set_keeps_its_number_under_another_name
     followed::a_copy_follows_as_many_sets_as_it_can_and_no_more
     followed::a_checkpoint_comes_back_as_it_was_committed
+    followed::settings_are_recorded_with_the_checkpoint_that_they_hold_as_of
     followed::documents_and_settings_are_replaced
     followed::urls_that_lead_to_the_same_sets_are_one_source
     groups::what_is_placed_is_held_with_all_that_is_known_of_it

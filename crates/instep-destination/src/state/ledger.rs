@@ -24,6 +24,8 @@ pub(crate) struct Ledger {
     pub(crate) gone: Vec<(Uri, SetId, DateTime)>,
     pub(crate) lost: Vec<String>,
     pub(crate) checkpoints: BTreeMap<SetId, Checkpoint>,
+    /// Settings by name, which hold as of the checkpoints.
+    pub(crate) settings: BTreeMap<String, String>,
     pub(crate) documents: Vec<DocumentRecord>,
     /// Objects that are put, each with its bytes.
     pub(crate) packs: Vec<(Box<str>, u64)>,
@@ -73,6 +75,7 @@ impl Ledger {
             && self.gone.is_empty()
             && self.lost.is_empty()
             && self.checkpoints.is_empty()
+            && self.settings.is_empty()
             && self.documents.is_empty()
             && self.packs.is_empty()
             && self.repacked.is_empty()

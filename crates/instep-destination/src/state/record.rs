@@ -218,3 +218,10 @@ pub(crate) struct PackTotals {
     /// Bytes that no resource has any more.
     pub(crate) dead: u64,
 }
+
+/// A value that the state keeps by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}

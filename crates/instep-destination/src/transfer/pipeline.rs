@@ -12,7 +12,7 @@ use crate::{
     Error, Event,
     commit::{Commit, CommitBatch, CommitError, Committer, Flushed},
     run::{SetRun, SyncRun, is_outcome},
-    state::{Action, ActionKind, Checkpoint, DocumentRecord, Owed, PlanNote, SetId},
+    state::{Action, ActionKind, Checkpoint, DocumentRecord, Owed, PlanNote, SetId, Setting},
 };
 
 /// Rows of the plan read at a time.
@@ -99,17 +99,19 @@ impl Pipeline {
         Ok(result?)
     }
 
-    /// Records the documents that were read, and the new checkpoint (invariant 5).
+    /// Records the documents that were read, then the new checkpoint together with the settings that hold as of it
+    /// (invariant 5).
     pub(super) async fn remember(
         &mut self,
         set: SetId,
         records: Vec<DocumentRecord>,
         checkpoint: Checkpoint,
+        settings: Vec<Setting>,
     ) -> Result<(), Error> {
         for record in records {
             self.send(Commit::Document(record)).await?;
         }
-        self.send(Commit::Checkpoint(set, checkpoint)).await
+        self.send(Commit::Checkpoint { set, checkpoint, settings }).await
     }
 
     /// Records the resources that are no longer pending.

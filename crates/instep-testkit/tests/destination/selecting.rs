@@ -1,6 +1,6 @@
 //! Selections of resources, and pages that are no resources.
 
-use instep_destination::SyncOptions;
+use instep_destination::{SyncOptions, Via};
 use instep_testkit::{FakeSource, Page};
 use resourcesync::{Link, MediaType, Relation, Uri};
 
@@ -182,4 +182,30 @@ fn o58_a_dry_run_and_an_audit_count_a_limit_over_all_sets_as_a_run_does() {
     let (audit, heard) = copy.audit_with(|options| options.selection.limit = Some(3));
     let audit = audit.unwrap();
     assert_eq!((audit.exit_code(), audit.missing, audit.same), (0, 0, 3), "{heard:?}");
+}
+
+#[test]
+fn o61_a_limit_holds_when_the_complete_copy_is_compared_again() {
+    let names = ["a.txt", "b.txt", "c.txt"].map(|name| (name, name));
+    let copy = Copy::of(FakeSource::start().with_resources(names));
+    let description = [("one.xml", "<rs:md capability='capabilitylist'/>")];
+    copy.source.serve(".well-known/resourcesync", document(&copy.source, "description", "", &description));
+    let offers = ["resourcelist", "changelist"]
+        .map(|capability| (format!("{capability}.xml"), format!("<rs:md capability='{capability}'/>")));
+    let offers: Vec<_> = offers.iter().map(|(path, metadata)| (path.as_str(), metadata.as_str())).collect();
+    copy.source.serve("one.xml", document(&copy.source, "capabilitylist", "", &offers));
+    let change = "<rs:md change='created' datetime='2026-01-02T00:00:01Z'/>";
+    let changes: Vec<_> = ["b.txt", "c.txt"].map(|path| (path, change)).into();
+    let from = "from='2026-01-02T00:00:00Z'";
+    copy.source.serve("changelist.xml", document(&copy.source, "changelist", from, &changes));
+    // A list that is published anew with the same content is compared again.
+    for (second, created) in [(0, 2), (1, 0), (2, 0)] {
+        let at = format!("at='2026-01-02T00:00:0{second}Z'");
+        copy.source.serve("resourcelist.xml", document(&copy.source, "resourcelist", &at, &[("a.txt", "")]));
+        let run = copy.sync_with(|options| {
+            options.selection.limit = Some(2);
+            options.via = Via::List;
+        });
+        assert_eq!((run.exit_code(), run.report().created), (0, created), "{second}: {:?}", run.heard);
+    }
 }

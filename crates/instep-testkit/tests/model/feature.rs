@@ -103,6 +103,8 @@ pub(crate) enum Feature {
     KilledRun,
     /// The operator limits the number of resources for a while.
     Limit,
+    /// The operator selects other resources for a while.
+    Selection,
     /// The operator switches deletions on and off.
     DeleteToggled,
     /// The operator allows no deletion for a while.

@@ -7,9 +7,10 @@ use instep_destination::{AuditReport, SyncReport};
 use crate::{
     documents::{Site, body},
     naive::{Expected, Verdict},
-    run::{Story, Wishes, files},
+    run::{Story, files},
     server::Break,
     source::Set,
+    wishes::Wishes,
 };
 
 /// The exit code of a run that was refused.
@@ -98,7 +99,7 @@ impl Story<'_> {
                 is_broken: phase.broken.contains_key(&path),
                 is_kept: !self.wishes.delete || self.wishes.guard,
                 // A resource left out and no longer listed is in the gap that the run reports.
-                is_limited: self.wishes.limit.is_some() || self.was_limited && !ended.is_covered,
+                is_left_out: self.wishes.may_leave_out(&path) || self.was_narrow && !ended.is_covered,
             };
             one.judge(&path, &expected, &mut state, &mut wrong);
         }
@@ -200,7 +201,7 @@ struct Resource {
     or: Vec<Option<Vec<u8>>>,
     is_broken: bool,
     is_kept: bool,
-    is_limited: bool,
+    is_left_out: bool,
 }
 
 impl Resource {
@@ -210,7 +211,7 @@ impl Resource {
         state.stale |= outdated || (self.is_broken && self.is != self.right);
         let is_surplus = self.right.is_none() && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
-        let is_left_out = self.is_limited && (self.is.is_none() || self.is == self.was);
+        let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
         if self.is == self.right || self.or.contains(&self.is) || is_surplus || is_left_out {
             return;
         }

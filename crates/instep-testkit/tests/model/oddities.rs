@@ -31,6 +31,8 @@ pub(crate) struct Oddities {
     pub(crate) kills: bool,
     /// Some phases have a limit of resources.
     pub(crate) limits: bool,
+    /// Some phases select only some of the resources.
+    pub(crate) selects: bool,
     /// Each phase has deletions or not.
     pub(crate) toggles_delete: bool,
     /// Some phases allow no deletion.
@@ -42,6 +44,7 @@ pub(crate) struct Oddities {
 impl Oddities {
     pub(crate) fn draw(
         draw: &mut Draw,
+        tastes: &mut Draw,
         style: &Style,
         habits: &Habits,
         allows: &dyn Fn(Feature) -> bool,
@@ -65,6 +68,7 @@ impl Oddities {
             moves: has(F::MovingHost, 10) && shares == 0 && !habits.shares,
             kills: has(F::KilledRun, 8),
             limits: has(F::Limit, 10) && style.sets == 1,
+            selects: tastes.chance(15) && allows(F::Selection),
             toggles_delete: has(F::DeleteToggled, 15),
             guards: has(F::GuardedDeletion, 10),
             // Without the time of an answer nobody can tell that a clock went back, and with some times left out nobody can

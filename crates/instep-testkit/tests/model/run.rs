@@ -11,8 +11,7 @@ use std::{
 };
 
 use instep_destination::{
-    AuditOptions, AuditReport, Coverage, Durability, Error, MaxDelete, Shutdown, SyncOptions, TestMonitor,
-    audit, sync,
+    AuditOptions, AuditReport, Coverage, Durability, Error, Shutdown, SyncOptions, TestMonitor, audit, sync,
 };
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -29,6 +28,7 @@ use crate::{
     server::{Break, End, PageServer},
     source::{Source, elsewhere},
     style::{Keeps, Style},
+    wishes::Wishes,
 };
 
 /// A difference between the Destination and the model, with all that is needed to understand it.
@@ -55,23 +55,16 @@ pub(crate) struct Story<'a> {
     habits: Habits,
     /// Decides about what the oddities bring.
     whims: Draw,
+    /// Decides about selections.
+    tastes: Draw,
     oddities: Oddities,
     /// The operator's wishes in this phase.
     pub(crate) wishes: Wishes,
-    /// `true` once something may be left out because of a limit.
-    pub(crate) was_limited: bool,
+    /// `true` once something may be left out because of a limit or a selection.
+    pub(crate) was_narrow: bool,
     /// `true` once the Source's clock went back.
     pub(crate) clock_went_back: bool,
     log: String,
-}
-
-/// The wishes of the operator.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wishes {
-    pub(crate) delete: bool,
-    /// No deletion is allowed.
-    pub(crate) guard: bool,
-    pub(crate) limit: Option<u64>,
 }
 
 /// Follows the Source of a seed through all its phases; returns the first difference.
@@ -81,14 +74,15 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
     let mut chances = Draw::new(seed.rotate_left(32) ^ 0x5bd1_e995);
     let habits = Habits::draw(&mut chances, &mut style, allows);
     let mut whims = Draw::new(seed.rotate_left(17) ^ 0x2c1b_3c6d);
-    let oddities = Oddities::draw(&mut whims, &style, &habits, allows);
+    let mut tastes = Draw::new(seed.rotate_left(7) ^ 0x1f83_d9ab);
+    let oddities = Oddities::draw(&mut whims, &mut tastes, &style, &habits, allows);
     let server = PageServer::start(style.etag, habits.clone(), oddities.clone());
     let shares = oddities.shares.max(usize::from(habits.shares));
     let source = Source::new(style, shares, &server.elsewhere(), &mut draw);
     let knowledge = vec![Knowledge::default(); source.sets.len()];
     let copy = TempDir::new().unwrap();
     let log = format!("{:#?}\n{habits:#?}\n{oddities:#?}\n", source.style);
-    let wishes = Wishes { delete: source.style.delete, guard: false, limit: None };
+    let wishes = Wishes::of_all(source.style.delete);
     let mut runs = Draw::new(!seed);
     let (stops, repeats) = (runs.chance(30), runs.chance(30));
     let (stops, repeats) = (stops && allows(Feature::StoppedRun), repeats && allows(Feature::RepeatedRun));
@@ -105,9 +99,10 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
         chances,
         habits,
         whims,
+        tastes,
         oddities,
         wishes,
-        was_limited: false,
+        was_narrow: false,
         clock_went_back: false,
         log,
     };
@@ -130,15 +125,9 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
 impl Story<'_> {
     /// The operator wishes something else, or not; for the last phase the whole copy.
     fn wish(&mut self, is_last: bool) {
-        let Oddities { toggles_delete, guards, limits, .. } = self.oddities;
-        let (delete, guard, limit) = (self.whims.chance(50), self.whims.chance(40), self.whims.within(1, 12));
-        let (has_limit, may) = (self.whims.chance(50), !is_last);
-        self.was_limited |= self.wishes.limit.is_some();
-        self.wishes = Wishes {
-            delete: if toggles_delete { is_last || delete } else { self.source.style.delete },
-            guard: guards && may && guard,
-            limit: (limits && may && has_limit).then_some(limit),
-        };
+        self.was_narrow |= self.wishes.is_narrow();
+        let delete = self.source.style.delete;
+        self.wishes = Wishes::draw(&mut self.whims, &mut self.tastes, &self.oddities, delete, is_last);
     }
 
     /// The Source's clock jumps, or all resources move.
@@ -233,9 +222,7 @@ impl Story<'_> {
 
     fn options(&self, url: &str) -> SyncOptions {
         let mut options = SyncOptions::new(url, self.copy.path());
-        options.delete = self.wishes.delete;
-        options.max_delete = if self.wishes.guard { MaxDelete::Count(0) } else { MaxDelete::Percent(100) };
-        options.selection.limit = self.wishes.limit;
+        self.wishes.apply(&mut options);
         options.access.allow_origins = self.origins();
         options.allow_empty = true;
         options.durability = Durability::None;
@@ -355,7 +342,7 @@ impl Story<'_> {
         let mut options = AuditOptions::new(Some(url.to_owned()), self.copy.path());
         options.access.retries = 0;
         options.access.allow_origins = self.origins();
-        options.selection.limit = self.wishes.limit;
+        self.wishes.select(&mut options.selection);
         let monitor = TestMonitor::new();
         let result = self.wait(audit(&options, &monitor));
         let heard = monitor.recorded();

@@ -124,8 +124,11 @@ fn d42_power_lost_at_any_step_leaves_old_or_new_and_the_next_run_finishes() {
 }
 
 #[test]
-fn a_checkpoint_never_moves_without_its_group() {
-    use crate::{commit::Commit, state::Checkpoint};
+fn o59_a_checkpoint_never_moves_without_its_group_and_its_settings() {
+    use crate::{
+        commit::Commit,
+        state::{Checkpoint, Setting},
+    };
     for place in 0.. {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state.sqlite");
@@ -135,12 +138,16 @@ fn a_checkpoint_never_moves_without_its_group() {
         copy.add("http://h/a", b"1");
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = resourcesync::DateTime::parse("2013-01-03").ok();
-        copy.committer.add(Commit::Checkpoint(copy.set, checkpoint)).unwrap();
+        let setting = Setting { name: "coverage 0".to_owned(), text: "unknown".to_owned() };
+        copy.committer
+            .add(Commit::Checkpoint { set: copy.set, checkpoint, settings: vec![setting] })
+            .unwrap();
         let failed = copy.committer.flush().is_err();
         drop(copy);
         let copy = open(Arc::new(store), &state, None);
         let moved = copy.committer.state().checkpoint(copy.set).unwrap().is_some();
         assert!(!moved || copy.contents().len() == 1, "step {place}");
+        assert_eq!(copy.committer.state().setting("coverage 0").unwrap().is_some(), moved, "step {place}");
         if !failed {
             assert!(moved);
             return;

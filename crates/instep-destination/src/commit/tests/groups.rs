@@ -86,7 +86,9 @@ fn what_is_owed_and_how_far_is_committed_with_the_group() {
     document.etag = Some("\"x\"".into());
     document.digest = Some([7; 32]);
     copy.committer.add(Commit::Owed(copy.set, owed.clone())).unwrap();
-    copy.committer.add(Commit::Checkpoint(copy.set, checkpoint.clone())).unwrap();
+    copy.committer
+        .add(Commit::Checkpoint { set: copy.set, checkpoint: checkpoint.clone(), settings: Vec::new() })
+        .unwrap();
     copy.committer.add(Commit::Document(document.clone())).unwrap();
     assert_eq!(copy.committer.state().checkpoint(copy.set).unwrap(), None);
     copy.flush();

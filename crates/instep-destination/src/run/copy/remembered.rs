@@ -7,7 +7,8 @@ use crate::{
     Error, SyncOptions,
     plan::Coverage,
     records::{self, PlanRules, UnusableEntries},
-    state::SetId,
+    run::SetRun,
+    state::{SetId, Setting},
 };
 
 impl LocalCopy {
@@ -28,14 +29,6 @@ impl LocalCopy {
         Ok(records::kept::read(self.state(), set)?)
     }
 
-    /// Remembers how many resources of a set are kept although they are gone at the Source.
-    pub(crate) fn keep_kept(&mut self, set: SetId, kept: u64) -> Result<(), Error> {
-        if self.kept(set)? != kept {
-            records::kept::write(self.state_mut()?, set, kept)?;
-        }
-        Ok(())
-    }
-
     /// Remembers whether a set may hold resources whose deletions it knows.
     pub(crate) fn keep_held_though_gone(&mut self, set: SetId, is_possible: bool) -> Result<(), Error> {
         if records::held_though_gone::read(self.state(), set)? != is_possible {
@@ -49,15 +42,7 @@ impl LocalCopy {
         Ok(UnusableEntries::read(self.state(), set)?)
     }
 
-    /// Remembers the entries of a set that could not be used.
-    pub(crate) fn keep_unusable(&mut self, set: SetId, unusable: &UnusableEntries) -> Result<(), Error> {
-        if self.unusable(set)? != *unusable {
-            unusable.write(self.state_mut()?, set)?;
-        }
-        Ok(())
-    }
-
-    /// Remembers how much of a set is known.
+    /// Remembers how much of a set is known, at once.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
         Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
     }
@@ -82,12 +67,31 @@ impl LocalCopy {
         Ok(records::clock_step::write(self.state_mut()?, set, behind, is_over)?)
     }
 
-    /// Records the options that the finished plan was made for.
-    pub(crate) fn keep_policy(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
-        let now = PlanRules::new(&options.selection, options.delete);
-        if PlanRules::read(self.state(), set)?.as_ref() != Some(&now) {
-            now.write(self.state_mut()?, set)?;
+    /// Returns what the next run has to know of a finished plan, as far as it changed. It is written with the new
+    /// checkpoint: after a kill between the two, the next run would take up the changes from there with the rules, the
+    /// coverage and the unusable entries of an earlier plan (O59).
+    pub(crate) fn settings_of_plan(
+        &self,
+        set: &SetRun,
+        options: &SyncOptions,
+    ) -> Result<Vec<Setting>, Error> {
+        let (state, id) = (self.state(), set.id);
+        let mut settings = vec![
+            PlanRules::new(&options.selection, options.delete).setting(state, id)?,
+            records::kept::setting(state, id, set.kept)?,
+        ];
+        if let Some(unusable) = &set.unusable {
+            settings.push(unusable.setting(state, id)?);
         }
-        Ok(())
+        if let Some(coverage) = set.coverage {
+            settings.push(records::coverage::setting(state, id, coverage)?);
+        }
+        let mut changed = Vec::new();
+        for setting in settings {
+            if state.setting(&setting.name)?.as_ref() != Some(&setting.text) {
+                changed.push(setting);
+            }
+        }
+        Ok(changed)
     }
 }

@@ -63,6 +63,24 @@ pub(super) fn a_checkpoint_comes_back_as_it_was_committed(at: &TestPlace) {
     }
 }
 
+pub(super) fn settings_are_recorded_with_the_checkpoint_that_they_hold_as_of(at: &TestPlace) {
+    let mut state = at.open();
+    let set = state.set("http://h/one.xml").unwrap();
+    assert_eq!(state.setting("coverage 0").unwrap(), None);
+    for (seconds, text) in [(1, "first"), (2, "second")] {
+        let checkpoint = Checkpoint { datetime: Some(time(seconds)), ..Checkpoint::new() };
+        let mut ledger = Ledger::default();
+        ledger.checkpoints.insert(set, checkpoint);
+        ledger.settings.insert("coverage 0".to_owned(), text.to_owned());
+        record(&mut *state, &ledger);
+        assert_eq!(state.setting("coverage 0").unwrap().as_deref(), Some(text));
+    }
+    drop(state);
+    let state = at.open();
+    assert_eq!(state.setting("coverage 0").unwrap().as_deref(), Some("second"));
+    assert_eq!(state.checkpoint(set).unwrap().unwrap().datetime, Some(time(2)));
+}
+
 pub(super) fn documents_and_settings_are_replaced(at: &TestPlace) {
     let mut state = at.open();
     let mut document = DocumentRecord::new(uri("http://h/changelist.xml"));

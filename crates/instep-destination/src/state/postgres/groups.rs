@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
-use super::{LONGEST_URI, PostgresState, changes, followed, held, packs, pending, row, slices};
+use super::{
+    LONGEST_URI, PostgresState, changes, followed, held, packs, pending, records::put_setting, row, slices,
+};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, ReadPending as _, SetId, StateError, Waits, WriteGroups},
@@ -37,7 +39,11 @@ impl WriteGroups for PostgresState {
                 session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;
             }
             Ok(())
-        })
+        })?;
+        if let Some(known) = &self.settings {
+            ledger.settings.iter().for_each(|(name, text)| known.put(name, text));
+        }
+        Ok(())
     }
 
     fn set_waits(&mut self, _: Waits) -> Result<(), StateError> {
@@ -202,6 +208,9 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(session, copy, *set, checkpoint)?;
+    }
+    for (name, text) in &ledger.settings {
+        put_setting(session, copy, name, text)?;
     }
     // A document with a longer URI is read again by each run.
     for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {

@@ -33,9 +33,7 @@ impl WriteRecords for PostgresState {
     }
 
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
-        let sql = "INSERT INTO setting (copy, name, value) VALUES ($1, $2, $3)
-                   ON CONFLICT (copy, name) DO UPDATE SET value = excluded.value";
-        self.write(|session, copy| session.execute(sql, &[&copy, &name, &value]).map(drop))?;
+        self.write(|session, copy| put_setting(session, copy, name, value))?;
         self.settings.iter().for_each(|known| known.put(name, value));
         Ok(())
     }
@@ -149,6 +147,12 @@ fn has_all(session: &Session, copy: i64, source: SourceId, sets: &[SetId]) -> Re
     let sql = "SELECT COUNT(*) FROM set_of_resources WHERE copy = $1 AND id = ANY($2) AND source = $3";
     let ids: Vec<_> = sets.iter().map(|set| i64::from(set.0)).collect();
     Ok(row::count(&session.one(sql, &[&copy, &ids, &source.number()])?, 0)? == sets.len() as u64)
+}
+
+pub(super) fn put_setting(session: &Session, copy: i64, name: &str, value: &str) -> Result<(), EngineFault> {
+    let sql = "INSERT INTO setting (copy, name, value) VALUES ($1, $2, $3)
+               ON CONFLICT (copy, name) DO UPDATE SET value = excluded.value";
+    session.execute(sql, &[&copy, &name, &value]).map(drop)
 }
 
 /// Returns the Sources that sets belong to now.

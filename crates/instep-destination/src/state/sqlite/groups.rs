@@ -7,7 +7,7 @@ use instep_store::database::BUSY_TIMEOUT;
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{Connection, params};
 
-use super::{SqliteState, changes, followed, held, held_row, packs, pending, row};
+use super::{SqliteState, changes, followed, held, held_row, packs, pending, records::put_setting, row};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, SetId, StateError, Waits, WriteGroups},
@@ -187,6 +187,9 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
     // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(connection, *set, checkpoint)?;
+    }
+    for (name, text) in &ledger.settings {
+        put_setting(connection, name, text)?;
     }
     for document in &ledger.documents {
         followed::put_document(connection, document)?;

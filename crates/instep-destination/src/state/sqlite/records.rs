@@ -28,10 +28,7 @@ impl WriteRecords for SqliteState {
     }
 
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
-        self.connection
-            .execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [name, value])
-            .map(|_| ())
-            .map_err(|source| self.error(source))
+        put_setting(&self.connection, name, value).map_err(|source| self.error(source))
     }
 
     fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError> {
@@ -143,4 +140,13 @@ impl WriteRecords for SqliteState {
         };
         note().map(|_| ()).map_err(|source| self.error(source))
     }
+}
+
+pub(super) fn put_setting(
+    connection: &rusqlite::Connection,
+    name: &str,
+    value: &str,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)";
+    connection.execute(sql, [name, value]).map(drop)
 }
