@@ -6,6 +6,8 @@
 //! only these features, `INSTEP_FEATURES=-Dump,-Archive` all others; `INSTEP_LONG=1` runs 10,000 Sources.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
+#[path = "model/damage.rs"]
+mod damage;
 #[path = "model/documents.rs"]
 mod documents;
 #[path = "model/draw.rs"]

@@ -105,6 +105,8 @@ pub(crate) enum Feature {
     Limit,
     /// The operator selects other resources for a while.
     Selection,
+    /// Somebody removes or overwrites files of the copy, and the next run repairs it.
+    DamagedCopy,
     /// The operator switches deletions on and off.
     DeleteToggled,
     /// The operator allows no deletion for a while.

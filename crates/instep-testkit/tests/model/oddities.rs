@@ -33,6 +33,8 @@ pub(crate) struct Oddities {
     pub(crate) limits: bool,
     /// Some phases select only some of the resources.
     pub(crate) selects: bool,
+    /// Files of the copy are removed or overwritten, and repaired.
+    pub(crate) damages: bool,
     /// Each phase has deletions or not.
     pub(crate) toggles_delete: bool,
     /// Some phases allow no deletion.
@@ -57,7 +59,7 @@ impl Oddities {
         };
         let shares = if has(F::SharedResources, 50) && style.sets > 1 { more } else { 0 };
         let is_plain = matches!(style.dialect, Dialect::V0_5 | Dialect::DLib | Dialect::Sitemap);
-        Self {
+        let mut oddities = Self {
             zones: has(F::Zones, 20),
             reorders: has(F::ReorderedInventory, 20),
             lone_index: has(F::IndexOfOne, 15) && !is_plain,
@@ -69,11 +71,14 @@ impl Oddities {
             kills: has(F::KilledRun, 8),
             limits: has(F::Limit, 10) && style.sets == 1,
             selects: tastes.chance(15) && allows(F::Selection),
+            damages: false,
             toggles_delete: has(F::DeleteToggled, 15),
             guards: has(F::GuardedDeletion, 10),
             // Without the time of an answer nobody can tell that a clock went back, and with some times left out nobody can
             // tell what came first.
             clock_steps: has(F::ClockStep, 10) && habits.dates && style.datetime != Written::Sometimes,
-        }
+        };
+        oddities.damages = tastes.chance(12) && allows(F::DamagedCopy) && !oddities.clock_steps;
+        oddities
     }
 }

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::{
+    damage::damage,
     documents::{Site, render},
     draw::Draw,
     feature::Feature,
@@ -55,8 +56,10 @@ pub(crate) struct Story<'a> {
     habits: Habits,
     /// Decides about what the oddities bring.
     whims: Draw,
-    /// Decides about selections.
+    /// Decides about selections and damage.
     tastes: Draw,
+    /// `true` in a phase that repairs the copy.
+    repairs: bool,
     oddities: Oddities,
     /// The operator's wishes in this phase.
     pub(crate) wishes: Wishes,
@@ -100,6 +103,7 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
         habits,
         whims,
         tastes,
+        repairs: false,
         oddities,
         wishes,
         was_narrow: false,
@@ -191,6 +195,8 @@ impl Story<'_> {
         }
         let now = self.source.clock.stated(self.source.now);
         self.server.serve(site.pages.clone(), broken.clone(), now);
+        let is_damaged = number > 0 && self.oddities.damages && self.tastes.chance(50);
+        self.repairs = is_damaged && damage(self.copy.path(), &mut self.tastes);
         let before = files(self.copy.path());
         let paths: BTreeSet<_> = broken.keys().cloned().collect();
         let sets = self.source.sets.iter().zip(&site.offers).zip(&mut self.knowledge).enumerate();
@@ -202,8 +208,11 @@ impl Story<'_> {
             })
             .collect();
         let wishes = self.wishes;
-        let _ =
-            writeln!(self.log, "== phase {number}; broken: {broken:?}, without set {vanished:?}, {wishes:?}");
+        let _ = writeln!(
+            self.log,
+            "== phase {number}; broken: {broken:?}, without set {vanished:?}, {wishes:?}, repairs {}",
+            self.repairs
+        );
         self.tell_documents(&site);
         let ended = self.sync_and_audit(&site);
         let phase = Phase { site, broken, before };
@@ -223,6 +232,7 @@ impl Story<'_> {
     fn options(&self, url: &str) -> SyncOptions {
         let mut options = SyncOptions::new(url, self.copy.path());
         self.wishes.apply(&mut options);
+        options.repair = self.repairs;
         options.access.allow_origins = self.origins();
         options.allow_empty = true;
         options.durability = Durability::None;
