@@ -6,8 +6,8 @@ use super::{
     stamp_page::{KnownStamp, PAGE, StampPage},
 };
 
-/// Rows of the catalogue as far as a scan needs them. It holds no transaction: a scan records only behind the row it
-/// stands at.
+/// The columns of the catalogue that a scan needs, in the order of keys. It holds no transaction: a scan records only
+/// rows before the present one.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     reader: Box<dyn ReadCatalogue>,
@@ -30,7 +30,7 @@ impl Stamps {
         Ok(stamps)
     }
 
-    /// The row it stands at, with its key.
+    /// Returns the present row with its key.
     pub(crate) fn peek(&self) -> Option<(&[u8], KnownStamp)> {
         self.page.get(self.next)
     }

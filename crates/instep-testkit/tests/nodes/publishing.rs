@@ -168,6 +168,7 @@ fn a_publication_outlives_its_server_and_one_that_is_killed_is_repaired() {
     };
     for pause in [150, 400, 700, 1_000, 1_400] {
         let mut killed = publish();
+        // Each is killed at another stage of its work; nothing shows from outside which stage that is.
         thread::sleep(std::time::Duration::from_millis(pause));
         let _ = killed.kill();
         let _ = killed.wait();

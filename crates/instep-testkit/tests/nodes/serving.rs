@@ -56,11 +56,7 @@ fn two_servers_answer_with_the_same_bytes_and_validators() {
     let Some(source) = SharedSource::new() else { return };
     (0..20).for_each(|number| source.write(&format!("f{number}.txt"), "one"));
     let options = ["--gzip", "--dump", "always"];
-    let first = source.start("first", source.port, &options);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &[&options[..], &["--standby"]].concat());
-    assert_eq!(second.wait_for("standby")["address"], format!("127.0.0.1:{port}"));
+    let (first, second, port) = source.start_two(&options);
     for round in 0..3 {
         let name = format!("new{round}.txt");
         source.write(&name, "new");
@@ -82,11 +78,7 @@ fn two_servers_answer_with_the_same_bytes_and_validators() {
 fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_over() {
     let Some(source) = SharedSource::new() else { return };
     (0..20).for_each(|number| source.write(&format!("f{number}.txt"), "one"));
-    let first = source.start("first", source.port, &[]);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &["--standby"]);
-    second.wait_for("standby");
+    let (first, second, port) = source.start_two(&[]);
     source.write("a.txt", "one");
     lists(port, "a.txt");
     let described = Answer::of(port, ".well-known/resourcesync").unwrap();
@@ -102,6 +94,7 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
                 let changes = answer.text().matches("<url>").count();
                 assert!(changes >= most, "{changes} changes after {most}");
                 most = changes;
+                // Only a pause between two requests: the test waits for nothing here.
                 thread::sleep(Duration::from_millis(20));
             }
         }
@@ -138,11 +131,7 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
 fn a_listener_of_a_server_that_stands_by_hears_a_change_whose_documents_it_can_fetch() {
     let Some(source) = SharedSource::new() else { return };
     source.write("a.txt", "one");
-    let first = source.start("first", source.port, &[]);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &["--standby"]);
-    second.wait_for("standby");
+    let (first, mut second, port) = source.start_two(&[]);
     let topic = "resourcesync/change-notification";
     wait_until("the server that stands by has the topic", || {
         Answer::of(port, topic).is_ok_and(|answer| answer.status == 204)
@@ -161,7 +150,6 @@ fn a_listener_of_a_server_that_stands_by_hears_a_change_whose_documents_it_can_f
         assert_eq!(last.body, Answer::of(source.port, topic).unwrap().body);
     }
     // A server that stands by ends at once, although somebody listens.
-    let mut second = second;
     second.signal("-TERM");
     assert_eq!(ended(&mut second.child).code(), Some(143));
     assert!(hears.read_to_end(&mut Vec::new()).is_ok());

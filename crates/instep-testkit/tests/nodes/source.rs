@@ -70,6 +70,16 @@ impl SharedSource {
         }
     }
 
+    /// Starts two servers, of which the first one publishes and the second one, whose port is returned too, stands by.
+    pub(super) fn start_two(&self, options: &[&str]) -> (Node, Node, u16) {
+        let first = self.start("first", self.port, options);
+        first.wait_for("ready");
+        let port = free_port().unwrap();
+        let second = self.start("second", port, &[options, &["--standby"]].concat());
+        assert_eq!(second.wait_for("standby")["address"], format!("127.0.0.1:{port}"));
+        (first, second, port)
+    }
+
     /// Asks the database, without us.
     pub(super) fn sql(&self, sql: &str) -> String {
         let url = self.database.url();

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use instep_testkit::{LONG, free_port, wait_for};
+use instep_testkit::{LONG, wait_for};
 
 use super::source::SharedSource;
 
@@ -106,11 +106,7 @@ fn subscriptions(source: &SharedSource, number: &str) {
 fn a_subscriber_that_asks_any_server_is_delivered_to_by_whichever_one_publishes() {
     let Some(source) = SharedSource::new() else { return };
     source.write("a.txt", "one");
-    let first = source.start("first", source.port, &[]);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &["--standby"]);
-    second.wait_for("standby");
+    let (first, second, port) = source.start_two(&[]);
     let [early, late] = [(); 2].map(|()| Callback::start());
     // The one that stands by takes the request once it shows the Source; the one that publishes carries it out.
     wait_for(|| match ask(port, "subscribe", &source, early.port) {

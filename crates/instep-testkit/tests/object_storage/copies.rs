@@ -5,15 +5,14 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     sync::mpsc::channel,
-    time::Duration,
 };
 
 use instep_testkit::{Run, S3Server, Server, instep, peers};
 use tempfile::TempDir;
 
-use super::killed::{CutAt, RequestCounter, cutting_proxy};
+use super::killed::{CutAt, RequestCounter, cutting_proxy, is_killed_at_put};
 
 /// The bucket of each server.
 const BUCKET: &str = S3Server::BUCKET;
@@ -188,23 +187,8 @@ fn is_killed_at_each_put(server: &S3Server) {
             }
             kept.publish();
             let at = if step % 2 == 0 { CutAt::Answer } else { CutAt::Request };
-            let (reached, reports) = channel();
-            let port = cutting_proxy(server.port(), step.div_ceil(2) as i64, at, reached);
-            let mut command = kept.sync(&[]);
-            command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}"));
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            let is_killed = loop {
-                if reports.recv_timeout(Duration::from_millis(20)).is_ok() {
-                    child.kill().unwrap();
-                    child.wait().unwrap();
-                    break true;
-                }
-                if let Some(status) = child.try_wait().unwrap() {
-                    assert!(status.success(), "{status}");
-                    break false;
-                }
-            };
-            // Whatever is held now is there, and is what the state says.
+            let is_killed = is_killed_at_put(server, step.div_ceil(2) as i64, at, kept.sync(&[]));
+            // Whatever the state records as held is in the bucket.
             let _ = kept.audit(&["--offline"], 0);
             kept.synced();
             kept.judged();
