@@ -1,4 +1,5 @@
-//! The service manager: systemd learns when a command is ready, reads its options again, stops, and still works.
+//! Messages to the service manager: systemd is informed when a command is ready, reloads its options, stops, or is
+//! still working.
 //!
 //! Without `NOTIFY_SOCKET`, which systemd sets for units with `Type=notify`, nothing is sent. A manager that cannot be
 //! reached ends no command.

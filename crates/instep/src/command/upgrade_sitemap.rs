@@ -61,7 +61,7 @@ impl UpgradeSitemapCommand {
         let left_out = sitemap.write_manifest(&manifest)?;
         left_out.iter().for_each(|unusable| show_unusable(unusable, output));
         if !left_out.is_empty() {
-            // What an entry without a usable loc stood for would seem to be gone (B33).
+            // The resource of an entry without a usable `loc` would seem to be deleted (B33).
             options.guard.most = MaxDeletions::Count(0);
         }
         let root = sitemap.folder().to_owned();

@@ -15,7 +15,7 @@ use super::{
     verified::{CopiedBytes, copy_verified},
 };
 
-/// A folder while it is filled, beside the name that it gets.
+/// A folder that is being filled, under a temporary name.
 #[derive(Debug)]
 pub(super) struct UnfinishedFolder {
     folder: PathBuf,
