@@ -4,6 +4,10 @@
 #[path = "destination/support.rs"]
 mod support;
 
+#[path = "destination/addresses.rs"]
+mod addresses;
+#[path = "destination/auditing.rs"]
+mod auditing;
 #[path = "destination/baseline.rs"]
 mod baseline;
 #[path = "destination/batch.rs"]
@@ -12,14 +16,16 @@ mod batch;
 mod change_dumps;
 #[path = "destination/days.rs"]
 mod days;
+#[path = "destination/deletions.rs"]
+mod deletions;
 #[path = "destination/differences.rs"]
 mod differences;
 #[path = "destination/dumps.rs"]
 mod dumps;
-#[path = "destination/findings.rs"]
-mod findings;
 #[path = "destination/following.rs"]
 mod following;
+#[path = "destination/gaps.rs"]
+mod gaps;
 #[path = "destination/guarding.rs"]
 mod guarding;
 #[path = "destination/guards.rs"]
@@ -38,12 +44,18 @@ mod looking;
 mod lost;
 #[path = "destination/ours.rs"]
 mod ours;
+#[path = "destination/patches.rs"]
+mod patches;
 #[path = "destination/pending.rs"]
 mod pending;
+#[path = "destination/removals.rs"]
+mod removals;
 #[path = "destination/selecting.rs"]
 mod selecting;
 #[path = "destination/sets.rs"]
 mod sets;
+#[path = "destination/shared.rs"]
+mod shared;
 #[path = "destination/sitemaps.rs"]
 mod sitemaps;
 #[path = "destination/sources.rs"]
@@ -54,6 +66,8 @@ mod stopping;
 mod times;
 #[path = "destination/unsaid.rs"]
 mod unsaid;
+#[path = "destination/untimed.rs"]
+mod untimed;
 #[path = "destination/unusable.rs"]
 mod unusable;
 #[path = "destination/versions.rs"]

@@ -14,7 +14,7 @@ use super::{
 /// The time between two readings of lanes.
 const LOOK_AT_LANES: Duration = Duration::from_secs(1);
 
-/// The same while a transfer waits in a lane in which this worker has no seat.
+/// The time between two readings while a transfer waits in a lane in which this worker has no seat.
 const LOOK_WITHOUT_SEAT: Duration = Duration::from_millis(250);
 
 /// The time after which unused seats are returned: longer than the pauses between the requests of a look, and short
@@ -104,7 +104,7 @@ impl KeptLane {
     fn is_to_ask(&self, limit: u64) -> bool {
         let Some(held) = self.held else { return true };
         let wants_more = self.wanted().min(limit) > self.said;
-        // Seats of another one that were in use until now.
+        // Seats that belong to another worker but were in use until now.
         self.is_stale || wants_more || held > self.granted.max(self.kept)
     }
 }

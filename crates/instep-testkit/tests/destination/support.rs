@@ -8,6 +8,10 @@ use instep_destination::{
 use instep_testkit::{FakeSource, Layout, compare};
 use tempfile::TempDir;
 
+/// The namespaces of a document.
+pub(crate) const SPACES: &str =
+    "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'";
+
 /// A copy of a fake Source.
 pub(crate) struct Copy {
     pub(crate) source: FakeSource,

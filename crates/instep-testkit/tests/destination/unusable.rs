@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use instep_testkit::Fault;
+use instep_testkit::{FakeSource, Fault};
 
-use crate::support::{Copy, Run, in_step};
+use crate::support::{Copy, Run, in_step, many};
 
 /// Has the entry of `b.txt` in the Resource List lead to another host.
 fn list_elsewhere(copy: &Copy) {
@@ -111,4 +111,15 @@ fn b31_nothing_is_overwritten_in_a_folder_of_others_also_where_right_files_are_k
     }
     // Whoever says only that files are to be adopted has others replaced.
     in_step(&copy, &copy.sync_with(|options| options.adopt = true));
+}
+
+#[test]
+fn a13_different_bodies_of_one_length_are_no_login_page() {
+    let copy = Copy::of(FakeSource::start().with_resources(many(60)));
+    for (number, (path, _)) in many(60).into_iter().enumerate().filter(|(number, _)| number % 3 != 0) {
+        copy.source.serve(&path, format!("another body {number:03}"));
+    }
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (3, 20), "{:?}", run.heard);
+    assert_eq!(run.report().failed, 40, "each is asked for and reported");
 }

@@ -1,7 +1,11 @@
 //! Transfers of simulated workers, and the seats that they need for them. A transfer that has begun ends within some
 //! seconds, whatever becomes of its worker.
 
-use super::*;
+use super::{
+    rows::Rows,
+    simulation::{Answer, END, FAULTS_UNTIL, Simulation, Worker},
+    *,
+};
 
 pub(super) const HOSTS: usize = 2;
 
