@@ -17,7 +17,7 @@ use std::{
 pub(crate) use lane::{LaneAnswer, LaneRequest, LaneSeat, answer};
 pub(crate) use lanes::{LaneDemand, LaneKeeper, LaneRest, LaneStep};
 
-/// The time between two beats.
+/// The time between two heartbeats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);
 
 /// The time between two readings of the heartbeats of others.

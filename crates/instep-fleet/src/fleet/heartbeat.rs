@@ -68,7 +68,8 @@ impl Fleet {
             let mut state = self.state();
             state.become_worker(id);
             state.set_workers(workers);
-            // They were read as Sources of the killed process, and its own changes are no news to this one (D29).
+            // These Sources were read as held by the killed process. The row changes that this process made are not
+            // reported to it again, so it updates them here (D29).
             if let Some(sources) = freed {
                 state.load(ReadSources { sources, are_all: true, number: None });
             }
@@ -91,7 +92,7 @@ impl Fleet {
         }
     }
 
-    /// Beats if it is time to. Returns `false` if the record does not have this worker any more.
+    /// Sends the heartbeat if it is due. Returns `false` if the record no longer has this worker.
     async fn beat(&self, record: &LeaseRecord) -> bool {
         let lease = &self.0.lease;
         let now = lease.now();
@@ -110,7 +111,7 @@ impl Fleet {
         is_there
     }
 
-    /// Ends everything that is under way, and registers again: others have taken this worker for dead.
+    /// Ends all looks and registers again, because other workers considered this one dead and removed it.
     async fn become_another(&self) {
         let what =
             "This worker's heartbeat was late, and others removed it: its runs end, and it starts again";
@@ -130,7 +131,7 @@ impl Fleet {
             return;
         }
         let Ok(workers) = record.work(FleetRecord::workers).await else { return };
-        // The time of the answer, so that a heartbeat during the wait counts as seen.
+        // Uses the time of the answer, so that a heartbeat during the wait counts as seen.
         let now = lease.now();
         let beats: Vec<_> = workers.iter().map(|worker| (worker.id, worker.beat)).collect();
         let dead =
@@ -148,7 +149,7 @@ impl Fleet {
         tracing::warn!(%error, "the record of the fleet cannot be reached");
     }
 
-    /// Ends being a worker: others need not find out by themselves.
+    /// Removes this worker from the record, so that the others need not wait until it counts as dead.
     pub(super) async fn leave(&self) {
         let me = self.state().me();
         if let Err(error) = self.recorded(move |record| record.remove_worker(me, None)).await {

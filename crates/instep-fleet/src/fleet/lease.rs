@@ -1,4 +1,5 @@
-//! The lease of this process: until when it may act, the records that it and its seats are kept in.
+//! The lease of this process: the time until which it may act, and the connections to the record for the lease and
+//! the seats.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -67,7 +67,7 @@ pub(crate) struct Hub {
     verifying: Semaphore,
     /// A verification has ended.
     settled: Notify,
-    /// The operator was warned that secrets are readable on their way.
+    /// `true` once the operator was warned that secrets are sent without encryption.
     warned: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! TLS by rustls, with certificates that can be renewed under way.
+//! TLS by rustls. Certificates can be renewed without a restart.
 
 use std::{
     path::{Path, PathBuf},
