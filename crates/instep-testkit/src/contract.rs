@@ -1,4 +1,4 @@
-//! Contracts: the same tests for each engine of a database. Those of one server share it, and run as one test.
+//! Contracts: the same tests for each engine of a database. Those that need a server share one, and run as one test.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,6 +1,6 @@
-//! Shared plans simulated: workers that are stopped, killed and born, requests and answers that are lost, and runs that take
-//! the copy over. Whatever happens, nothing takes effect twice, no slice stays with a worker that is gone, and no checkpoint
-//! passes what is neither held nor pending.
+//! A simulation of shared plans: workers stop, die and join, requests and answers are lost, and other runs take the
+//! copy over. In every case, nothing takes effect twice, no slice stays with a dead worker, and no checkpoint passes
+//! a resource that is neither held nor pending.
 
 mod rows;
 mod world;

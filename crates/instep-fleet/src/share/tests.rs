@@ -1,6 +1,6 @@
-//! The leases simulated: workers that are stopped, killed and born, answers that are lost, clocks that run apart, and a
-//! record that fails over. Whatever happens, a Source is worked on by one worker at a time, nothing takes effect twice, a host
-//! has no more transfers than its limit, each worker gets its turn, and nothing stays with a worker that is gone.
+//! A simulation of the leases: workers stop, die and join, answers are lost, clocks drift, and the record fails over.
+//! In every case, a Source has one worker at a time, nothing takes effect twice, a host has no more transfers than
+//! its limit, each worker gets its turn, and nothing stays with a dead worker.
 
 mod rows;
 mod seats;

@@ -6,8 +6,8 @@ use super::{
     stamp_page::{KnownStamp, PAGE, StampPage},
 };
 
-/// The columns of the catalogue that a scan needs, in the order of keys. It holds no transaction: a scan records only
-/// rows before the present one.
+/// The columns of the catalogue that a scan needs, in the order of keys. They need no transaction, because a scan
+/// writes only rows that it has passed.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     reader: Box<dyn ReadCatalogue>,

@@ -43,7 +43,7 @@ struct WaitingWork<T, W> {
     work: W,
     outcome: Option<Result<T, CatalogueError>>,
     reply: SyncSender<Result<T, CatalogueError>>,
-    /// Pieces of work that are handed over and not done.
+    /// The number of queued pieces of work that are not done.
     undone: Arc<AtomicUsize>,
 }
 
@@ -87,7 +87,7 @@ impl<T> PendingCommit<T> {
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Option<SyncSender<WriterJob>>,
-    /// Pieces of work that are handed over and not done.
+    /// The number of queued pieces of work that are not done.
     undone: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
     pub(super) timeline: Arc<Timeline>,
@@ -120,7 +120,7 @@ impl Writer {
         self.begin(work)?.wait()
     }
 
-    /// Hands over a piece of work; it is done after all that was handed over before it.
+    /// Queues a piece of work, which is done after all work that was queued before.
     pub(super) fn begin<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn CatalogueTransaction) -> Result<T, CatalogueError> + Send + 'static,
@@ -145,7 +145,7 @@ impl Writer {
         PendingCommit(answer).wait()
     }
 
-    /// Waits until all is done that was handed over before.
+    /// Waits until all work is done that was queued before.
     pub(super) fn settle(&self) -> Result<(), CatalogueError> {
         match self.undone.load(Ordering::SeqCst) {
             0 => Ok(()),

@@ -87,7 +87,7 @@ impl PublicationLoop {
                 };
                 match self.publish(scope) {
                     Ok(()) => self.dumps.start_if_due(&self.publisher),
-                    // Another attempt would fail too; the next scan of everything is one.
+                    // Another attempt would be refused too, until the next scan of everything.
                     Err(error) if error.kind() == ErrorKind::Refused => {}
                     Err(Error::Stopped) => return None,
                     // It has lost the right to publish, so nothing that it does takes effect.

@@ -112,7 +112,7 @@ fn a_package_that_breaks_off_is_brought_by_later_attempts() {
     assert_eq!((requests_for_resources(&copy), copy.differences()), (0, vec![]));
 }
 
-/// A Source whose documents state nothing that tells one state of a resource from another.
+/// A Source whose documents do not distinguish one state of a resource from another.
 fn bare(layout: &mut Layout) {
     layout.dump = true;
     layout.algorithms.clear();

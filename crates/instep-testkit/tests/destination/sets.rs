@@ -18,7 +18,7 @@ pub(crate) fn document(
     format!("<urlset {SPACES}><rs:md capability='{capability}' {time}/>{entries}</urlset>")
 }
 
-/// Publishes what the two sets hold, at a second of a day.
+/// Publishes the resources of the two sets, at a second of a day.
 pub(crate) fn publish(source: &FakeSource, second: u32, sets: [&[&str]; 2]) {
     let at = format!("at='2026-01-02T00:00:{second:02}Z'");
     let description = [
@@ -36,7 +36,7 @@ pub(crate) fn publish(source: &FakeSource, second: u32, sets: [&[&str]; 2]) {
     }
 }
 
-/// Has a set name an index over its Resource List, which does not say its time.
+/// Makes a set name an index over its Resource List, which does not state its time.
 pub(crate) fn serve_behind_index(source: &FakeSource, name: &str) {
     let member = format!("<sitemap><loc>{}</loc></sitemap>", source.url(&format!("{name}-list.xml")));
     let index = format!("<sitemapindex {SPACES}><rs:md capability='resourcelist'/>{member}</sitemapindex>");

@@ -1,4 +1,5 @@
-//! Resources that several sets of a Source share: what one set says of them, and what another one said later.
+//! Resources that several sets of a Source share: the statements of one set about them, and later ones of another
+//! set.
 
 use instep_destination::SyncOptions;
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
@@ -93,7 +94,7 @@ fn o44_an_older_inventory_takes_back_nothing_that_another_set_told_of_later() {
         copy.source.heal();
         copy.source.put("shared.txt", "the second");
         list_shared(&copy.source, "one", "at='2026-01-06T00:00:00Z'", 5, "the second".len());
-        // Published anew, and of before the change.
+        // Published again, with a time before the change.
         list_shared(&copy.source, "two", "at='2026-01-04T00:00:00Z'", 1, "first".len());
         let (audited, heard) = copy.audit();
         assert!(audited.is_ok_and(|report| report.missing + report.differing > 0), "{heard:?}");

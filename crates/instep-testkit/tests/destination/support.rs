@@ -18,7 +18,7 @@ pub(crate) struct Copy {
     folder: TempDir,
 }
 
-/// A run, and what was heard of it.
+/// A run, and its events.
 pub(crate) struct Run {
     pub(crate) result: Result<SyncReport, Error>,
     pub(crate) heard: RecordedEvents,
@@ -38,17 +38,17 @@ impl Run {
 }
 
 impl Copy {
-    /// Nothing is copied yet.
+    /// Returns an empty copy of a Source.
     pub(crate) fn of(source: FakeSource) -> Self {
         Self { source, folder: TempDir::new().unwrap() }
     }
 
-    /// Of a Source of three resources.
+    /// Returns an empty copy of a Source of three resources.
     pub(crate) fn of_three() -> Self {
         Self::of(FakeSource::start().with_resources(three()))
     }
 
-    /// Of a Source of three resources in another form.
+    /// Returns an empty copy of a Source of three resources with another layout.
     pub(crate) fn laid_out(change: impl FnOnce(&mut Layout)) -> Self {
         let mut layout = Layout::new();
         change(&mut layout);
@@ -63,7 +63,7 @@ impl Copy {
         std::fs::read_to_string(self.dir().join(path)).ok()
     }
 
-    /// Syncs from the Source's root.
+    /// Syncs from the root of the Source.
     pub(crate) fn sync(&self) -> Run {
         self.sync_with(|_| {})
     }
@@ -97,7 +97,7 @@ pub(crate) fn three() -> [(&'static str, &'static str); 3] {
     [("a.txt", "one"), ("b.txt", "two"), ("d/c.txt", "three")]
 }
 
-/// This number of small resources.
+/// Returns this number of small resources.
 pub(crate) fn many(count: usize) -> Vec<(String, String)> {
     (0..count).map(|number| (format!("n/{number:05}.txt"), format!("text {number}"))).collect()
 }

@@ -104,7 +104,7 @@ fn answer(pages: &Pages, asked: &Asked) -> Answer {
         headers += "Content-Encoding: gzip\r\n";
     }
     let tag: String = Md5::digest(&page).iter().map(|byte| format!("{byte:02x}")).collect();
-    // Some answers have neither, some one of them.
+    // Some answers have no validator, some only one.
     let lacks = |remainder: usize| oddities.few_validators && path.len() % 4 == remainder;
     let has_tag = pages.etag && !lacks(0) && !lacks(1);
     let has_time = habits.last_modified && !lacks(0);

@@ -1,4 +1,4 @@
-//! The documents of a Source as text, and beside each the claims that it makes.
+//! The documents of a Source as text, each with the claims that it makes.
 
 mod changes;
 mod entries;
@@ -21,11 +21,11 @@ pub(crate) struct Claim {
     pub(crate) version: Option<u32>,
 }
 
-/// Claims that can be read if each of these paths can.
+/// Claims that are readable if each of these paths is.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) needs: Vec<String>,
-    /// A path that does as well as the last of them: the copy of a manifest that is in a package.
+    /// A path that can replace the last of them: the copy of a manifest that is also in a package.
     pub(crate) or: Option<String>,
     pub(crate) claims: Vec<Claim>,
 }

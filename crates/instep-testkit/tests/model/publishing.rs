@@ -7,13 +7,13 @@ use crate::{
 };
 
 impl Source {
-    /// The first publication.
+    /// Makes the first publication.
     pub(super) fn begin(&mut self, draw: &mut Draw) {
         self.pass_time(draw);
         let (now, beginning) = (self.now, self.style.keeps == Keeps::All && draw.chance(50));
         for set in &mut self.sets {
             (set.inventory, set.dump, set.published, set.before) = (now, now, now, now);
-            // Without an inventory the changes since the beginning of time are the only way to a copy.
+            // Without an inventory, a copy can only be made from all changes since the beginning.
             let everything = beginning || !(self.style.list || self.style.dump);
             set.next_segment(if everything { BEGINNING } else { now });
         }

@@ -1,4 +1,4 @@
-//! A small server of pages that are put there, some of which it breaks.
+//! A small HTTP server for the pages of a generated Source, some of which it damages.
 
 mod answers;
 
@@ -20,15 +20,15 @@ use crate::{habits::Habits, oddities::Oddities};
 pub(crate) enum Break {
     Missing,
     Failing,
-    /// The last bytes are lacking, and `Content-Length` says so.
+    /// The last bytes are missing, and `Content-Length` agrees.
     CutOff,
     /// The connection ends in the middle of the body.
     Interrupted,
-    /// Only the first half is there, and `Content-Length` says so.
+    /// Only the first half is sent, and `Content-Length` agrees.
     Halved,
-    /// A page for people comes in its place.
+    /// An HTML page is sent in its place.
     Replaced,
-    /// Nothing comes, with status 200.
+    /// An empty body is sent, with status 200.
     Emptied,
 }
 
@@ -37,7 +37,7 @@ impl Break {
     pub(crate) const DOCUMENT: [Self; 4] = [Self::Missing, Self::Failing, Self::CutOff, Self::Interrupted];
     /// Further ways to break a document.
     pub(crate) const TRUNCATED: [Self; 3] = [Self::Halved, Self::Replaced, Self::Emptied];
-    /// Ways to break a resource: one that is cut off and says so is another resource.
+    /// Ways to break a resource. A resource that is cut off with the matching length would be another version of it.
     pub(crate) const RESOURCE: [Self; 3] = [Self::Missing, Self::Failing, Self::Interrupted];
 
     fn of(self, page: &[u8]) -> &[u8] {
@@ -50,7 +50,7 @@ impl Break {
     }
 }
 
-/// The end of what a run may have.
+/// The way in which a run ends early.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
     /// The run is stopped.
@@ -87,7 +87,7 @@ impl Pages {
         match self.end.take_if(|(requests, _)| *requests <= self.log.len()) {
             Some((_, End::Stop(run))) => run.request(),
             Some((_, End::Refusal)) => self.refuses = true,
-            // One that has ended already cannot be killed.
+            // An error means that the process has ended already.
             Some((_, End::Kill(run))) => drop(run.lock().unwrap().kill()),
             None => {}
         }
@@ -141,7 +141,7 @@ impl PageServer {
         self.shared.lock().unwrap().elsewhere.clone()
     }
 
-    /// Serves these pages from now on, with these of them broken.
+    /// Serves these pages from now on, some of them damaged.
     pub(crate) fn serve(&self, pages: BTreeMap<String, Vec<u8>>, broken: BTreeMap<String, Break>, now: i64) {
         let mut shared = self.shared.lock().unwrap();
         let before = std::mem::replace(&mut shared.pages, pages);
@@ -153,13 +153,13 @@ impl PageServer {
         shared.log.clear();
     }
 
-    /// Ends a run when it has made so many requests more.
+    /// Ends a run after this number of further requests.
     pub(crate) fn end_after(&self, requests: usize, end: End) {
         let mut shared = self.shared.lock().unwrap();
         shared.end = Some((shared.log.len() + requests, end));
     }
 
-    /// Refuses nothing more.
+    /// Stops refusing requests.
     pub(crate) fn recover(&self) {
         let mut shared = self.shared.lock().unwrap();
         (shared.end, shared.refuses) = (None, false);

@@ -1,4 +1,4 @@
-//! A Source in time: what changes in it, and what it publishes of that.
+//! A Source over time: its changes, and its publications.
 
 mod publishing;
 
@@ -12,7 +12,7 @@ const BEGINNING: i64 = 1_704_067_200_000_000;
 
 const SECOND: i64 = 1_000_000;
 
-/// A state that a resource got: a version, or `None` when it was deleted.
+/// A new state of a resource: a version, or `None` if it was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: i64,
@@ -144,7 +144,7 @@ impl Set {
     }
 }
 
-/// The clock of a Source: by how much it is wrong, and since when.
+/// The clock of a Source: the offsets that it had, each since a time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock(Vec<(i64, i64)>);
 
@@ -173,8 +173,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A Source of a style; its second set names so many resources of the first one. What lies on the other host comes to
-    /// a folder of the copy.
+    /// Returns a Source of a style. Its second set names this number of resources of the first one. Resources on the
+    /// other host belong into a folder of the copy.
     pub(crate) fn new(style: Style, shares: usize, elsewhere: &str, draw: &mut Draw) -> Self {
         let alone = style.sets == 1;
         let folder = |number: usize| if alone { String::new() } else { format!("s{number}/") };
@@ -204,7 +204,7 @@ impl Source {
         self.now += i64::try_from(step).unwrap();
     }
 
-    /// One resource gets another state.
+    /// Gives one resource another state.
     pub(crate) fn change(&mut self, set: usize, draw: &mut Draw) {
         self.pass_time(draw);
         let now = self.now;
@@ -222,7 +222,7 @@ impl Source {
         }
     }
 
-    /// All resources move to the other host, or back: there they are created, and here deleted.
+    /// Moves all resources to the other host, or back: there they are created, and here deleted.
     pub(crate) fn move_host(&mut self, draw: &mut Draw) {
         for set in 0..self.sets.len() {
             let to_elsewhere = !self.sets[set].is_elsewhere;
@@ -241,7 +241,7 @@ impl Source {
         self.pass_time(draw);
     }
 
-    /// The clock is ahead by years, or behind by days, or right again. Returns `true` if it goes back.
+    /// Sets the clock ahead by years, back by days, or right again. Returns `true` if it goes back.
     pub(crate) fn step_clock(&mut self, draw: &mut Draw) -> bool {
         const DAY: i64 = 86_400 * SECOND;
         let before = self.clock.0.last().map_or(0, |(_, offset)| *offset);

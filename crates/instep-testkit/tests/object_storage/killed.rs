@@ -1,4 +1,4 @@
-//! The program is killed while it delivers, at one request after another.
+//! The program is killed during a delivery, at one request after the other.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use instep_testkit::{Run, S3Server, peers};
 
 use super::{Published, REFEREE};
 
-/// No delivery of this test has so many PUTs.
+/// More PUTs than any delivery of this test has.
 const MANY: usize = 60;
 
 /// The pause between two checks if a command has ended without reaching the PUT.
@@ -31,7 +31,7 @@ pub(crate) enum CutAt {
     Request,
     /// The request is carried out, but its answer never arrives.
     Answer,
-    /// Not at all: each PUT is reported.
+    /// Never; but each PUT is reported.
     Never,
 }
 
@@ -103,7 +103,7 @@ impl RequestCounter {
     }
 }
 
-/// Passes requests on: they have no bodies, so that each begins a piece of what arrives.
+/// Passes requests on. They have no bodies, so each begins a piece of the stream.
 fn count_gets(mut client: TcpStream, mut server: TcpStream, counted: &AtomicI64) {
     let mut buffer = [0; 65_536];
     while let Ok(length @ 1..) = client.read(&mut buffer) {
@@ -127,7 +127,7 @@ fn pass(
 ) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read @ 1..) = client.read(&mut buffer) {
-        // A request begins with a write of its own.
+        // Each request begins with a separate write.
         if buffer.starts_with(b"PUT /") && left.fetch_sub(1, SeqCst) <= 1 {
             match at {
                 CutAt::Request => {
@@ -172,7 +172,7 @@ fn a_delivery_killed_at_any_put_leaves_no_reader_astray_and_goes_on() {
         server.upload(&published.files.join("f1.txt"), "docs/f1.txt");
         let command = published.command(&server, &["--rotate-entries", "2"]);
         let is_killed = is_killed_at_put(&server, step as i64, CutAt::Request, command);
-        // The resource is newer than a list that is not delivered yet: only documents are looked at now.
+        // The resource is newer than a list that is not delivered yet, so only documents are checked now.
         let documents = REFEREE.replace("elif md is not None", "elif False");
         let _ = Run::of(Command::new(&python).args(["-c", &documents, &server.base_url()])).with_code(0);
         published.publish(&server, &["--rotate-entries", "2"]);

@@ -1,4 +1,5 @@
-//! The metrics that the program exposes are those of the reference, which dashboard and alerts are held against.
+//! The metrics that the program exposes are those of the reference, which the dashboard and the alerts are checked
+//! against.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

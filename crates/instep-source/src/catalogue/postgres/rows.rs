@@ -238,7 +238,7 @@ impl LedgerRows for SourceRows<'_> {
             }
             let arrive = "UPDATE memento SET uri = substr(uri, 2) WHERE source = $1 AND starts_with(uri, ' ')";
             session.execute(arrive, &[&source])?;
-            // If the URL has no name, a Source is found by its base URL.
+            // A Source without a name of its own is named after its base URL, which changes now.
             session.execute("UPDATE source SET name = $3 WHERE id = $1 AND name = $2", &[&source, &from, &to])?;
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Beside the contract: servers that refuse, fail and come back, and several processes over one Source.
+//! Tests beyond the contract: servers that refuse, fail and come back, and several processes over one Source.
 
 mod faults;
 mod processes;

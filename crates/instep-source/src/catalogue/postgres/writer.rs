@@ -74,7 +74,7 @@ impl WriteCatalogue for SourceWriter {
 
     fn confirm(&mut self) -> Result<(), CatalogueError> {
         match &mut self.writer {
-            // A transaction of a process without the right would be refused anyway.
+            // An empty transaction, which fails if another process has the right.
             Some(writer) if writer.right.unconfirmed_for() > CERTAIN_FOR => Ok(writer.write(|_| Ok(()))?),
             _ => Ok(()),
         }

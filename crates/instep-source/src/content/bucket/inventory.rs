@@ -131,9 +131,7 @@ impl BucketInventory {
             let found = md5_of(&mut bytes)?;
             let found = found.get(&Algorithm::Md5).and_then(Digest::bytes);
             if expected.is_some_and(|expected| expected.as_ref().map(|bytes| &bytes[..]) != found) {
-                return Err(wrong(
-                    "does not match its manifest: the MD5 differs".to_owned(),
-                ));
+                return Err(wrong("does not match its manifest: the MD5 differs".to_owned()));
             }
             let mut rows = csv::ReaderBuilder::new()
                 .has_headers(false)

@@ -1,11 +1,11 @@
-//! Documents without times, or with wrong ones: nothing that they list is passed over.
+//! Documents without times, or with wrong ones: nothing that they list is missed.
 
 use instep_destination::{Coverage, Via};
 use instep_testkit::FakeSource;
 
 use crate::support::{Copy, in_step};
 
-/// Takes attributes out of the elements of a document, wherever they stand.
+/// Removes attributes of all elements of a document.
 fn without(text: &str, attributes: &[&str]) -> String {
     let mut text = text.to_owned();
     for attribute in attributes {
@@ -83,7 +83,7 @@ fn a3_a_change_list_that_was_replaced_is_applied_and_the_gap_is_said() {
     in_step(&copy, &run);
     assert!(matches!(run.report().coverage, Some(Coverage::ChangesKnown { .. })), "{:?}", run.report());
     assert!(run.heard.notes.iter().any(|note| note.contains("a gap")), "{:?}", run.heard.notes);
-    // A change applied before the gap is newer than the inventory, and still right.
+    // A change that was applied before the gap is newer than the inventory, and still correct.
     let (report, heard) = copy.audit();
     assert_eq!(report.unwrap().exit_code(), 0, "{heard:?}");
     let run = keep();
