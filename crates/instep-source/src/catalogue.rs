@@ -91,6 +91,7 @@ impl Catalogue {
     /// Opens the file, and creates it if there is none. A file of an earlier version is first copied, then migrated
     /// to the present schema.
     ///
+    /// # Errors
     /// If the file cannot be opened, is not a catalogue of instep, or was written by a later version.
     pub(crate) fn open(path: &Path) -> Result<Self, CatalogueError> {
         Self::with_clock(path, system_clock())
@@ -107,6 +108,7 @@ impl Catalogue {
 
     /// Opens the file for reading only, also while another process writes it. Every write fails.
     ///
+    /// # Errors
     /// If there is no file, or its schema is not the present one.
     pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
         let (file, writer, last) = CatalogueFile::open_beside(path)?;
@@ -152,6 +154,7 @@ impl Catalogue {
     /// Records observations in one transaction, which is durable when this returns. Each change in a set whose
     /// baseline is complete is added to the change log with its own datetime.
     ///
+    /// # Errors
     /// If the file cannot be written; nothing of the batch is recorded then.
     pub(crate) fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
         self.refuse_long_keys(&batch)?;
@@ -287,6 +290,7 @@ impl Catalogue {
     /// Gives the space of removed rows back to the file system. Returns the bytes before and after. Recording waits
     /// until this is done.
     ///
+    /// # Errors
     /// If the disk has no room for a copy of the file, or the engine is a server, which does this itself.
     pub(crate) fn compact(&self) -> Result<(u64, u64), CatalogueError> {
         self.writer.alone(|engine| engine.compact())

@@ -105,6 +105,7 @@ impl PostgresServer {
 
     /// Makes a standby the primary server, and waits until it is.
     ///
+    /// # Panics
     /// If this is not a standby, or it cannot be promoted.
     pub fn promote(&self) {
         run(self.command(&self.control).args(["promote", "-w", "-t", "60", "-D"]).arg(self.data()));
@@ -113,6 +114,7 @@ impl PostgresServer {
     /// Makes a certificate for 127.0.0.1 and starts the server again with it; logins without encryption are refused from now
     /// on. Returns the file of the certificate. `None` as for [`PostgresServer::start`].
     ///
+    /// # Panics
     /// If the certificate cannot be made.
     pub fn encrypted(&self) -> Option<PathBuf> {
         let [openssl] = peers::find(["openssl"])?;

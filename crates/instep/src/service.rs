@@ -53,6 +53,6 @@ pub(crate) async fn watched<T>(work: impl Future<Output = T>) -> T {
 
 fn send(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::debug!(%error, "the service manager cannot be told");
+        tracing::debug!(%error, "the service manager cannot be reached");
     }
 }

@@ -139,7 +139,10 @@ impl Fleet {
         for (id, beat) in dead {
             let removed = record.work(move |record| record.remove_worker(id, Some(beat))).await;
             if let (Ok(true), Some(worker)) = (removed, workers.iter().find(|worker| worker.id == id)) {
-                self.0.monitor.note(&format!("Worker {} is gone; its Sources are free", worker.name));
+                self.0.monitor.note(&format!(
+                    "Worker {} has stopped; its Sources are free for other workers",
+                    worker.name
+                ));
             }
         }
         self.state().set_workers(workers);

@@ -170,7 +170,7 @@ fn of_database(error: Arc<PostgresError>) -> Error {
         }
         PostgresError::Foreign { place, schema } => Error::option(
             "catalogue",
-            format!("the schema {schema:?} of {place} holds tables that are no catalogue of instep"),
+            format!("the schema {schema:?} of {place} has tables that are not a catalogue of instep"),
         ),
         PostgresError::Missing { place } => Error::option("catalogue", format!("{place} has no such Source")),
         _ => {

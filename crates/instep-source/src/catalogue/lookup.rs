@@ -1,4 +1,4 @@
-//! Searches for people: by folder, by a part of the URI, and by the history of one resource.
+//! Searches for the pages: by folder, by a part of the URI, and by the history of one resource.
 
 use std::ops::ControlFlow;
 

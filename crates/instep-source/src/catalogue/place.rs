@@ -47,6 +47,7 @@ impl CatalogueLocation {
     /// Returns the place of the catalogue of a Source: the database at `url`, the one that the state folder records,
     /// or the file in that folder. Of `names`, a database uses the first that it has, or else creates the first.
     ///
+    /// # Errors
     /// If the URL does not name a catalogue, or the Source has its catalogue elsewhere.
     pub(crate) fn of(state: &Path, url: Option<&str>, names: &[&str]) -> Result<Self, Error> {
         let file = state.join(CATALOGUE);
@@ -65,6 +66,7 @@ impl CatalogueLocation {
 
     /// Returns the place of the catalogue in the state folder, or of the one that it records.
     ///
+    /// # Errors
     /// If the record cannot be read.
     pub(crate) fn known(state: &Path) -> Result<Self, Error> {
         Self::of(state, None, &[])
@@ -125,9 +127,13 @@ impl CatalogueLocation {
 
     /// Opens the catalogue for writing with the given clock; creates it if there is none.
     ///
+    /// # Errors
     /// If it cannot be opened, is not a catalogue of instep, or was written by a later version; with a database also
     /// if another process publishes the Source.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file lies in the folder"))]
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "the catalogue is a file in the folder")
+    )]
     pub(crate) fn open(&self, state: &Path, clock: Clock) -> Result<Catalogue, Error> {
         match self {
             Self::File(path) => Ok(Catalogue::with_clock(path, clock)?),
@@ -147,7 +153,10 @@ impl CatalogueLocation {
     ///
     /// # Errors
     /// If the folder cannot be written, or the server fails.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file lies in the folder"))]
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "the catalogue is a file in the folder")
+    )]
     pub(crate) fn remember(&self, state: &Path, catalogue: &Catalogue) -> Result<(), Error> {
         match self {
             Self::File(_) => Ok(()),
@@ -169,6 +178,7 @@ impl CatalogueLocation {
 
     /// Opens the catalogue for reading only, also while another process writes it; `None` if there is none.
     ///
+    /// # Errors
     /// If it is not a catalogue of instep or was written by a later version, or the disk or the server fails.
     pub(crate) fn beside(&self) -> Result<Option<Catalogue>, Error> {
         match self {

@@ -60,6 +60,7 @@ impl DatabaseSource {
     /// Reads the URL of a catalogue. Unless the URL has the name of the Source, it is the first of `names` that the
     /// database has. `folder` is the unique name of the state folder.
     ///
+    /// # Errors
     /// If it is not a URL of PostgreSQL.
     pub(super) fn at(url: &str, names: Vec<String>, folder: &str) -> Result<Self, PostgresError> {
         let address = Address::parse(url)?;
@@ -76,6 +77,7 @@ impl DatabaseSource {
 
     /// Checks that the server answers and that its tables can be used. Creates nothing.
     ///
+    /// # Errors
     /// If the server does not answer, or its tables cannot be used.
     pub(super) fn probe(&self) -> Result<(), PostgresError> {
         TABLES.probe(&Session::open(&self.address)?, &self.address)
@@ -112,6 +114,7 @@ impl CatalogueDatabase {
     /// Opens the catalogue for writing; creates or migrates it if necessary. Also returns the last datetime that was
     /// assigned.
     ///
+    /// # Errors
     /// If the tables are newer or belong to another program, another process publishes the Source, or the server
     /// refuses or fails.
     pub(super) fn open(database: &DatabaseSource) -> Result<(Self, SourceWriter, i64), CatalogueError> {

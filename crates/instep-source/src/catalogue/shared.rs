@@ -110,6 +110,7 @@ pub(crate) trait ReadShared: Send + Sync {
 
     /// Waits until another server wakes this one, at most this long.
     ///
+    /// # Errors
     /// If no thread can be started.
     fn wait(&self, most: Duration) -> Result<(), CatalogueError>;
 }

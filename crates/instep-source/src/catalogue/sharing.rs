@@ -11,6 +11,7 @@ impl Catalogue {
     /// Checks that this process still has the right to write the Source. Called before work outside of the database,
     /// which no transaction could undo.
     ///
+    /// # Errors
     /// If another process has the right now, or the server fails.
     pub(crate) fn confirm(&self) -> Result<(), CatalogueError> {
         self.writer.alone(|engine| engine.confirm())

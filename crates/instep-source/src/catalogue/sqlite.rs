@@ -32,6 +32,7 @@ impl CatalogueFile {
     /// Opens the file for writing, and creates it if there is none. A file of an earlier version is first copied,
     /// then migrated. Also returns the last datetime that was assigned.
     ///
+    /// # Errors
     /// If the file cannot be opened, is not a catalogue of instep, or was written by a later version.
     pub(super) fn open(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
         let connection = schema::SCHEMA.open(path)?;
@@ -41,6 +42,7 @@ impl CatalogueFile {
 
     /// Opens the file for reading only, also while another process writes it. Every write fails.
     ///
+    /// # Errors
     /// If there is no file, or its schema is not the present one.
     pub(super) fn open_beside(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
         let beside = schema::SCHEMA.open_beside(path)?;

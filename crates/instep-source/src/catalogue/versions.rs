@@ -43,6 +43,7 @@ impl Catalogue {
     /// Stores versions, and a named value in the same transaction. Returns the digests of states that are no longer a
     /// version.
     ///
+    /// # Errors
     /// If the file cannot be written; nothing is stored then.
     pub(crate) fn keep_versions(
         &self,

@@ -137,7 +137,7 @@ impl Hub {
         for key in ledger.book.withdraw(|topic| self.topics.contains_key(topic)) {
             ledger.keep(&key);
             let hub = Arc::clone(self);
-            tokio::spawn(async move { hub.deny(&key, "there is no such topic any more").await });
+            tokio::spawn(async move { hub.deny(&key, "this topic is no longer offered").await });
         }
     }
 

@@ -75,7 +75,7 @@ impl UpgradeSitemapCommand {
         }
         let exit = publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
             let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
-            let up = up.with_context(|| format!("{} is no folder", self.base_url))?;
+            let up = up.with_context(|| format!("{} is not a folder", self.base_url))?;
             let has_changed = report.created + report.updated + report.deleted > 0;
             let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
             output.note(format!("{written} Sitemaps are Resource Lists now"));

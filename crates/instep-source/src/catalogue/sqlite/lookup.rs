@@ -1,4 +1,4 @@
-//! Searches for people.
+//! Searches by folder, by a part of the URI, and in the history of one resource.
 
 use std::ops::ControlFlow;
 

@@ -219,7 +219,7 @@ impl Columns {
             return Ok(None);
         }
         let (key, length, modified) = (value(self.key), value(self.length), value(self.modified));
-        let length = length.parse().map_err(|_| format!("{length:?} is no size"))?;
+        let length = length.parse().map_err(|_| format!("{length:?} is not a size"))?;
         let modified = DateTime::parse(modified).map_err(|error| format!("{modified:?}: {error}"))?;
         let etag = value(self.etag).trim_matches('"');
         // Without the column, the tag may be that of parts, or of an encrypted object.
