@@ -7,7 +7,7 @@ mod contract;
 mod counters;
 #[cfg(test)]
 mod damage;
-mod door;
+mod engine;
 mod error;
 mod figures;
 mod keys;
@@ -38,7 +38,7 @@ use std::{
 
 use resourcesync::DateTime;
 
-use door::{CatalogueEngine, WriteCatalogue};
+use engine::{CatalogueEngine, WriteCatalogue};
 use sqlite::CatalogueFile;
 use timeline::Timeline;
 

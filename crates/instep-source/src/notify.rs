@@ -201,7 +201,7 @@ impl Announcer {
         let news = newest.map(|change| Ok(RecentChange::from(change?))).collect::<Result<Vec<_>, Error>>()?;
         let news = serde_json::to_string(&news).unwrap_or_default();
         if let Some(others) = &self.other_servers {
-            others.tell(EVENTS, news.clone().into_bytes());
+            others.share_message(EVENTS, news.clone().into_bytes());
         }
         let _ = self.topics.recent.send(news.into());
         Ok(())

@@ -10,7 +10,7 @@ use super::{Fleet, TICK, own_record::LeaseRecord, seconds};
 use crate::{
     FleetError,
     record::{FleetRecord, FleetWorker, ReadSources},
-    share::Keeper,
+    share::LeaseState,
 };
 
 /// The time between two checks of due work.
@@ -63,7 +63,7 @@ impl Fleet {
         if let Some(seat_requests) = lease.seat_requests() {
             seat_requests.begin(id);
         }
-        lease.keeper(|keeper| *keeper = Some(Keeper::new(id, sent)));
+        lease.with_state(|state| *state = Some(LeaseState::new(id, sent)));
         {
             let mut state = self.state();
             state.become_worker(id);
@@ -96,15 +96,15 @@ impl Fleet {
     async fn beat(&self, record: &LeaseRecord) -> bool {
         let lease = &self.0.lease;
         let now = lease.now();
-        let me =
-            lease.keeper(|keeper| keeper.as_ref().filter(|keeper| keeper.is_to_beat(now)).map(Keeper::me));
+        let me = lease
+            .with_state(|state| state.as_ref().filter(|state| state.is_to_beat(now)).map(LeaseState::me));
         let Some(me) = me else { return true };
         let running = self.state().running() as u64;
         let url = lease.url();
         let answer = record.work(move |record| record.beat(me, running, url.as_deref())).await;
         let is_there = !matches!(answer, Ok(false));
         let is_confirmed = matches!(answer, Ok(true));
-        lease.keeper(|keeper| keeper.iter_mut().for_each(|keeper| keeper.beat(now, is_confirmed)));
+        lease.with_state(|state| state.iter_mut().for_each(|state| state.beat(now, is_confirmed)));
         if is_confirmed {
             lease.open_gate();
         }
@@ -116,7 +116,7 @@ impl Fleet {
         let what =
             "This worker's heartbeat was late, and others removed it: its runs end, and it starts again";
         self.0.monitor.note(what);
-        self.0.lease.keeper(Option::take);
+        self.0.lease.with_state(Option::take);
         self.state().end_all();
         while let Err(error) = self.register().await {
             self.complain(&error);
@@ -127,7 +127,7 @@ impl Fleet {
     async fn look_at_others(&self, record: &LeaseRecord) {
         let lease = &self.0.lease;
         let now = lease.now();
-        if !lease.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| keeper.is_to_look(now))) {
+        if !lease.with_state(|state| state.as_ref().is_some_and(|state| state.is_to_look(now))) {
             return;
         }
         let Ok(workers) = record.work(FleetRecord::workers).await else { return };
@@ -135,7 +135,7 @@ impl Fleet {
         let now = lease.now();
         let beats: Vec<_> = workers.iter().map(|worker| (worker.id, worker.beat)).collect();
         let dead =
-            lease.keeper(|keeper| keeper.as_mut().map(|keeper| keeper.seen(now, &beats))).unwrap_or_default();
+            lease.with_state(|state| state.as_mut().map(|state| state.seen(now, &beats))).unwrap_or_default();
         for (id, beat) in dead {
             let removed = record.work(move |record| record.remove_worker(id, Some(beat))).await;
             if let (Ok(true), Some(worker)) = (removed, workers.iter().find(|worker| worker.id == id)) {

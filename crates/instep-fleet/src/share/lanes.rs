@@ -50,7 +50,7 @@ pub(crate) struct LaneRest {
 
 /// The lanes in which a worker has a row, or is about to have one. Times are those of its own clock.
 #[derive(Debug)]
-pub(crate) struct LaneKeeper<K> {
+pub(crate) struct WorkerLanes<K> {
     me: WorkerId,
     limit: u64,
     lanes: BTreeMap<K, KeptLane>,
@@ -109,7 +109,7 @@ impl KeptLane {
     }
 }
 
-impl<K: Ord + Clone> LaneKeeper<K> {
+impl<K: Ord + Clone> WorkerLanes<K> {
     /// Begins the lanes of a worker.
     pub(crate) fn new(me: WorkerId) -> Self {
         Self { me, limit: 1, lanes: BTreeMap::new(), looked: Duration::ZERO }

@@ -21,7 +21,7 @@ fn a_source_has_one_worker_a_host_no_more_than_its_limit_nothing_is_done_twice_o
             .workers
             .iter()
             .filter(|worker| !worker.is_dead)
-            .filter_map(|worker| worker.keeper.as_ref().map(Keeper::me))
+            .filter_map(|worker| worker.lease_state.as_ref().map(LeaseState::me))
             .collect();
         let registered: BTreeSet<_> = ended.rows.beats.keys().copied().collect();
         assert!(registered.is_subset(&live), "seed {seed}: {registered:?} and {live:?}");
@@ -40,16 +40,16 @@ fn a_source_has_one_worker_a_host_no_more_than_its_limit_nothing_is_done_twice_o
 
 #[test]
 fn an_outage_of_the_record_kills_nobody() {
-    let mut keeper = Keeper::new(1, Duration::ZERO);
+    let mut lease_state = LeaseState::new(1, Duration::ZERO);
     let second = Duration::from_secs(1);
     for look in 0..8 {
-        assert!(keeper.seen(look * 2 * second, &[(1, 0), (2, 7)]).is_empty());
+        assert!(lease_state.seen(look * 2 * second, &[(1, 0), (2, 7)]).is_empty());
     }
     // Nobody answered for an hour; then the other one has four seconds, and more, to beat.
-    assert!(keeper.seen(3_600 * second, &[(1, 0), (2, 7)]).is_empty());
-    assert!(keeper.seen(3_602 * second, &[(1, 0), (2, 8)]).is_empty());
+    assert!(lease_state.seen(3_600 * second, &[(1, 0), (2, 7)]).is_empty());
+    assert!(lease_state.seen(3_602 * second, &[(1, 0), (2, 8)]).is_empty());
     for look in 1..10 {
-        assert!(keeper.seen((3_602 + 2 * look) * second, &[(2, 8)]).is_empty());
+        assert!(lease_state.seen((3_602 + 2 * look) * second, &[(2, 8)]).is_empty());
     }
-    assert_eq!(keeper.seen(3_622 * second, &[(2, 8)]), [(2, 8)]);
+    assert_eq!(lease_state.seen(3_622 * second, &[(2, 8)]), [(2, 8)]);
 }

@@ -10,7 +10,7 @@ use super::{
     ResourceVersion,
     codec::write_change,
     counters::Counters,
-    door::{CatalogueTransaction, LedgerRows, NewChange},
+    engine::{CatalogueTransaction, LedgerRows, NewChange},
     timeline::Timeline,
 };
 

@@ -26,7 +26,7 @@ use instep_postgres::{Address, Claimant, LeaseOwners, NumberedWriter, ServerLink
 
 use super::{
     CatalogueError, Head,
-    door::{CatalogueEngine, ReadCatalogue},
+    engine::{CatalogueEngine, ReadCatalogue},
     shared::ReadShared,
     subscribers::ReadSubscribers,
 };

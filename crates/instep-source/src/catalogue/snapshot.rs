@@ -7,7 +7,7 @@ use resourcesync::DateTime;
 use super::{
     CatalogueError, ChangeRecord, Head, Resource, ResourceTotals,
     codec::SharedTypes,
-    door::{CatalogueEngine, ReadCatalogue},
+    engine::{CatalogueEngine, ReadCatalogue},
 };
 
 /// The rows of a page; each page begins after the key of the last row (S13).

@@ -14,7 +14,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     CatalogueError, Head,
-    door::{CatalogueEngine, ReadCatalogue},
+    engine::{CatalogueEngine, ReadCatalogue},
 };
 use idle::{CACHE_KIB, IdleConnections};
 use reader::FileReader;

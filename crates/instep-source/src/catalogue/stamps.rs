@@ -2,7 +2,7 @@
 
 use super::{
     CatalogueError,
-    door::{KeyRange, ReadCatalogue},
+    engine::{KeyRange, ReadCatalogue},
     stamp_page::{KnownStamp, PAGE, StampPage},
 };
 

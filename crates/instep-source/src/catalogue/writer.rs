@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     CatalogueError,
-    door::{CatalogueTransaction, WriteCatalogue},
+    engine::{CatalogueTransaction, WriteCatalogue},
     timeline::Timeline,
 };
 

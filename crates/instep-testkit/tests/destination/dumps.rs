@@ -3,10 +3,7 @@
 use instep_destination::{Strategy, Via};
 use instep_testkit::{FakeSource, Fault, Layout, wait_until};
 
-use crate::{
-    support::{Copy, many, three},
-    unsaid::without,
-};
+use crate::support::{Copy, many, three, without};
 
 fn with_dump(list: bool) -> Copy {
     Copy::laid_out(|layout| {

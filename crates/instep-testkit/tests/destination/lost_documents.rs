@@ -8,8 +8,7 @@ use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::{
     sets,
-    support::{Copy, three},
-    unsaid::without,
+    support::{Copy, three, without},
 };
 
 const SECOND_LIST: &str = "changelist-000002.xml";

@@ -2,38 +2,17 @@
 //! undone.
 
 use instep_destination::Coverage;
-use instep_testkit::{FakeSource, Fault, Layout};
+use instep_testkit::Fault;
 
-use crate::support::{Copy, in_step, three};
+use crate::support::{Copy, audited, in_step, with_one_change_list, without};
 
 const CHANGE_LIST: &str = "changelist-000001.xml";
-
-/// Removes an attribute everywhere in a document.
-pub(crate) fn without(text: &str, attribute: &str) -> String {
-    let attribute = format!(" {attribute}=\"");
-    let mut parts = text.split(&attribute);
-    let head = parts.next().unwrap_or_default().to_owned();
-    parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
-}
 
 /// Removes the time of the entry for a path.
 fn without_time_of(text: &str, path: &str) -> String {
     let (before, entry) = text.split_once(path).unwrap_or((text, ""));
     let (entry, rest) = entry.split_once("</url>").unwrap_or((entry, ""));
     format!("{before}{path}{}</url>{rest}", without(entry, "datetime"))
-}
-
-/// A copy of three resources, with one Change List that is not an index.
-pub(crate) fn with_one_change_list() -> Copy {
-    let mut layout = Layout::new();
-    layout.change_index = false;
-    Copy::of(FakeSource::start_with(layout).with_resources(three()))
-}
-
-pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
-    let (result, heard) = copy.audit();
-    let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));
-    (report.exit_code(), report.same)
 }
 
 #[test]

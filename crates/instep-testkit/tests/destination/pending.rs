@@ -4,10 +4,7 @@ use instep_destination::{Coverage, SyncOptions};
 use instep_testkit::{FakeSource, Fault, Layout};
 use resourcesync::Algorithm;
 
-use crate::{
-    support::{Copy, in_step},
-    unsaid::without,
-};
+use crate::support::{Copy, in_step, without};
 
 const FAILURES: [Fault; 2] = [Fault::Status(500), Fault::Status(500)];
 

@@ -122,3 +122,24 @@ pub(crate) fn in_step(copy: &Copy, run: &Run) {
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
 }
+
+/// Removes an attribute everywhere in a document.
+pub(crate) fn without(text: &str, attribute: &str) -> String {
+    let attribute = format!(" {attribute}=\"");
+    let mut parts = text.split(&attribute);
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
+}
+
+pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
+    let (result, heard) = copy.audit();
+    let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));
+    (report.exit_code(), report.same)
+}
+
+/// A copy of three resources, with one Change List that is not an index.
+pub(crate) fn with_one_change_list() -> Copy {
+    let mut layout = Layout::new();
+    layout.change_index = false;
+    Copy::of(FakeSource::start_with(layout).with_resources(three()))
+}

@@ -3,10 +3,7 @@
 use instep_destination::Coverage;
 use instep_testkit::Fault;
 
-use crate::{
-    support::{Copy, in_step},
-    unsaid::{audited, without},
-};
+use crate::support::{Copy, audited, in_step, without};
 
 /// Rewrites each `datetime` of the Change List.
 fn with_times(copy: &Copy, anew: impl Fn(&str) -> String + Send + 'static) {

@@ -2,10 +2,7 @@
 
 use resourcesync::DateTime;
 
-use crate::{
-    support::{Copy, in_step, three},
-    unsaid::{audited, with_one_change_list, without},
-};
+use crate::support::{Copy, audited, in_step, three, with_one_change_list, without};
 use instep_testkit::{FakeSource, Layout};
 
 const DAY: i64 = 86_400;

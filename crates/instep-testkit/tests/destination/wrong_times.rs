@@ -3,24 +3,13 @@
 use instep_destination::{Coverage, Via};
 use instep_testkit::FakeSource;
 
-use crate::support::{Copy, in_step};
+use crate::support::{Copy, in_step, without};
 
-/// Removes attributes of all elements of a document.
-fn without(text: &str, attributes: &[&str]) -> String {
-    let mut text = text.to_owned();
-    for attribute in attributes {
-        let begin = format!(" {attribute}=\"");
-        while let Some(from) = text.find(&begin) {
-            let value = from + begin.len();
-            let end = value + text[value..].find('"').unwrap() + 1;
-            text.replace_range(from..end, "");
-        }
-    }
-    text
-}
-
+/// Removes attributes everywhere in the document at a path.
 fn strip(source: &FakeSource, path: &str, attributes: &'static [&'static str]) {
-    source.rewrite(path, move |text| without(&text, attributes));
+    source.rewrite(path, move |text| {
+        attributes.iter().fold(text.to_owned(), |text, attribute| without(&text, attribute))
+    });
 }
 
 #[test]

@@ -26,11 +26,11 @@ pub(super) struct SimulatedLook {
 }
 
 pub(super) struct Worker {
-    pub(super) keeper: Option<Keeper>,
+    pub(super) lease_state: Option<LeaseState>,
     /// Its clock: an offset, and its rate in percent of the true one.
     pub(super) clock: (u64, u64),
     pub(super) looks: Vec<SimulatedLook>,
-    pub(super) lanes: LaneKeeper<usize>,
+    pub(super) lanes: WorkerLanes<usize>,
     pub(super) hosts: [SimulatedHost; HOSTS],
     /// Stopped until this moment.
     pub(super) stopped: u64,
@@ -76,10 +76,10 @@ impl Simulation {
         let clock = (self.dice.below(1_000_000), 92 + self.dice.below(17));
         let stopped = self.at + self.dice.below(3_000);
         self.workers.push(Worker {
-            keeper: None,
+            lease_state: None,
             clock,
             looks: Vec::new(),
-            lanes: LaneKeeper::new(0),
+            lanes: WorkerLanes::new(0),
             hosts: Default::default(),
             stopped,
             is_dead: false,
@@ -134,12 +134,14 @@ impl Simulation {
 
     pub(super) fn act(&mut self, place: usize) {
         let now = self.workers[place].now(self.at);
-        let Some(mut keeper) = self.workers[place].keeper.take() else { return self.register(place, now) };
-        if keeper.is_to_beat(now) {
-            let me = keeper.me();
+        let Some(mut lease_state) = self.workers[place].lease_state.take() else {
+            return self.register(place, now);
+        };
+        if lease_state.is_to_beat(now) {
+            let me = lease_state.me();
             match self.ask(|rows| rows.beat(me)) {
-                Answer::Given(true) => keeper.beat(now, true),
-                Answer::Lost => keeper.beat(now, false),
+                Answer::Given(true) => lease_state.beat(now, true),
+                Answer::Lost => lease_state.beat(now, false),
                 Answer::Given(false) => {
                     // Removed by another one: everything it has under way is void.
                     self.workers[place].looks.clear();
@@ -147,21 +149,21 @@ impl Simulation {
                 }
             }
         }
-        if keeper.is_to_look(now) {
+        if lease_state.is_to_look(now) {
             let seen = self.ask(|rows| rows.beats.iter().map(|(id, beat)| (*id, *beat)).collect::<Vec<_>>());
             if let Answer::Given(beats) = seen {
-                for (dead, beat) in keeper.seen(now, &beats) {
+                for (dead, beat) in lease_state.seen(now, &beats) {
                     let _ = self.ask(|rows| rows.reap(dead, beat));
                 }
-                self.give_back(place, keeper.me());
+                self.give_back(place, lease_state.me());
             }
         }
-        if now < keeper.acts_until() {
-            self.work(place, keeper.me());
+        if now < lease_state.acts_until() {
+            self.work(place, lease_state.me());
             self.transfer(place);
-            self.seat(place, keeper.me(), now);
+            self.seat(place, lease_state.me(), now);
         }
-        self.workers[place].keeper = Some(keeper);
+        self.workers[place].lease_state = Some(lease_state);
     }
 
     pub(super) fn register(&mut self, place: usize, now: Duration) {
@@ -170,8 +172,8 @@ impl Simulation {
         if let Answer::Given(()) = self.ask(|rows| {
             rows.beats.insert(id, 0);
         }) {
-            self.workers[place].keeper = Some(Keeper::new(id, now));
-            self.workers[place].lanes = LaneKeeper::new(id);
+            self.workers[place].lease_state = Some(LeaseState::new(id, now));
+            self.workers[place].lanes = WorkerLanes::new(id);
             self.workers[place].hosts.iter_mut().for_each(|host| host.granted = 0);
         }
     }

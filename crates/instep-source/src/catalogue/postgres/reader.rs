@@ -17,7 +17,7 @@ use crate::catalogue::{
     ResourceVersion,
     codec::SharedTypes,
     columns::{change_columns, resource_columns},
-    door::{KeyRange, ReadCatalogue},
+    engine::{KeyRange, ReadCatalogue},
     stamp_page::{self, StampPage},
 };
 

@@ -18,7 +18,7 @@ use crate::catalogue::{
     CatalogueError, History, Keep, NamedValue, Observation, Patch, Resource, ResourceVersion,
     codec::{SharedTypes, write_change, write_digests, write_patch},
     columns::resource_columns,
-    door::{LedgerRows, NewChange},
+    engine::{LedgerRows, NewChange},
     shared::SharedRows,
 };
 

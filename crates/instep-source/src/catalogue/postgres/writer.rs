@@ -8,7 +8,7 @@ use super::{row::read_head, rows::SourceRows};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
-    door::{CatalogueTransaction, WriteCatalogue},
+    engine::{CatalogueTransaction, WriteCatalogue},
     ledger::ChangeLog,
     timeline::Timeline,
 };

@@ -16,7 +16,7 @@ use crate::catalogue::{
     ResourceVersion,
     codec::SharedTypes,
     columns::{change_columns, resource_columns},
-    door::{KeyRange, ReadCatalogue},
+    engine::{KeyRange, ReadCatalogue},
     error::Doing,
     stamp_page::{self, StampPage},
 };

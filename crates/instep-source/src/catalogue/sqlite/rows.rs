@@ -10,7 +10,7 @@ use crate::catalogue::{
     CatalogueError, Keep, NamedValue, Observation, Patch, Resource, ResourceVersion,
     codec::{SharedTypes, write_change, write_digests, write_patch},
     columns::resource_columns,
-    door::{LedgerRows, NewChange},
+    engine::{LedgerRows, NewChange},
     error::Doing,
 };
 

@@ -7,7 +7,7 @@ use super::{row::read_head, rows::FileRows};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
-    door::{CatalogueTransaction, WriteCatalogue},
+    engine::{CatalogueTransaction, WriteCatalogue},
     error::Doing,
     ledger::ChangeLog,
     timeline::Timeline,
