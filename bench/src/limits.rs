@@ -68,7 +68,8 @@ fn read_target(lines: &mut impl BufRead) -> io::Result<Option<String>> {
     }
 }
 
-/// Runs it this number of times and prints the mean of wall and CPU time; its count goes to stderr.
+/// Runs work this number of times, and prints the means of wall and CPU time and the peak memory. The count of the work
+/// goes to stderr.
 fn measured(times: &str, mut work: impl FnMut() -> Result<u64>) -> Result<()> {
     let times: u32 = times.parse()?;
     let (start, cpu_before) = (Instant::now(), cpu_seconds());
