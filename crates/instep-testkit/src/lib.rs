@@ -1,5 +1,5 @@
-//! What the tests of this workspace share: a Source that misbehaves on request, a clock that is moved by hand, data
-//! from a fixed seed, and folders compared by digest.
+//! The common tools of the tests of this workspace: a Source that misbehaves on request, a clock that is moved by
+//! hand, data from a fixed seed, and folders compared by digest.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test that uses it")]
 

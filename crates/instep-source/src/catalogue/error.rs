@@ -18,7 +18,7 @@ pub enum CatalogueError {
     /// A statement failed.
     #[error("The catalogue failed while {doing}")]
     Sqlite {
-        /// What the statement was for.
+        /// The purpose of the statement.
         doing: &'static str,
         /// The reason that SQLite gives.
         #[source]

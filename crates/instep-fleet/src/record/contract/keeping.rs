@@ -1,4 +1,4 @@
-//! What commands and processes write is read back, and never half of it.
+//! Everything that commands and processes write is read back, and never half of it.
 
 use std::path::PathBuf;
 
