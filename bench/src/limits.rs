@@ -9,7 +9,12 @@ mod repository;
 pub mod sources;
 mod write;
 
-use std::{fs, path::Path, time::Instant};
+use std::{
+    fs,
+    io::{self, BufRead},
+    path::Path,
+    time::Instant,
+};
 
 use anyhow::{Result, bail};
 use rustix::time::{ClockId, clock_gettime};
@@ -46,7 +51,25 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Runs it this number of times and prints the mean of wall and CPU time; its count goes to stderr.
+/// Reads the head of a request; returns its target, or `None` at the end of the connection.
+fn read_target(lines: &mut impl BufRead) -> io::Result<Option<String>> {
+    let (mut target, mut line) = (String::new(), String::new());
+    loop {
+        line.clear();
+        if lines.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        if target.is_empty() {
+            line.split(' ').nth(1).unwrap_or_default().clone_into(&mut target);
+        }
+        if line.trim().is_empty() {
+            return Ok(Some(target));
+        }
+    }
+}
+
+/// Runs work this number of times, and prints the means of wall and CPU time and the peak memory. The count of the work
+/// goes to stderr.
 fn measured(times: &str, mut work: impl FnMut() -> Result<u64>) -> Result<()> {
     let times: u32 = times.parse()?;
     let (start, cpu_before) = (Instant::now(), cpu_seconds());

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufReader, Write as _},
     net::{TcpListener, TcpStream},
     path::Path,
     thread,
@@ -12,6 +12,8 @@ use anyhow::{Result, ensure};
 use instep_net::{HttpOptions, Scope};
 use instep_oai::{HarvestOptions, HarvestedRepository, RepositoryUrl};
 use instep_source::{NoMonitor, Supplier as _};
+
+use super::read_target;
 
 /// Records of a response.
 const PART: usize = 1_000;
@@ -32,20 +34,7 @@ pub fn serve(port: &str, records: &str) -> Result<u64> {
 fn converse(stream: &TcpStream, records: usize) -> Result<()> {
     stream.set_nodelay(true)?;
     let (mut lines, mut stream) = (BufReader::new(stream), stream);
-    loop {
-        let (mut target, mut line) = (String::new(), String::new());
-        loop {
-            line.clear();
-            if lines.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            if target.is_empty() {
-                line.split(' ').nth(1).unwrap_or_default().clone_into(&mut target);
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-        }
+    while let Some(target) = read_target(&mut lines)? {
         let body = answer(&target, records);
         write!(
             stream,
@@ -54,6 +43,7 @@ fn converse(stream: &TcpStream, records: usize) -> Result<()> {
         )?;
         stream.write_all(body.as_bytes())?;
     }
+    Ok(())
 }
 
 fn answer(target: &str, records: usize) -> String {

@@ -3,7 +3,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufReader, Write as _},
     net::{Ipv4Addr, TcpListener, TcpStream},
     sync::Arc,
     thread,
@@ -12,6 +12,8 @@ use std::{
 
 use anyhow::Result;
 use resourcesync::{Algorithm, Digest};
+
+use super::read_target;
 
 const AT: &str = "2026-01-01T00:00:00Z";
 
@@ -60,26 +62,14 @@ fn converse(stream: &TcpStream, port: u16, entries: &[String], delay: Duration) 
     stream.set_read_timeout(Some(IDLE))?;
     let base = format!("http://{}:{port}/", stream.local_addr()?.ip());
     let (mut lines, mut stream) = (BufReader::new(stream), stream);
-    loop {
-        let (mut target, mut line) = (String::new(), String::new());
-        loop {
-            line.clear();
-            if lines.read_line(&mut line)? == 0 {
-                return Ok(());
-            }
-            if target.is_empty() {
-                line.split(' ').nth(1).unwrap_or_default().clone_into(&mut target);
-            }
-            if line.trim().is_empty() {
-                break;
-            }
-        }
+    while let Some(target) = read_target(&mut lines)? {
         thread::sleep(delay);
         let (status, kind, body) = answer(&target, &base, entries);
         let length = body.len();
         let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
         stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
     }
+    Ok(())
 }
 
 fn answer(target: &str, base: &str, entries: &[String]) -> (&'static str, &'static str, String) {

@@ -7,7 +7,7 @@
 mod action;
 mod actions;
 pub(crate) mod codec;
-mod door;
+mod engine;
 mod error;
 mod ledger;
 mod marks;
@@ -29,7 +29,7 @@ pub use crate::plan::ResourceMetadata;
 pub(crate) use action::{Action, ActionKind};
 pub(crate) use actions::Actions;
 pub(crate) use actions::Pushing;
-pub(crate) use door::{
+pub(crate) use engine::{
     BASE, CopyState, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPacks, ReadPending, ReadState, WriteGroups,
     WritePacks, WriteRecords,
 };

@@ -65,7 +65,7 @@ pub trait FleetMonitor: Send + Sync {
     fn note(&self, text: &str);
 }
 
-/// A fleet that this process keeps. Clones are one and the same.
+/// A fleet that this process keeps current. Clones refer to the same fleet.
 #[derive(Clone)]
 pub struct Fleet(Arc<SharedFleet>);
 
@@ -176,7 +176,7 @@ impl Fleet {
         }
     }
 
-    /// Reads or writes the record, beside the threads that run tasks: it may have to be waited for.
+    /// Reads or writes the record on a blocking thread, because the record may make it wait.
     async fn recorded<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut FleetRecord) -> Result<T, FleetError> + Send + 'static,
@@ -224,7 +224,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Applies changes that others have written.
+    /// Applies changes that commands and other workers have written.
     async fn take_up(&self, read: ReadSources) -> Result<(), FleetError> {
         let (number, is_news) = (read.number, read.are_all || !read.sources.is_empty());
         let mut unknown = self.state().load(read);

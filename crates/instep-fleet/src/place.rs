@@ -18,7 +18,7 @@ impl FleetPlace {
         Self { dir: dir.into(), state: None }
     }
 
-    /// Returns the same with its record at a URL.
+    /// Returns this place with its record in the database at a URL.
     #[must_use]
     pub fn with_state(self, state: Option<String>) -> Self {
         Self { state, ..self }

@@ -15,9 +15,9 @@ use std::{
 };
 
 pub(crate) use lane::{LaneAnswer, LaneRequest, LaneSeat, answer};
-pub(crate) use lanes::{LaneDemand, LaneKeeper, LaneRest, LaneStep};
+pub(crate) use lanes::{LaneDemand, LaneRest, LaneStep, WorkerLanes};
 
-/// The time between two beats.
+/// The time between two heartbeats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);
 
 /// The time between two readings of the heartbeats of others.
@@ -38,7 +38,7 @@ pub(crate) type WorkerId = i64;
 
 /// The lease of a worker, and its observations of the others. Times are those of its own clock, from any start.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct LeaseState {
     me: WorkerId,
     /// The time at which the last confirmed heartbeat was sent.
     beaten: Duration,
@@ -57,7 +57,7 @@ struct WatchedBeat {
     still: Duration,
 }
 
-impl Keeper {
+impl LeaseState {
     /// Begins the lease of a worker whose registration, sent at a time, was confirmed.
     pub(crate) fn new(me: WorkerId, sent: Duration) -> Self {
         Self { me, beaten: sent, tried: sent, looked: None, others: BTreeMap::new() }

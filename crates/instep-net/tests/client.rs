@@ -1,4 +1,4 @@
-//! The client against servers that do what they should not: the rows D22 to D30 of the threats, by their ids.
+//! The client against servers that misbehave: the rows D22 to D30 of the threats, by their ids.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! The ways to a server: TLS with right and wrong certificates (D30), HTTP/2, proxies.
+//! Connections to a server: TLS with right and wrong certificates (D30), HTTP/2, proxies.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::{

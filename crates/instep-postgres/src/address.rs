@@ -53,7 +53,7 @@ impl fmt::Debug for Address {
 }
 
 impl Address {
-    /// Returns `true` if a connection for the other one serves this one as well.
+    /// Returns `true` if both addresses can use the same connection.
     pub(crate) fn is_same_schema(&self, other: &Self) -> bool {
         (&self.config, &self.trust, &self.schema) == (&other.config, &other.trust, &other.schema)
     }

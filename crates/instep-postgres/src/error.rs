@@ -27,7 +27,7 @@ pub enum PostgresError {
     Denied {
         /// The state.
         place: String,
-        /// The server's words.
+        /// The message of the server.
         what: String,
     },
     /// The schema has foreign tables.
@@ -68,7 +68,7 @@ pub enum PostgresError {
         /// The state.
         place: String,
     },
-    /// The connection was lost in the midst of reading, and what is read has changed since.
+    /// The connection was lost while reading, and the rows have changed since.
     #[error("The connection to the state {place} was lost, and the state has changed since: run again")]
     Interrupted {
         /// The state.

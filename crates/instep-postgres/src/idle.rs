@@ -22,10 +22,11 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The most connections that wait.
 const MOST: usize = 64;
 
-/// Connections in use up to which another one is opened at once.
+/// While fewer connections than this are in use, a further one is opened at once.
 const ENOUGH: usize = 8;
 
-/// The time for which one of so many is waited for: a statement takes much less, and who holds one may need another.
+/// The longest wait for one of these connections. A statement takes much less. The wait is limited, because the
+/// holder of a connection may itself need another one.
 const FOR_ANOTHER: Duration = Duration::from_millis(50);
 
 /// A connection that was used well until a moment.
@@ -39,14 +40,14 @@ struct IdleSessions {
     sessions: Vec<IdleSession>,
     /// The number of those that are used.
     used: usize,
-    /// Somebody closes those that wait for too long.
+    /// `true` while a task closes the connections that are idle for too long.
     is_swept: bool,
 }
 
 static IDLE: Mutex<IdleSessions> =
     Mutex::new(IdleSessions { sessions: Vec::new(), used: 0, is_swept: false });
 
-/// Told of each connection that somebody has used and uses no more.
+/// Notified whenever a connection is returned.
 static FREED: Condvar = Condvar::new();
 
 fn idle() -> MutexGuard<'static, IdleSessions> {
@@ -63,7 +64,7 @@ impl PooledSession {
         Self(Some(session))
     }
 
-    /// Closes the connection: nobody uses it again.
+    /// Closes the connection, so that it is not used again.
     pub fn give_up(mut self) {
         self.0 = None;
     }
@@ -80,7 +81,7 @@ impl Deref for PooledSession {
 
 impl Drop for PooledSession {
     fn drop(&mut self) {
-        // A thread that panics may be in the midst of a transaction.
+        // A panicking thread may leave an open transaction, so its connection is not used again.
         if let Some(session) = self.0.take().filter(|_| !thread::panicking()) {
             keep(session);
         }
@@ -135,7 +136,7 @@ fn keep(session: Session) {
     }
 }
 
-/// Closes connections that nobody has used for a while, for as long as there are any.
+/// Closes connections that were idle for a while, as long as there are any.
 async fn sweep() {
     loop {
         tokio::time::sleep(SWEPT).await;

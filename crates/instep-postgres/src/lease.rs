@@ -1,9 +1,9 @@
 //! The right to write what belongs to one owner, such as a copy: one process at a time, whatever machine it is on.
 //!
-//! A process that has the right writes its token into the row of the owner, and counts a beat up every few seconds. Whoever
-//! finds a token watches the beat by its own clock, while the server answers: no clocks are compared, and an outage of
-//! the server makes nobody lose the right. Each transaction names the token, so a process that lost the right unnoticed
-//! writes nothing more.
+//! A process that has the right writes its token into the row of the owner, and increments a heartbeat every few
+//! seconds. Another process that finds a token watches the heartbeat by its own clock, while the server answers. So
+//! no two clocks are compared, and no process loses the right by an outage of the server. Each transaction names the
+//! token, so a process that lost the right without noticing cannot write.
 //!
 //! The table of the owners has the columns `id`, `token`, `holder`, `folder` and `grp`; a table `beat` has the owner, `token`
 //! and `beat`.
@@ -37,9 +37,9 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 pub struct Claimant {
     /// The process, for the message that others get.
     pub holder: String,
-    /// The folder of the owner: who has its lock knows that an earlier process over it is dead.
+    /// The folder of the owner. The process that has its lock knows that earlier processes with this folder are dead.
     pub folder: String,
-    /// Whoever had the right before is known to be over.
+    /// `true` if the former holder of the right is known to have ended.
     pub succeeds: bool,
 }
 
@@ -62,8 +62,8 @@ pub struct LeaseOwners {
 }
 
 impl LeaseOwners {
-    /// Takes the right to write what belongs to an owner. Waits while it is not known if the process that has it is dead, and
-    /// calls `before_succession` before the right is taken from a process that is.
+    /// Takes the right to write the rows of an owner. Waits until it is known if the process that has the right is
+    /// dead, and calls `before_succession` before it takes the right from a dead one.
     ///
     /// # Errors
     /// If another process has it, or the server fails.

@@ -12,7 +12,7 @@ use crate::{
     session::Session,
 };
 
-/// The time that a run waits for a server that is gone: longer than a standby needs to take over.
+/// The time for which a run waits for an unreachable server: longer than a standby needs to take over.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The first pause and the longest one between two attempts.

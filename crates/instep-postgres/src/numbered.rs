@@ -100,7 +100,8 @@ impl<R: WriteRight> NumberedWriter<R> {
         }
     }
 
-    /// Carries out work that cannot be repeated in one transaction. One whose answer is lost is asked after.
+    /// Carries out work that cannot be repeated, in one transaction. If its answer is lost, the server is asked
+    /// whether it was committed.
     ///
     /// # Errors
     /// If the work fails, another process has the right now, or the connection is lost before the commit.

@@ -70,7 +70,7 @@ impl Tables {
             match session.batch(&self.script(form, &address.schema)) {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    // Not the reason, and a connection that is gone has no transaction.
+                    // A failure of this is not the cause of the error, and a lost connection has no open transaction.
                     let _ = session.batch("ROLLBACK");
                     if attempt == ATTEMPTS || !is_race(&error) {
                         return Err(PostgresError::of(&address.shown, error));
@@ -139,7 +139,8 @@ impl Tables {
     fn found(self, session: &Session, address: &Address) -> Result<Option<TablesForm>, PostgresError> {
         let place = || address.shown.clone();
         let read = || {
-            // The view of all tables only if there are none of ours: it costs more than all that a small run asks for.
+            // The list of all tables is read only if the schema has none of ours: it takes longer than all statements
+            // of a small run.
             let name = format!("{}.version", quoted(&address.schema));
             let sql = "SELECT to_regclass($1) IS NOT NULL";
             if !session.one(sql, &[&name])?.try_get::<_, bool>(0)? {

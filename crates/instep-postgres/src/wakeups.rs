@@ -1,5 +1,6 @@
-//! Wake-ups: a server passes on that another process wrote something (`LISTEN`, `NOTIFY`). They are hints and nothing
-//! more: some engines have none and a lost connection loses some, so whoever waits also looks from time to time.
+//! Wake-ups: the server reports that another process has written something (`LISTEN`, `NOTIFY`). They are only hints.
+//! Some engines have none, and a lost connection loses some, so a waiting process also reads the rows from time to
+//! time.
 
 use std::{
     future::poll_fn,
@@ -73,7 +74,7 @@ pub fn wake(session: &Session, name: &str) -> Result<(), EngineFault> {
     Ok(session.batch(&format!("NOTIFY {}", quoted(name)))?)
 }
 
-/// Passes wake-ups on until the connection is lost. Many at once are one.
+/// Passes wake-ups on until the connection is lost. Several that arrive together count as one.
 async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Result<(), String> {
     let tls = tls::connector(&address.trust)?;
     let connected = address.config.connect(tls).await;
@@ -92,7 +93,7 @@ async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Resu
                 Poll::Pending => match begun.as_mut().poll(context) {
                     Poll::Ready(Ok(())) => {
                         has_begun = true;
-                        // Whatever was written before it is read once.
+                        // One wake-up now, so that rows written before the connection existed are read.
                         let _ = wakeups.try_send(());
                     }
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),

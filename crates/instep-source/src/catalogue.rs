@@ -1,12 +1,13 @@
 //! The catalogue of a Source: its current resources and the ordered log of their changes.
 
 mod codec;
+mod columns;
 #[cfg(test)]
 mod contract;
 mod counters;
 #[cfg(test)]
 mod damage;
-mod door;
+mod engine;
 mod error;
 mod figures;
 mod keys;
@@ -37,7 +38,7 @@ use std::{
 
 use resourcesync::DateTime;
 
-use door::{CatalogueEngine, WriteCatalogue};
+use engine::{CatalogueEngine, WriteCatalogue};
 use sqlite::CatalogueFile;
 use timeline::Timeline;
 
@@ -74,10 +75,10 @@ pub(crate) type NamedValue = (String, Option<Vec<u8>>);
 /// Observations on their way into the catalogue.
 pub(crate) type Recording = writer::PendingCommit<Recorded>;
 
-/// The resources of a Source and the log of their changes, in an SQLite file or a database of PostgreSQL.
+/// The resources of a Source and the log of their changes, in an SQLite file or a PostgreSQL database.
 ///
-/// One thread writes and commits for all who wait; any number of [`Snapshot`]s read beside it. Calls block: from async
-/// code they go through `spawn_blocking`. Clones share it.
+/// One thread writes, and commits the work of all waiting callers together. Any number of [`Snapshot`]s read at the
+/// same time. Calls block, so async code uses `spawn_blocking`. Clones share the catalogue.
 #[derive(Clone, Debug)]
 pub(crate) struct Catalogue {
     // Dropped before the writer: the last connection to close empties the log, and one that reads cannot.
@@ -87,11 +88,11 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Opens the file, makes it where there is none, and brings one of an earlier version to the present schema,
-    /// leaving a copy beside it.
+    /// Opens the file, and creates it if there is none. A file of an earlier version is first copied, then migrated
+    /// to the present schema.
     ///
     /// # Errors
-    /// If the file cannot be opened, is none of ours, or was written by a later version.
+    /// If the file cannot be opened, is not a catalogue of instep, or was written by a later version.
     pub(crate) fn open(path: &Path) -> Result<Self, CatalogueError> {
         Self::with_clock(path, system_clock())
     }
@@ -105,10 +106,10 @@ impl Catalogue {
         Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, clock), false)
     }
 
-    /// Opens the file only to read it, also beside a process that writes; what would write fails.
+    /// Opens the file for reading only, also while another process writes it. Every write fails.
     ///
     /// # Errors
-    /// If there is none, or it has another schema than ours.
+    /// If there is no file, or its schema is not the present one.
     pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
         let (file, writer, last) = CatalogueFile::open_beside(path)?;
         Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, system_clock()), true)
@@ -150,11 +151,11 @@ impl Catalogue {
         self.writer.timeline.ahead()
     }
 
-    /// Records what was observed, in one transaction that is durable when this returns. Each change of a set whose
-    /// baseline is complete gets a line in the change log, with its own datetime.
+    /// Records observations in one transaction, which is durable when this returns. Each change in a set whose
+    /// baseline is complete is added to the change log with its own datetime.
     ///
     /// # Errors
-    /// If the file cannot be written; then nothing of the batch is recorded.
+    /// If the file cannot be written; nothing of the batch is recorded then.
     pub(crate) fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
         self.refuse_long_keys(&batch)?;
         self.writer.run(move |ledger| ledger.record(&batch))
@@ -224,7 +225,7 @@ impl Catalogue {
         })
     }
 
-    /// Keeps the patches that were made for changes, by their sequence numbers, and a value beside them.
+    /// Stores the patches of changes, by sequence number, and a named value in the same transaction.
     ///
     /// # Errors
     /// If the file cannot be written; then none of them is kept.
@@ -286,10 +287,11 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Gives the space of what was dropped back to the file system: bytes before and after. Who records waits.
+    /// Gives the space of removed rows back to the file system. Returns the bytes before and after. Recording waits
+    /// until this is done.
     ///
     /// # Errors
-    /// If the disk has no room for a copy, or a server does that by itself.
+    /// If the disk has no room for a copy of the file, or the engine is a server, which does this itself.
     pub(crate) fn compact(&self) -> Result<(u64, u64), CatalogueError> {
         self.writer.alone(|engine| engine.compact())
     }

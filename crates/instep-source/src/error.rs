@@ -50,11 +50,11 @@ pub enum Error {
         /// `true` if no resource of the set would be left.
         empty: bool,
     },
-    /// All resources of a set have other URIs than before, because its folder or prefix is another one. Nothing is
+    /// All resources of a set have other URIs than before, because its folder or prefix has changed. Nothing is
     /// published as deleted.
     #[error(
-        "All {resources} resources{} are at other URIs than before, as its folder or prefix is another one: readers \
-         would take all of them for deleted",
+        "All {resources} resources{} are at other URIs than before, because its folder or prefix has changed: readers \
+         would treat all of them as deleted",
         text::of_set(set)
     )]
     SetMoved {
@@ -73,8 +73,8 @@ pub enum Error {
     },
     /// The Source was published with another base URL.
     #[error(
-        "This Source was published at {published}, and is now given the base URL {given}: readers would take all its \
-         resources for deleted"
+        "This Source was published at {published}, and is now given the base URL {given}: readers would treat \
+         all its resources as deleted"
     )]
     BaseUrlChanged {
         /// The base URL until now.

@@ -116,7 +116,8 @@ impl Announcer {
         let announced = announced.collect();
         let other_servers = OtherServers::of(source.catalogue());
         let mut transports: Vec<Box<dyn Transport>> = Vec::new();
-        // First: if this server is killed meanwhile, the others have all that its own listeners heard.
+        // First, so that the other servers have every message that listeners of this server received, even if it is
+        // killed now.
         transports.extend(other_servers.clone().map(|others| Box::new(others) as Box<dyn Transport>));
         transports.push(Box::new(Listeners));
         let hub = options.hub.then(|| open_hub(source, options, &topics)).transpose()?;
@@ -200,7 +201,7 @@ impl Announcer {
         let news = newest.map(|change| Ok(RecentChange::from(change?))).collect::<Result<Vec<_>, Error>>()?;
         let news = serde_json::to_string(&news).unwrap_or_default();
         if let Some(others) = &self.other_servers {
-            others.tell(EVENTS, news.clone().into_bytes());
+            others.share_message(EVENTS, news.clone().into_bytes());
         }
         let _ = self.topics.recent.send(news.into());
         Ok(())

@@ -146,8 +146,8 @@ pub async fn serve(
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
-/// Publishes, and answers requests: at once with what another server publishes if this one stands by, otherwise from the
-/// end of the first publication on. `None` if it was shut down before the first publication was complete.
+/// Publishes, and answers requests: at once with the documents of another server if this one is on standby, otherwise
+/// after the first publication. `None` if it was shut down before the first publication was complete.
 async fn start(
     options: AdvertisedOptions,
     stands_by: bool,

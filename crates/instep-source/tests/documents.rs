@@ -1,4 +1,4 @@
-//! The folder of the documents: what is put there, what stays, and what goes.
+//! The folder of the documents: which files are added, kept and removed.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its ground is missing")]
 

@@ -1,4 +1,4 @@
-//! The guard of a Source: what looks like the deletion of everything is not published as such.
+//! The guard of a Source: a scan that finds nearly everything deleted is not published.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where its ground is missing")]
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};

@@ -1,4 +1,4 @@
-//! Links that somebody planted where the Source writes, and a process that lets nobody read its files.
+//! Links that an attacker placed where the Source writes, and a process whose files nobody else may read.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::{

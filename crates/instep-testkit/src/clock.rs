@@ -20,17 +20,17 @@ impl TestClock {
         Self(Arc::new(AtomicI64::new(Self::START)))
     }
 
-    /// The time it shows.
+    /// Returns the time that it shows.
     pub fn now(&self) -> DateTime {
         DateTime::from_unix_micros(self.0.load(Ordering::SeqCst))
     }
 
-    /// Moves by seconds, also backwards, and gives the new time.
+    /// Moves by seconds, also backwards, and returns the new time.
     pub fn advance(&self, seconds: i64) -> DateTime {
         self.advance_micros(seconds * 1_000_000)
     }
 
-    /// Moves by microseconds, also backwards, and gives the new time.
+    /// Moves by microseconds, also backwards, and returns the new time.
     pub fn advance_micros(&self, micros: i64) -> DateTime {
         DateTime::from_unix_micros(self.0.fetch_add(micros, Ordering::SeqCst) + micros)
     }

@@ -1,4 +1,4 @@
-//! A way to a server that is cut at a given message.
+//! A proxy to a server that cuts the connection at a given message.
 
 use std::{
     io::{Read as _, Write as _},
@@ -10,17 +10,17 @@ use std::{
     thread,
 };
 
-/// Hands on what goes to a server and back, until it cuts a connection once.
+/// Passes messages to a server and back, until it cuts a connection once.
 #[derive(Debug)]
 pub struct Cutter {
-    /// The port that leads to the server.
+    /// The port of the proxy.
     pub port: u16,
     left: Arc<AtomicI64>,
 }
 
 impl Cutter {
-    /// Starts a way to the server at a port. With `answers_are_lost` the message at which the connection is cut arrives, and
-    /// its answer does not; else neither.
+    /// Starts a proxy to the server at a port. With `answers_are_lost`, the message at which the connection is cut
+    /// arrives, but its answer does not; otherwise neither arrives.
     ///
     /// # Panics
     /// If there is no port for it.
@@ -38,7 +38,7 @@ impl Cutter {
         Self { port, left }
     }
 
-    /// Cuts at so many messages from now on; zero never.
+    /// Cuts after this number of messages from now on; 0 means never.
     pub fn cut_at(&self, message: i64) {
         self.left.store(message, Ordering::SeqCst);
     }
@@ -77,7 +77,7 @@ fn hand_on(client: TcpStream, server: TcpStream, left: &Arc<AtomicI64>, answers_
                 break;
             }
             if is_cut.load(Ordering::SeqCst) {
-                // The other thread ends both once the answer is there.
+                // The other thread closes both connections once the answer has arrived.
                 return;
             }
         }

@@ -12,7 +12,8 @@ pub fn seeded(stream: u64) -> StdRng {
     StdRng::seed_from_u64(0x1257_0e39_9920_1711 ^ stream)
 }
 
-/// Writes `count` files of `sizes` bytes below a folder, a hundred to a folder, and gives their bytes in all.
+/// Writes `count` files of `sizes` bytes below a folder, a hundred in each folder, and returns the sum of their
+/// bytes.
 ///
 /// # Errors
 /// When a file cannot be written.

@@ -1,10 +1,12 @@
-//! The ground of this workspace's tests: a Source that misbehaves on request, a clock that is moved by hand,
-//! data from a fixed seed, and folders compared by digest.
+//! The common tools of the tests of this workspace: a Source that misbehaves on request, a clock that is moved by
+//! hand, data from a fixed seed, and folders compared by digest.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test that uses it")]
 
 mod clock;
+mod contract;
 mod cutter;
+mod dice;
 pub mod generate;
 mod object_storage;
 pub mod peers;
@@ -17,7 +19,9 @@ mod tree;
 mod waiting;
 
 pub use clock::TestClock;
+pub use contract::{additions_of_a_later_version, keep_contract};
 pub use cutter::Cutter;
+pub use dice::Dice;
 pub use object_storage::S3Server;
 pub use postgres::PostgresServer;
 pub use program::{Run, example, instep};

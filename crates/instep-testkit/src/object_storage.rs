@@ -1,4 +1,4 @@
-//! Servers of others that speak S3, each with a bucket.
+//! S3 servers of other projects, each with a bucket.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ const SECRET: &str = "test-secret";
 #[derive(Debug)]
 pub struct S3Server {
     server: Server,
-    /// A web server over the folder, for everybody to read.
+    /// A web server that gives everybody the files of the folder.
     readers: Option<Server>,
     /// The folder of the buckets, if the server has one.
     folder: Option<TempDir>,
@@ -29,7 +29,7 @@ impl S3Server {
     /// The bucket that each server has.
     pub const BUCKET: &str = "library";
 
-    /// moto: keeps objects in memory, answers everybody. `None` if it is not installed.
+    /// Starts moto, which keeps objects in memory and answers everybody. `None` if it is not installed.
     ///
     /// # Panics
     /// If it cannot be started.
@@ -46,7 +46,8 @@ impl S3Server {
         Some(server)
     }
 
-    /// s3s-fs: keeps objects in a folder, answers requests that are signed. `None` if it is not installed.
+    /// Starts s3s-fs, which keeps objects in a folder and answers only signed requests. `None` if it is not
+    /// installed.
     ///
     /// # Panics
     /// If it cannot be started.
@@ -62,7 +63,7 @@ impl S3Server {
         Some(Self { server, readers, folder: Some(folder), curl })
     }
 
-    /// The port that it listens on.
+    /// Returns the port that it listens on.
     ///
     /// # Panics
     /// Never: it has one.
@@ -96,7 +97,7 @@ impl S3Server {
         command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", SECRET);
     }
 
-    /// Puts a file into the bucket, without us.
+    /// Puts a file into the bucket with curl, without our code.
     ///
     /// # Panics
     /// If it cannot be put.
@@ -122,7 +123,7 @@ impl S3Server {
         fs::copy(file, to).expect("an object");
     }
 
-    /// Removes an object, without us.
+    /// Removes an object with curl, without our code.
     ///
     /// # Panics
     /// If it cannot be removed.

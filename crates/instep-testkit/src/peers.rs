@@ -1,4 +1,4 @@
-//! Other people's programs, for tests that run them.
+//! Programs of other projects, for tests that run them.
 
 use std::{
     fs::OpenOptions,
@@ -49,7 +49,7 @@ pub fn left_out(missing: &str) {
     list.and_then(|mut list| writeln!(list, "{line}")).expect("the list of tests left out");
 }
 
-/// Among the peers that were installed for the tests, else in the path.
+/// Returns the path of a program: among the peers that were installed for the tests, or else in `PATH`.
 fn locate(program: &str) -> Option<PathBuf> {
     let target = target();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -61,7 +61,7 @@ fn locate(program: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Debian keeps the programs of each version of PostgreSQL apart.
+/// Debian has a folder for the programs of each version of PostgreSQL.
 fn database_folders() -> Vec<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin")).collect()

@@ -16,8 +16,8 @@ use crate::{free_port, peers};
 /// The users that the server runs as if the tests run as root, which it refuses.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// A server with a database `copies`; stopped and gone with this value. Everybody may log in as `instep`, and as `locked`
-/// with the password `secret`, who may do nothing.
+/// A server with a database `copies`. It is stopped and removed with this value. Everybody may log in as `instep`,
+/// and as `locked` with the password `secret`, who has no rights.
 #[derive(Debug)]
 pub struct PostgresServer {
     folder: tempfile::TempDir,
@@ -62,8 +62,8 @@ impl PostgresServer {
         Some(server)
     }
 
-    /// Starts a standby of this server, which from now on answers a commit once the standby has it too. `None` as for
-    /// [`PostgresServer::start`].
+    /// Starts a standby of this server. From now on this server confirms a commit only when the standby has it too.
+    /// `None` as for [`PostgresServer::start`].
     ///
     /// # Panics
     /// If it cannot be started.
@@ -103,10 +103,10 @@ impl PostgresServer {
         Some(standby)
     }
 
-    /// Makes a standby the primary, and waits until it is.
+    /// Makes a standby the primary server, and waits until it is.
     ///
     /// # Panics
-    /// If it is none, or cannot be.
+    /// If this is not a standby, or it cannot be promoted.
     pub fn promote(&self) {
         run(self.command(&self.control).args(["promote", "-w", "-t", "60", "-D"]).arg(self.data()));
     }
@@ -115,7 +115,7 @@ impl PostgresServer {
     /// on. Returns the file of the certificate. `None` as for [`PostgresServer::start`].
     ///
     /// # Panics
-    /// If it cannot be made.
+    /// If the certificate cannot be made.
     pub fn encrypted(&self) -> Option<PathBuf> {
         let [openssl] = peers::find(["openssl"])?;
         let (key, certificate) = (self.data().join("server.key"), self.data().join("server.crt"));
@@ -153,7 +153,7 @@ impl PostgresServer {
         self.port
     }
 
-    /// The id of its first process, which starts all others.
+    /// Returns the id of its first process, which starts all others.
     ///
     /// # Panics
     /// If it does not run.
@@ -216,7 +216,7 @@ fn user(name: &str) -> Option<(u32, u32)> {
 }
 
 fn run(command: &mut Command) {
-    // A server inherits its output: a pipe would stay open as long as it runs.
+    // The server must not inherit a pipe as its output, because the pipe would stay open as long as it runs.
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
     let status = status.unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(status.success(), "{command:?}: {status}");

@@ -54,7 +54,7 @@ pub fn instep<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Comman
     command
 }
 
-/// The program lies beside the folder that test programs are built into.
+/// Returns the path of the program, which is beside the folder of the test programs.
 fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test program");
     let folder = test.ancestors().nth(2).expect("it lies in deps");
@@ -70,7 +70,7 @@ pub fn example(package: &str, name: &str) -> Command {
     let path = test.ancestors().nth(2).expect("it lies in deps").join("examples").join(name);
     let built = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     if built(&path) < built(&test) {
-        // A run of one test alone builds no examples: there is none, or one of an earlier state.
+        // A run of a single test builds no examples: the example is missing, or out of date.
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let built = cargo.args(["build", "--quiet", "--package", package, "--example", name]).status();
         assert!(built.is_ok_and(|status| status.success()), "{name} of {package} cannot be built");

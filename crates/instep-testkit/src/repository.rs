@@ -64,12 +64,12 @@ impl FakeRepository {
         format!("http://{}/{path}", self.host)
     }
 
-    /// Changes records or manners.
+    /// Changes records or behaviour.
     pub fn edit<T>(&self, change: impl FnOnce(&mut RepositoryLayout) -> T) -> T {
         change(&mut lock(&self.state).layout)
     }
 
-    /// The next answers to requests that have this text in their query, without escapes, go wrong, one fault each.
+    /// Sets faults of the next answers to requests with this text in their query, without escapes; one fault each.
     pub fn fail(&self, request: &str, faults: impl IntoIterator<Item = RepositoryFault>) {
         lock(&self.state).faults.push((request.to_owned(), faults.into_iter().collect()));
     }

@@ -9,7 +9,7 @@ use std::{
 
 use crate::wait_for;
 
-/// Another web server over a folder, on a free port of 127.0.0.1; it ends when dropped.
+/// A web server of another project over a folder, on a free port of 127.0.0.1. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -72,7 +72,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // nginx' master ends its worker only when it is asked to end, so no SIGKILL at first.
+        // The master process of nginx ends its worker only if it is asked to end, so SIGKILL is not sent first.
         drop(Command::new("kill").arg(self.child.id().to_string()).status());
         drop(self.child.wait());
     }

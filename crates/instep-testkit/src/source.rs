@@ -20,10 +20,10 @@ use crate::TestClock;
 use shared::FakeServer;
 use shelf::FakeShelf;
 
-/// A Source that publishes correct documents over whatever resources it is given, counts what it is asked for, and
-/// misbehaves where a test asks for that. It runs on threads of its own and ends when dropped.
+/// A Source that publishes correct documents about its resources, counts the requests it gets, and misbehaves where a
+/// test asks for it. It runs on its own threads and ends when dropped.
 ///
-/// Its clock stands at 2026-01-01T00:00:00Z and moves by a second with each change.
+/// Its clock begins at 2026-01-01T00:00:00Z and moves by a second with each change.
 ///
 /// ```
 /// use instep_testkit::{FakeSource, Fault};
@@ -38,17 +38,17 @@ pub struct FakeSource {
 }
 
 impl FakeSource {
-    /// On a free port of 127.0.0.1, with nothing but an empty Resource List and Change List.
+    /// Starts on a free port of 127.0.0.1, with an empty Resource List and Change List.
     pub fn start() -> Self {
         Self::start_with(Layout::new())
     }
 
-    /// With other capabilities, or lists of another form.
+    /// Starts with other capabilities, or with lists of another form.
     pub fn start_with(layout: Layout) -> Self {
         Self::start_at("127.0.0.1", layout)
     }
 
-    /// On another loopback address, such as 127.0.0.2: another host.
+    /// Starts on another loopback address, such as 127.0.0.2, which counts as another host.
     ///
     /// # Panics
     /// When the address cannot be listened on.
@@ -61,7 +61,7 @@ impl FakeSource {
         Self { shared, host }
     }
 
-    /// Puts these resources and renews the Resource List; the Change List begins after them.
+    /// Stores these resources and renews the Resource List; the Change List begins after them.
     #[must_use]
     pub fn with_resources<P: AsRef<str>, B: Into<Vec<u8>>>(
         self,
@@ -155,7 +155,7 @@ impl FakeSource {
         self.edit(|shelf| shelf.edits.insert(path.to_owned(), Box::new(edit)));
     }
 
-    /// Packages contain this instead of those bytes of a resource: a patch, or something wrong.
+    /// Makes packages contain these bytes of a resource instead of its own: a patch, or something wrong.
     pub fn pack_instead(&self, path: &str, bytes: impl Into<Vec<u8>>, instead: impl Into<Vec<u8>>) {
         self.edit(|shelf| shelf.packed.insert((path.to_owned(), bytes.into()), instead.into()));
     }
@@ -191,12 +191,12 @@ impl FakeSource {
         }
     }
 
-    /// The next answers at a path go wrong in this order, one fault each; after them all is well again.
+    /// Sets faults of the next answers at a path, in this order and one each. Later answers are correct.
     pub fn fail(&self, path: &str, faults: impl IntoIterator<Item = Fault>) {
         self.shared.script().faults.entry(path.to_owned()).or_default().extend(faults);
     }
 
-    /// Every answer at a path goes wrong, until [`FakeSource::heal`].
+    /// Sets a fault of every answer at a path, until [`FakeSource::heal`].
     pub fn fail_always(&self, path: &str, fault: Fault) {
         self.shared.script().lasting.insert(path.to_owned(), fault);
     }
@@ -210,7 +210,7 @@ impl FakeSource {
         script.rewrites.clear();
     }
 
-    /// Lets go of the answers that [`Fault::Hold`] and [`Fault::Stall`] keep back, and of all later ones.
+    /// Releases the answers that [`Fault::Hold`] and [`Fault::Stall`] keep back, and all later ones.
     pub fn release(&self) {
         self.shared.script().released = true;
         self.shared.bell.notify_all();
@@ -224,7 +224,7 @@ impl FakeSource {
         self.shared.wait_for(path, count);
     }
 
-    /// All requests so far, in order.
+    /// Returns all requests so far, in order.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.script().log.clone()
     }
@@ -241,12 +241,12 @@ impl FakeSource {
         tally
     }
 
-    /// Connections so far, also those without a request.
+    /// Returns the number of connections so far, also of those without a request.
     pub fn connections(&self) -> usize {
         self.shared.script().connections
     }
 
-    /// The most requests that were under way at a time, each from its last line to the end of its answer.
+    /// Returns the largest number of simultaneous requests, each counted from its last line to the end of its answer.
     pub fn most_at_once(&self) -> usize {
         self.shared.script().most_under_way
     }

@@ -24,7 +24,7 @@ impl Tree {
                 .filter_map(|file| {
                     let name = file.path().strip_prefix(folder).expect("below the folder").to_string_lossy();
                     let bytes = match fs::read(file.path()) {
-                        // It went while the folder was read.
+                        // It was removed while the folder was read.
                         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
                         bytes => bytes.expect("a readable file"),
                     };
@@ -39,7 +39,7 @@ impl Tree {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// Without the paths that begin like this; for the documents beside the resources.
+    /// Returns the tree without the paths that begin with a prefix, such as those of documents beside the resources.
     #[must_use]
     pub fn without(mut self, prefix: &str) -> Self {
         self.0.retain(|name, _| !name.starts_with(prefix));

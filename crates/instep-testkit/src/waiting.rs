@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than anything takes that a test waits for, on a busy machine too.
+/// Longer than anything that a test waits for takes, also on a busy machine.
 pub const LONG: Duration = Duration::from_secs(120);
 
 /// The pause between two checks: short compared with the wait, long compared with a check.

@@ -4,46 +4,56 @@
 #[path = "destination/support.rs"]
 mod support;
 
+#[path = "destination/addresses.rs"]
+mod addresses;
+#[path = "destination/auditing.rs"]
+mod auditing;
 #[path = "destination/baseline.rs"]
 mod baseline;
 #[path = "destination/batch.rs"]
 mod batch;
 #[path = "destination/change_dumps.rs"]
 mod change_dumps;
-#[path = "destination/days.rs"]
-mod days;
-#[path = "destination/differences.rs"]
-mod differences;
+#[path = "destination/deletions.rs"]
+mod deletions;
+#[path = "destination/difference_dumps.rs"]
+mod difference_dumps;
 #[path = "destination/dumps.rs"]
 mod dumps;
-#[path = "destination/findings.rs"]
-mod findings;
 #[path = "destination/following.rs"]
 mod following;
-#[path = "destination/guarding.rs"]
-mod guarding;
+#[path = "destination/gaps.rs"]
+mod gaps;
 #[path = "destination/guards.rs"]
 mod guards;
 #[path = "destination/incremental.rs"]
 mod incremental;
 #[path = "destination/indexes.rs"]
 mod indexes;
-#[path = "destination/instead.rs"]
-mod instead;
-#[path = "destination/kinds.rs"]
-mod kinds;
-#[path = "destination/looking.rs"]
-mod looking;
-#[path = "destination/lost.rs"]
-mod lost;
-#[path = "destination/ours.rs"]
-mod ours;
+#[path = "destination/lost_documents.rs"]
+mod lost_documents;
+#[path = "destination/missing_metadata.rs"]
+mod missing_metadata;
+#[path = "destination/omitted_times.rs"]
+mod omitted_times;
+#[path = "destination/own_source.rs"]
+mod own_source;
+#[path = "destination/patches.rs"]
+mod patches;
 #[path = "destination/pending.rs"]
 mod pending;
+#[path = "destination/protection.rs"]
+mod protection;
+#[path = "destination/read_only_runs.rs"]
+mod read_only_runs;
+#[path = "destination/removals.rs"]
+mod removals;
 #[path = "destination/selecting.rs"]
 mod selecting;
 #[path = "destination/sets.rs"]
 mod sets;
+#[path = "destination/shared.rs"]
+mod shared;
 #[path = "destination/sitemaps.rs"]
 mod sitemaps;
 #[path = "destination/sources.rs"]
@@ -52,9 +62,13 @@ mod sources;
 mod stopping;
 #[path = "destination/times.rs"]
 mod times;
-#[path = "destination/unsaid.rs"]
-mod unsaid;
+#[path = "destination/times_as_days.rs"]
+mod times_as_days;
 #[path = "destination/unusable.rs"]
 mod unusable;
 #[path = "destination/versions.rs"]
 mod versions;
+#[path = "destination/wrong_kinds.rs"]
+mod wrong_kinds;
+#[path = "destination/wrong_times.rs"]
+mod wrong_times;

@@ -1,4 +1,4 @@
-//! The scriptable Source is what it says: right by default, wrong on request.
+//! Tests of the scriptable Source itself: correct by default, wrong on request.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 use std::{

@@ -1,4 +1,4 @@
-//! A Source whose catalogue lies in PostgreSQL: what it publishes, and several machines of which one publishes.
+//! A Source whose catalogue is in PostgreSQL: its publications, and several machines of which one publishes.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "nodes/publishing.rs"]

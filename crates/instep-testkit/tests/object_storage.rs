@@ -1,5 +1,5 @@
-//! Documents in object storage: the program against two servers of other people that speak S3, one that checks
-//! signatures and one that does not.
+//! Documents in object storage: the program with two S3 servers of other projects, one that checks signatures and one
+//! that does not.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "object_storage/as_of.rs"]

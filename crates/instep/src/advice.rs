@@ -103,7 +103,7 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
     }
 }
 
-/// Only what an operator may have mistyped: everything else about a fleet says enough.
+/// Advises only on errors of typing: the other errors of a fleet say what to do.
 fn for_fleet(error: &FleetError) -> Option<&'static str> {
     match error {
         FleetError::Unknown { .. } => Some("`instep source list` shows the names"),

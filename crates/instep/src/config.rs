@@ -88,8 +88,8 @@ impl Config {
         Ok(filled)
     }
 
-    /// Returns an error about a command line that the file has filled in, in the words of who typed the rest: the usage
-    /// has nothing that was not typed, and a fault of the file has its name, with table and key.
+    /// Returns an error about a command line that was completed from the file, in terms of the typed command line:
+    /// the usage contains only typed options, and a fault of the file is reported with its table and key.
     pub(crate) fn explain(
         &self,
         mut error: clap::Error,

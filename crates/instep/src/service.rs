@@ -1,4 +1,5 @@
-//! The service manager: systemd learns when a command is ready, reads its options again, stops, and still works.
+//! Messages to the service manager: systemd is informed when a command is ready, reloads its options, stops, or is
+//! still working.
 //!
 //! Without `NOTIFY_SOCKET`, which systemd sets for units with `Type=notify`, nothing is sent. A manager that cannot be
 //! reached ends no command.
@@ -52,6 +53,6 @@ pub(crate) async fn watched<T>(work: impl Future<Output = T>) -> T {
 
 fn send(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::debug!(%error, "the service manager cannot be told");
+        tracing::debug!(%error, "the service manager cannot be reached");
     }
 }

@@ -99,7 +99,8 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
         Ok(BufReader::with_capacity(256 << 10, file))
     };
     let mut reader = WarcReader::new(open(0).with_context(unreadable)?);
-    // Places behind damage at which no record began. They belong to it until there is one again.
+    // The number of places after a damage at which no record began. Until the next record they all count as one
+    // damage.
     let mut in_vain = 0_u32;
     loop {
         let mut fault = None;
@@ -123,7 +124,8 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
                 if in_vain > MOST_IN_VAIN {
                     return Ok(());
                 }
-                // From the byte after its beginning on, because the bytes read of it may contain other records.
+                // The search begins one byte after the start of the damaged record, because the bytes read of it may
+                // contain other records.
                 let from = error.offset() + 1;
                 let mut rest = open(from).with_context(unreadable)?;
                 let Some(passed) = find_record(&mut rest).with_context(unreadable)? else { return Ok(()) };

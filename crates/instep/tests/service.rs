@@ -1,4 +1,5 @@
-//! The program beside a service manager: it says when it is ready, reloads, stops and works, and SIGHUP ends no server.
+//! The program under a service manager: it reports when it is ready, reloads, stops and is still working, and SIGHUP
+//! ends no server.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{

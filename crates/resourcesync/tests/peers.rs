@@ -1,12 +1,16 @@
 //! Documents as real Sources publish them are read as they are meant: wrong namespaces, old versions, broken values.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "peers/change_times.rs"]
+mod change_times;
+#[path = "peers/old_versions.rs"]
+mod old_versions;
+
 use std::{fs, path::PathBuf};
 
 use resourcesync::{
-    Algorithm, Capability, Change, DateTime, Dialect, Document, DocumentReader, Entry, Form, Header,
-    ReadError, ReadOptions, SyntaxErrorKind,
-    document::{ChangeList, ChangeTimes, TimeSource},
+    Algorithm, Capability, Change, DateTime, Document, DocumentReader, Entry, Form, Header, ReadOptions,
+    document::ChangeList,
 };
 
 fn document(root: &str, head: &str, entries: &str) -> String {
@@ -44,133 +48,12 @@ fn fixture(name: &str) -> Vec<u8> {
 const NINE: &str = "2013-01-03T09:00:00Z";
 
 #[test]
-fn trap_1_the_draft_0_9_reads_as_1_1() {
-    let head = format!(
-        "<rs:ln rel=\"resourcesync\" href=\"http://example.com/caps.xml\"/>\
-         <rs:ln rel=\"up\" href=\"http://example.com/index.xml\"/><rs:md capability=\"resourcelist\" from=\"{NINE}\"/>"
-    );
-    let (header, _, rules) = read(&list(&head, ""));
-    assert_eq!(header.dialect, Dialect::V0_9);
-    assert_eq!(header.up().unwrap().as_str(), "http://example.com/caps.xml");
-    assert_eq!(header.index().unwrap().as_str(), "http://example.com/index.xml");
-    assert_eq!(header.metadata.unwrap().at, Some(time(NINE)));
-    assert!(rules.iter().all(|rule| *rule == "DIA-3") && rules.len() == 3);
-    let description =
-        list("<rs:md capability=\"resourcesync\"/>", &url("c.xml", "<rs:md capability=\"capabilitylist\"/>"));
-    assert!(matches!(
-        Document::read(description.as_bytes(), ReadOptions::new()),
-        Ok(Document::SourceDescription(_))
-    ));
-}
-
-#[test]
-fn dia_3_until_of_the_draft_0_9_closes_nothing() {
-    let until = format!("from=\"{NINE}\" until=\"2013-01-03T10:00:00Z\"");
-    let closed = |rel: &str| {
-        let head = format!(
-            "<rs:ln rel=\"{rel}\" href=\"http://example.com/c\"/><rs:md capability=\"changelist\" {until}/>"
-        );
-        read(&list(&head, "")).0.is_closed()
-    };
-    assert!(closed("up") && !closed("resourcesync"));
-}
-
-#[test]
-fn dia_2_the_drafts_before_0_9_read_as_1_1() {
-    let (header, entries, _) = read(std::str::from_utf8(&fixture("dlib-2013/figure_04.xml")).unwrap());
-    assert_eq!(
-        (header.dialect, header.capability()),
-        (Dialect::January2013, Some(&Capability::ResourceList))
-    );
-    assert_eq!(header.metadata.unwrap().at, Some(time("2012-10-31T09:00:00Z")));
-    assert!(entries[0].metadata.other.iter().any(|other| &*other.name == "etag"));
-    let changes = ChangeList::read(&fixture("dlib-2013/figure_06.xml")[..], ReadOptions::new()).unwrap();
-    assert!(!changes.is_closed() && changes.change_times(None).newest_first);
-    let order: Vec<_> = changes.changes().map(|entry| entry.loc.as_str()).collect();
-    assert_eq!(order.first(), Some(&"http://example.com/res4.png"));
-    let draft = document(
-        "sitemapindex",
-        &format!(
-            "<rs:ln rel=\"resourcesync\" href=\"http://example.com/c\"/><rs:md capability=\"resourcedump\" modified=\"{NINE}\"/>"
-        ),
-        "",
-    );
-    let (header, ..) = read(&draft);
-    assert_eq!((header.dialect, header.up().is_some()), (Dialect::V0_5, true));
-    assert!(!header.dialect.orders_members());
-    let sets =
-        document("sitemapindex", &format!("<rs:md capability=\"capabilitylist\" modified=\"{NINE}\"/>"), "");
-    assert!(read(&sets).0.lists_capability_lists());
-}
-
-#[test]
-fn dia_10_rejected_serializations_are_refused_by_name() {
-    for (figure, name) in [("09", "Atom"), ("10", "Atom"), ("11", "resync")] {
-        let bytes = fixture(&format!("dlib-2013/figure_{figure}.xml"));
-        let error = Document::read(&bytes[..], ReadOptions::new()).unwrap_err();
-        let ReadError::Syntax(error) = error else { panic!("{error}") };
-        assert!(
-            matches!(error.kind, SyntaxErrorKind::RejectedSerialization(_))
-                && error.to_string().contains(name)
-        );
-    }
-}
-
-fn times(entries: &str, head: &str) -> ChangeTimes {
-    let head = format!("<rs:md capability=\"changelist\" from=\"2013-01-03T00:00:00Z\" {head}/>");
-    let (header, entries, _) = read(&list(&head, entries));
-    ChangeTimes::judge(&header, &entries, Some(time("2013-01-04T00:00:00Z")))
-}
-
-fn change(hour: u32, datetime: bool) -> String {
-    let text = format!("2013-01-03T{hour:02}:00:00Z");
-    match datetime {
-        true => url("a", &format!("<rs:md change=\"updated\" datetime=\"{text}\"/>")),
-        false => url("a", &format!("<lastmod>{text}</lastmod><rs:md change=\"updated\"/>")),
-    }
-}
-
-#[test]
-fn trap_2_and_dia_4_lastmod_is_the_time_of_a_change_only_where_the_whole_list_bears_it_out() {
-    let source = |entries: &str| times(entries, "").source;
-    assert_eq!(source(&format!("{}{}", change(1, true), url("b", ""))), TimeSource::Datetime);
-    assert_eq!(source(&format!("{}{}", change(1, false), change(2, false))), TimeSource::LastMod);
-    assert_eq!(
-        source(&format!("{}{}", change(1, false), url("b", "<rs:md change=\"deleted\"/>"))),
-        TimeSource::Unknown
-    );
-    assert_eq!(
-        source(&format!("{}{}{}", change(2, false), change(1, false), change(3, false))),
-        TimeSource::Unknown
-    );
-    assert_eq!(source(&change(1, false).replace("2013-01-03", "2012-01-03")), TimeSource::Unknown);
-    assert_eq!(source(&change(1, false).replace("2013-01-03", "2014-01-03")), TimeSource::Unknown);
-    assert_eq!(source(""), TimeSource::Unknown);
-}
-
-#[test]
 fn trap_4_an_index_with_the_wrong_root_is_seen_by_its_entries() {
     let member = "<url><rs:md capability=\"resourcelist\"/><loc>http://example.com/part.xml</loc></url>";
     let (header, entries, rules) =
         read(&list(&format!("<rs:md capability=\"resourcelist\" at=\"{NINE}\"/>"), member));
     assert_eq!(header.form, Form::List);
     assert!(header.is_member(&entries[0]) && rules == ["GEN-23"]);
-}
-
-#[test]
-fn trap_5_and_dia_5_a_descending_change_list_is_turned_round() {
-    let falling = times(&format!("{}{}", change(9, false), change(3, false)), "");
-    assert_eq!((falling.newest_first, falling.source), (true, TimeSource::LastMod));
-    assert!(!times(&format!("{}{}", change(3, false), change(3, false)), "").newest_first);
-    assert!(!times(&change(3, false), "").newest_first);
-}
-
-#[test]
-fn traps_6_and_11_missing_times_and_metadata_cost_nothing() {
-    let (header, entries, _) = read(&list("<rs:md capability=\"changelist\"/>", &change(1, false)));
-    assert_eq!((header.metadata.unwrap().from, entries.len()), (None, 1));
-    let (header, entries, rules) = read(&list("", &url("a", "")));
-    assert_eq!((header.dialect, entries.len(), rules), (Dialect::PlainSitemap, 1, vec!["DIA-7"]));
 }
 
 #[test]
@@ -231,23 +114,6 @@ fn trap_12_relative_references_are_resolved_against_the_document() {
     assert_eq!(header.up().unwrap().as_str(), "http://example.com/caps.xml");
     assert_eq!(entries[0].loc.as_str(), "http://example.com/a/res1");
     assert!(rules.contains(&"NAV-5") && rules.contains(&"GEN-14"));
-}
-
-#[test]
-fn trap_13_a_bad_time_costs_that_time() {
-    for (text, kept) in [
-        ("2013-01-03T10:00:00+01:00", true),
-        ("2013-01-03", true),
-        ("2013", true),
-        ("2013-01-03T09:00:00.123456789012Z", true),
-        ("2013-01-03T09:00:00", false),
-        ("2013-01-03T09:00:00+0000", false),
-        ("2013-01-03 09:00:00Z", false),
-    ] {
-        let (_, entries, _) = read(&list("", &url("a", &format!("<lastmod>{text}</lastmod>"))));
-        assert_eq!(entries[0].lastmod.is_some(), kept, "{text}");
-    }
-    assert_eq!(time("2013-01-03T10:00:00+01:00").instant(), time(NINE).instant());
 }
 
 #[test]

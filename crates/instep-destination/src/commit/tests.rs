@@ -1,4 +1,4 @@
-//! Storage that is never wrong: the stores' contract, groups, names, faults, crashes.
+//! Tests of commits: the contract of stores, groups, names, faults and crashes.
 
 mod actions;
 mod bench;

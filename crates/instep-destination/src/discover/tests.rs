@@ -1,19 +1,20 @@
 //! Documents and discovery against Sources of every kind: DISC-6 to DISC-8, and the rows D13 to D15 and D22 of the
 //! threats.
 
+mod limits;
 mod links;
 
-use std::{io::Write as _, time::Duration};
+use std::time::Duration;
+
+use instep_net::{Client, HttpOptions, Scope};
+use instep_testkit::{FakeSource, Fault, Page};
+use resourcesync::{Capability, Uri};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    discover::{CapabilitySet, DiscoverError, Discovered, Way, discover, discover_again, explore},
+    discover::{CapabilitySet, DiscoverError, Discovered, Way, discover, explore},
     documents::{DocumentError, Documents, Fetched},
 };
-use flate2::{Compression, write::GzEncoder};
-use instep_net::{Client, HttpError, HttpOptions, Scope};
-use instep_testkit::{FakeSource, Fault, Page};
-use resourcesync::{Capability, Limits, Uri};
-use tokio_util::sync::CancellationToken;
 
 fn uri(text: impl AsRef<str>) -> Uri {
     Uri::parse(text.as_ref()).unwrap()
@@ -35,6 +36,7 @@ fn set(found: &Discovered) -> &CapabilitySet {
 }
 
 const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+
 const TERMS: &str = "http://www.openarchives.org/rs/terms/";
 
 fn list(root: &str, head: &str, entries: &str) -> String {
@@ -63,7 +65,7 @@ async fn every_document_of_a_source_leads_to_its_capabilities() {
     }
 }
 
-/// A Source whose only door is the one that a test opens.
+/// A Source that can be found only in the way that a test prepares.
 fn hidden() -> FakeSource {
     let source = FakeSource::start().with_resources([("a", "text")]);
     source.fail_always(".well-known/resourcesync", Fault::Status(404));
@@ -108,31 +110,6 @@ async fn a_list_without_a_way_up_stands_alone_and_a_plain_sitemap_is_a_resource_
     assert_eq!(offer.uri, uri(source.url("plain.xml")));
     assert!(offer.document.is_some(), "it need not be fetched again");
     assert_eq!(source.requests_for("plain.xml"), 1);
-}
-
-#[tokio::test]
-async fn d15_links_upwards_in_a_circle_are_a_trouble_and_no_endless_walk() {
-    let source = hidden();
-    let up =
-        |to: &str| format!("<rs:ln rel='up' href='{}'/><rs:md capability='changelist'/>", source.url(to));
-    source.serve("one.xml", list("urlset", &up("two.xml"), ""));
-    source.serve("two.xml", list("urlset", &up("one.xml"), ""));
-    let found = found_from(&source, &source.url("one.xml")).await;
-    assert!(set(&found).get(&Capability::ChangeList).is_some());
-    assert!(found.troubles[0].what.contains("circle"), "{:?}", found.troubles);
-}
-
-#[tokio::test]
-async fn d22_a_document_does_not_lead_to_another_host() {
-    let (source, other) = (hidden(), FakeSource::start());
-    let head = format!(
-        "<rs:ln rel='up' href='{}'/><rs:md capability='resourcelist' at='2026-01-01T00:00:00Z'/>",
-        other.capability_list_url()
-    );
-    source.serve("list.xml", list("urlset", &head, ""));
-    let found = found_from(&source, &source.url("list.xml")).await;
-    assert!(found.troubles[0].what.contains("is on another host than"), "{:?}", found.troubles);
-    assert_eq!(other.connections(), 0);
 }
 
 #[tokio::test]
@@ -197,56 +174,6 @@ async fn exploring_counts_what_each_document_has_and_reads_no_channel() {
 }
 
 #[tokio::test]
-async fn d13_a_document_without_end_stops_at_the_limit() {
-    let source = FakeSource::start();
-    source.serve("endless.xml", vec![b' '; 10_000]);
-    source.fail_always("endless.xml", Fault::Endless);
-    let mut limits = Limits::default();
-    limits.bytes = 3 << 20;
-    let error = documents(&source)
-        .with_limits(limits)
-        .get(&uri(source.url("endless.xml")), None)
-        .await
-        .expect_err("too large");
-    assert!(matches!(error, DocumentError::TooLarge { most: 3_145_728, .. }), "{error:?}");
-}
-
-#[tokio::test]
-async fn d14_a_gzip_bomb_is_refused_and_honest_gzip_read() {
-    let source = FakeSource::start().with_resources([("a", "text")]);
-    let gzip = |text: &[u8]| {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(text).unwrap();
-        encoder.finish().unwrap()
-    };
-    let bomb = list("urlset", "", &format!("<!--{}-->", " ".repeat(40 << 20)));
-    source.serve("bomb.xml.gz", gzip(bomb.as_bytes()));
-    source.serve("list.xml.gz", gzip(list("urlset", "", "").as_bytes()));
-    source.fail_always("list.xml.gz", Fault::Gzip);
-    let documents = documents(&source);
-    let honest = documents.open(&uri(source.url("list.xml.gz")), None).await.unwrap();
-    assert_eq!(honest.for_each(|_| {}).unwrap(), 0);
-    let error = documents.open(&uri(source.url("bomb.xml.gz")), None).await;
-    let error = error.and_then(|document| document.for_each(|_| {})).unwrap_err();
-    assert!(error.is_invalid(), "{error:?}");
-}
-
-#[tokio::test]
-async fn d16_a_document_that_breaks_off_is_no_document() {
-    let source = FakeSource::start().with_resources([("a", "text")]);
-    let url = uri(source.resource_list_url());
-    let path = source.resource_list_url().replace(&source.url(""), "");
-    source.fail_always(&path, Fault::Truncate(400));
-    let error = documents(&source).get(&url, None).await.unwrap_err();
-    assert!(matches!(error, DocumentError::Http(HttpError::Transfer { .. })), "{error:?}");
-    source.heal();
-    let whole = source.document(&path).unwrap();
-    source.serve("cut.xml", &whole[..whole.len() - 5]);
-    let cut = documents(&source).open(&uri(source.url("cut.xml")), None).await.unwrap();
-    assert!(cut.for_each(|_| {}).unwrap_err().is_invalid());
-}
-
-#[tokio::test]
 async fn a_document_that_is_held_is_asked_for_conditionally() {
     let source = FakeSource::start();
     let (url, documents) = (uri(source.resource_list_url()), documents(&source));
@@ -254,29 +181,6 @@ async fn a_document_that_is_held_is_asked_for_conditionally() {
     assert!(!first.validators.is_empty());
     let again = documents.fetch(&url, None, Some(&first.validators)).await.unwrap();
     assert!(matches!(again, Fetched::Unchanged));
-}
-
-#[tokio::test]
-async fn d26_a_file_is_read_only_where_the_operator_began_with_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("list.xml");
-    std::fs::write(&path, list("urlset", "", "")).unwrap();
-    let url = uri(format!("file://{}", path.display()));
-    let documents = documents(&FakeSource::start());
-    assert!(matches!(documents.get(&url, None).await, Err(DocumentError::File { .. })));
-    assert!(documents.with_files().get(&url, None).await.unwrap().document().is_ok());
-}
-
-#[tokio::test]
-async fn d15_so_many_documents_and_no_more_are_asked_for() {
-    let source = FakeSource::start();
-    let uri = Uri::parse(&source.resource_list_url()).unwrap();
-    let documents = documents(&source).at_most(2);
-    let (first, second) = (documents.clone(), documents.clone());
-    assert!(first.open(&uri, None).await.is_ok() && second.open(&uri, None).await.is_ok());
-    let refused = documents.open(&uri, None).await.unwrap_err();
-    assert!(refused.is_invalid() && matches!(refused, DocumentError::TooMany { most: 2, .. }), "{refused}");
-    assert_eq!(source.requests_for("resourcelist.xml"), 2);
 }
 
 /// A server that answers nothing, and one that asks for a pause of an hour.

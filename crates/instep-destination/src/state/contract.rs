@@ -1,8 +1,7 @@
 //! The contract of a state: the same tests for each engine.
 //!
-//! A test is given a place for states that is new, and opens the state there as often as it likes: what it opens again is
-//! what an engine kept. SQLite is always there; a server of PostgreSQL is started for
-//! the tests.
+//! Each test gets a new, empty place for states, and may open the state there several times: so it sees what the engine
+//! stored. SQLite is always there; the tests start a PostgreSQL server.
 
 mod changes;
 mod followed;
@@ -19,20 +18,20 @@ mod support;
 use support::NamedTest;
 use support::TestPlace;
 
-/// Makes a test for each engine of each function.
+/// Makes a test of each function for each engine.
 macro_rules! each_engine {
     ($($room:ident::$test:ident)*) => {
         mod sqlite {
             $(#[test] fn $test() { super::$room::$test(&super::TestPlace::file()) })*
         }
 
-        /// Each test by its name.
+        /// All tests, with their names.
         #[cfg(feature = "postgres")]
         const ALL: &[NamedTest] = &[$((stringify!($test), $room::$test)),*];
     };
 }
 
-/// One test, since they share a server: each has tables of its own.
+/// One test, because the tests of the contract share a server; each of them has tables of its own.
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract() {
@@ -40,42 +39,33 @@ fn postgres_keeps_the_contract() {
     keep(&server, |_, _| {});
 }
 
-/// While workers are brought up to date one after the other, this program works with tables to which a later one has added:
-/// what a step may do that only adds (`TableStep::Adds`), to each table.
+/// While workers are upgraded one after the other, this version works with tables to which a later version has already
+/// added what a step may add (`TableStep::Adds`).
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract_with_tables_to_which_a_later_version_has_added() {
-    const ADDED: &str = "
-        DO $$ DECLARE name text; BEGIN
-            FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
-                EXECUTE format('ALTER TABLE %I ADD COLUMN of_later text NOT NULL DEFAULT ''x''', name);
-                EXECUTE format('CREATE INDEX %I ON %I (of_later)', name || '_of_later', name);
-            END LOOP;
-        END $$;
-        CREATE TABLE of_later (copy bigint NOT NULL);
-        ALTER TABLE version ADD COLUMN IF NOT EXISTS additions bigint NOT NULL DEFAULT 0;
-        UPDATE version SET additions = additions + 1";
     let Some(server) = instep_testkit::PostgresServer::start() else { return };
     keep(&server, |place, url| {
         drop(place.open());
         let address = instep_postgres::Address::parse(url).unwrap();
-        instep_postgres::Session::open(&address).unwrap().batch(ADDED).unwrap();
+        let added = instep_testkit::additions_of_a_later_version("copy");
+        instep_postgres::Session::open(&address).unwrap().batch(&added).unwrap();
     });
 }
 
 /// Runs each test in a schema of its own, after the place was prepared.
 #[cfg(feature = "postgres")]
 fn keep(server: &instep_testkit::PostgresServer, prepare: impl Fn(&TestPlace, &str)) {
-    let mut failed = Vec::new();
-    for (number, (name, test)) in ALL.iter().chain(slices::ALL).enumerate() {
+    let prepare = &prepare;
+    instep_testkit::keep_contract(ALL.iter().chain(slices::ALL).enumerate().map(|(number, (name, test))| {
         let url = format!("{}?schema=test_{number}", server.url());
-        let place = TestPlace::at(&url);
-        prepare(&place, &url);
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
-            failed.push(*name);
-        }
-    }
-    assert!(failed.is_empty(), "{failed:?}");
+        let run = move || {
+            let place = TestPlace::at(&url);
+            prepare(&place, &url);
+            test(&place);
+        };
+        (*name, run)
+    }));
 }
 
 each_engine! {

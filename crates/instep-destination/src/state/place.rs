@@ -94,7 +94,10 @@ impl StatePlace {
     /// # Errors
     /// If it was written by a newer version, is damaged, or storage or the server fails; in a database also if another
     /// run has it.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file lies in the folder"))]
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "the state is a file in the folder")
+    )]
     pub(crate) fn open(&self, own: &Path) -> Result<Box<dyn CopyState>, StateError> {
         match self {
             Self::File(path) => Ok(Box::new(SqliteState::open(path)?)),

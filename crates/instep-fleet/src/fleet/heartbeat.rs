@@ -10,7 +10,7 @@ use super::{Fleet, TICK, own_record::LeaseRecord, seconds};
 use crate::{
     FleetError,
     record::{FleetRecord, FleetWorker, ReadSources},
-    share::Keeper,
+    share::LeaseState,
 };
 
 /// The time between two checks of due work.
@@ -63,12 +63,13 @@ impl Fleet {
         if let Some(seat_requests) = lease.seat_requests() {
             seat_requests.begin(id);
         }
-        lease.keeper(|keeper| *keeper = Some(Keeper::new(id, sent)));
+        lease.with_state(|state| *state = Some(LeaseState::new(id, sent)));
         {
             let mut state = self.state();
             state.become_worker(id);
             state.set_workers(workers);
-            // They were read as Sources of the killed process, and its own changes are no news to this one (D29).
+            // These Sources were read as held by the killed process. The row changes that this process made are not
+            // reported to it again, so it updates them here (D29).
             if let Some(sources) = freed {
                 state.load(ReadSources { sources, are_all: true, number: None });
             }
@@ -91,31 +92,31 @@ impl Fleet {
         }
     }
 
-    /// Beats if it is time to. Returns `false` if the record does not have this worker any more.
+    /// Sends the heartbeat if it is due. Returns `false` if the record no longer has this worker.
     async fn beat(&self, record: &LeaseRecord) -> bool {
         let lease = &self.0.lease;
         let now = lease.now();
-        let me =
-            lease.keeper(|keeper| keeper.as_ref().filter(|keeper| keeper.is_to_beat(now)).map(Keeper::me));
+        let me = lease
+            .with_state(|state| state.as_ref().filter(|state| state.is_to_beat(now)).map(LeaseState::me));
         let Some(me) = me else { return true };
         let running = self.state().running() as u64;
         let url = lease.url();
         let answer = record.work(move |record| record.beat(me, running, url.as_deref())).await;
         let is_there = !matches!(answer, Ok(false));
         let is_confirmed = matches!(answer, Ok(true));
-        lease.keeper(|keeper| keeper.iter_mut().for_each(|keeper| keeper.beat(now, is_confirmed)));
+        lease.with_state(|state| state.iter_mut().for_each(|state| state.beat(now, is_confirmed)));
         if is_confirmed {
             lease.open_gate();
         }
         is_there
     }
 
-    /// Ends everything that is under way, and registers again: others have taken this worker for dead.
+    /// Ends all looks and registers again, because other workers considered this one dead and removed it.
     async fn become_another(&self) {
         let what =
             "This worker's heartbeat was late, and others removed it: its runs end, and it starts again";
         self.0.monitor.note(what);
-        self.0.lease.keeper(Option::take);
+        self.0.lease.with_state(Option::take);
         self.state().end_all();
         while let Err(error) = self.register().await {
             self.complain(&error);
@@ -126,19 +127,22 @@ impl Fleet {
     async fn look_at_others(&self, record: &LeaseRecord) {
         let lease = &self.0.lease;
         let now = lease.now();
-        if !lease.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| keeper.is_to_look(now))) {
+        if !lease.with_state(|state| state.as_ref().is_some_and(|state| state.is_to_look(now))) {
             return;
         }
         let Ok(workers) = record.work(FleetRecord::workers).await else { return };
-        // The time of the answer, so that a heartbeat during the wait counts as seen.
+        // Uses the time of the answer, so that a heartbeat during the wait counts as seen.
         let now = lease.now();
         let beats: Vec<_> = workers.iter().map(|worker| (worker.id, worker.beat)).collect();
         let dead =
-            lease.keeper(|keeper| keeper.as_mut().map(|keeper| keeper.seen(now, &beats))).unwrap_or_default();
+            lease.with_state(|state| state.as_mut().map(|state| state.seen(now, &beats))).unwrap_or_default();
         for (id, beat) in dead {
             let removed = record.work(move |record| record.remove_worker(id, Some(beat))).await;
             if let (Ok(true), Some(worker)) = (removed, workers.iter().find(|worker| worker.id == id)) {
-                self.0.monitor.note(&format!("Worker {} is gone; its Sources are free", worker.name));
+                self.0.monitor.note(&format!(
+                    "Worker {} has stopped; its Sources are free for other workers",
+                    worker.name
+                ));
             }
         }
         self.state().set_workers(workers);
@@ -148,7 +152,7 @@ impl Fleet {
         tracing::warn!(%error, "the record of the fleet cannot be reached");
     }
 
-    /// Ends being a worker: others need not find out by themselves.
+    /// Removes this worker from the record, so that the others need not wait until it counts as dead.
     pub(super) async fn leave(&self) {
         let me = self.state().me();
         if let Err(error) = self.recorded(move |record| record.remove_worker(me, None)).await {

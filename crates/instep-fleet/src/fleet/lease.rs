@@ -1,4 +1,5 @@
-//! The lease of this process: until when it may act, the records that it and its seats are kept in.
+//! The lease of this process: the time until which it may act, and the connections to the record for the lease and
+//! the seats.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,7 +10,7 @@ use instep_net::{RequestGate, SharedSeats};
 use tokio::time::Instant;
 
 use super::{own_record::LeaseRecord, seat_requests::SeatRequests};
-use crate::{FleetError, options::FleetOptions, record::FleetRecord, share::Keeper};
+use crate::{FleetError, options::FleetOptions, record::FleetRecord, share::LeaseState};
 
 /// Longer than any process lives: the time until which one that shares nothing may act.
 const FOR_EVER: Duration = Duration::from_secs(1 << 32);
@@ -21,7 +22,7 @@ pub(super) struct WorkerLease {
     /// A separate record, which no other work delays; `None` if the fleet is not shared.
     record: Option<LeaseRecord>,
     seat_requests: Option<SeatRequests>,
-    keeper: Mutex<Option<Keeper>>,
+    state: Mutex<Option<LeaseState>>,
     url: Mutex<Option<String>>,
 }
 
@@ -36,7 +37,7 @@ impl WorkerLease {
             gate: RequestGate::open_until(until),
             record,
             seat_requests,
-            keeper: Mutex::new(None),
+            state: Mutex::new(None),
             url: Mutex::new(None),
         })
     }
@@ -56,20 +57,20 @@ impl WorkerLease {
         self.seat_requests().map(SeatRequests::seats)
     }
 
-    pub(super) fn keeper<T>(&self, act: impl FnOnce(&mut Option<Keeper>) -> T) -> T {
-        act(&mut self.keeper.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn with_state<T>(&self, act: impl FnOnce(&mut Option<LeaseState>) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns `true` if this worker may begin something.
     pub(super) fn acts(&self) -> bool {
         let now = self.now();
         self.record.is_none()
-            || self.keeper(|keeper| keeper.as_ref().is_some_and(|keeper| now < keeper.acts_until()))
+            || self.with_state(|state| state.as_ref().is_some_and(|state| now < state.acts_until()))
     }
 
     /// Opens the gate for as long as the last heartbeat allows.
     pub(super) fn open_gate(&self) {
-        if let Some(until) = self.keeper(|keeper| keeper.as_ref().map(Keeper::acts_until)) {
+        if let Some(until) = self.with_state(|state| state.as_ref().map(LeaseState::acts_until)) {
             self.gate.put_off(self.began + until);
         }
     }

@@ -56,7 +56,7 @@ pub(super) struct LookOutcome {
 const BROKEN: u8 = 1;
 
 impl LookOutcome {
-    /// Of a look that a fault in the program ended.
+    /// Returns the outcome of a look that a fault in the program ended.
     pub(super) fn broken(error: &JoinError) -> Self {
         let summary = format!("A fault in the program ended the look: {error}");
         Self { verdict: Some(LookVerdict::Blocked), exit_code: BROKEN, summary, ..Self::default() }
@@ -200,7 +200,7 @@ impl Monitor for PlanSizer<'_> {
             let (fetches, bytes) = sum.unwrap_or_default();
             *sum = Some((fetches + totals.fetches, bytes + totals.bytes));
         }
-        // Items of a plan that is only made are no progress.
+        // The items of a dry run are not progress.
         if !self.is_dry || matches!(event, Event::Phase(_) | Event::Note(_)) {
             self.beside.event(event);
         }

@@ -6,7 +6,7 @@ use tokio::task::spawn_blocking;
 
 use crate::{FleetError, record::FleetRecord};
 
-/// A record that no other work keeps waiting.
+/// A separate connection to the record, so that no other work delays it.
 pub(super) struct LeaseRecord(Arc<Mutex<FleetRecord>>);
 
 impl LeaseRecord {
@@ -14,7 +14,7 @@ impl LeaseRecord {
         Self(Arc::new(Mutex::new(record)))
     }
 
-    /// Reads or writes the record, beside the threads that run tasks.
+    /// Reads or writes the record on a blocking thread.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&FleetRecord) -> Result<T, FleetError> + Send + 'static,

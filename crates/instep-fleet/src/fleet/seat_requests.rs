@@ -14,7 +14,7 @@ use super::own_record::LeaseRecord;
 use crate::{
     FleetError,
     record::SeenLanes,
-    share::{LaneDemand, LaneKeeper, LaneRequest, LaneRest, LaneStep, WorkerId},
+    share::{LaneDemand, LaneRequest, LaneRest, LaneStep, WorkerId, WorkerLanes},
 };
 
 /// The lanes that one transaction requests: others wait that long for each of them.
@@ -35,12 +35,12 @@ pub(super) struct SeatRequests {
     /// A separate record, since it may wait for other workers.
     record: LeaseRecord,
     seats: SharedSeats,
-    lanes: Mutex<LaneKeeper<Origin>>,
+    lanes: Mutex<WorkerLanes<Origin>>,
 }
 
 impl SeatRequests {
     pub(super) fn new(record: LeaseRecord) -> Self {
-        Self { record, seats: SharedSeats::new(), lanes: Mutex::new(LaneKeeper::new(0)) }
+        Self { record, seats: SharedSeats::new(), lanes: Mutex::new(WorkerLanes::new(0)) }
     }
 
     pub(super) fn seats(&self) -> &SharedSeats {
@@ -50,17 +50,17 @@ impl SeatRequests {
     /// Begins to ask as a worker that has no seat.
     pub(super) fn begin(&self, me: WorkerId) {
         self.lanes(|lanes| {
-            *lanes = LaneKeeper::new(me);
+            *lanes = WorkerLanes::new(me);
             self.seats.revoke();
         });
     }
 
-    fn lanes<T>(&self, act: impl FnOnce(&mut LaneKeeper<Origin>) -> T) -> T {
+    fn lanes<T>(&self, act: impl FnOnce(&mut WorkerLanes<Origin>) -> T) -> T {
         act(&mut self.lanes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the seats that a lane keeps: no transfer beyond the granted ones begins.
-    fn kept(&self, lanes: &LaneKeeper<Origin>, lane: &Origin) -> u64 {
+    fn kept(&self, lanes: &WorkerLanes<Origin>, lane: &Origin) -> u64 {
         count(self.seats.grant(lane, transfers(lanes.granted(lane))))
     }
 
@@ -110,7 +110,7 @@ impl SeatRequests {
         self.leave(me, &unknown).await
     }
 
-    fn rest(&self, lanes: &mut LaneKeeper<Origin>, now: Duration, lane: &Origin, rest: LaneRest) {
+    fn rest(&self, lanes: &mut WorkerLanes<Origin>, now: Duration, lane: &Origin, rest: LaneRest) {
         if let Some(pause) = lanes.rests(now, lane, rest) {
             self.seats.rest(lane, pause);
         }

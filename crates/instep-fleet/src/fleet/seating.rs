@@ -32,7 +32,7 @@ impl Fleet {
                 done = seat_requests.sweep().await;
             }
             if let Err(error) = done {
-                tracing::warn!(%error, "no seats can be asked for");
+                tracing::warn!(%error, "no seats can be requested");
                 sleep(TICK).await;
             }
         }

@@ -186,7 +186,7 @@ impl FleetState {
         }
     }
 
-    /// Tells all looks to end.
+    /// Requests the end of all looks.
     pub(super) fn end_all(&self) {
         self.looks.values().for_each(|(ending, _)| ending.request());
     }
@@ -210,7 +210,7 @@ impl FleetState {
         self.share_bandwidth();
     }
 
-    /// Uses no more of the bandwidth than is left by others. One that is dead counts until it is removed.
+    /// Limits the bandwidth to the share of this worker. A dead worker counts until it is removed.
     fn share_bandwidth(&self) {
         self.client.share_bandwidth(1.0 / self.workers.len().max(1) as f64);
     }
@@ -231,7 +231,8 @@ impl FleetState {
         &mut self.sources
     }
 
-    /// Tries the hosts again that were left alone. Returns the requests to each host since the last time.
+    /// Lets the queue use hosts again that it was holding back. Returns the requests to each host since the last
+    /// call.
     pub(super) fn tick(&mut self) -> Vec<(String, Traffic)> {
         self.queue.let_go();
         self.client.take_traffic()

@@ -1,4 +1,4 @@
-//! A fleet over real Sources: what is looked at, what is not, and what is left of it.
+//! A fleet with real Sources: which of them it visits, and what it records.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The index against the plain way: all Sources filtered, sorted and cut.
+//! The index compared with a simple implementation, which filters, sorts and cuts all Sources.
 
 use proptest::prelude::*;
 

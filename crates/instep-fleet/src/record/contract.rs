@@ -1,7 +1,7 @@
 //! The contract of a record: the same tests for each engine.
 //!
-//! A test is given a place for a fleet that is new, and opens its record there as often as it likes, as several processes do.
-//! SQLite is always there; a server of PostgreSQL is started for the tests.
+//! Each test gets a new, empty place for a fleet, and may open its record there several times, as several processes do.
+//! SQLite is always there; the tests start a PostgreSQL server.
 
 mod holding;
 mod keeping;
@@ -11,14 +11,14 @@ mod support;
 
 use support::TestFleet;
 
-/// Makes a test for each engine of each function. Those of `shared` are for records that several workers share.
+/// Makes a test of each function for each engine. The functions of `shared` are for records that several workers share.
 macro_rules! each_engine {
     ($($room:ident::$test:ident)*; shared $($shared_room:ident::$shared:ident)*) => {
         mod sqlite {
             $(#[test] fn $test() { super::$room::$test(&super::TestFleet::with_state(None)) })*
         }
 
-        /// Each test by its name.
+        /// All tests, with their names.
         #[cfg(feature = "postgres")]
         const ALL: &[(&str, fn(&TestFleet))] = &[
             $((stringify!($test), $room::$test),)*
@@ -27,19 +27,15 @@ macro_rules! each_engine {
     };
 }
 
-/// One test, since they share a server: each has tables of its own.
+/// One test, because the tests of the contract share a server; each of them has tables of its own.
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract() {
     let Some(server) = instep_testkit::PostgresServer::start() else { return };
-    let mut failed = Vec::new();
-    for (number, (name, test)) in ALL.iter().enumerate() {
-        let at = TestFleet::with_state(Some(format!("{}?schema=test_{number}", server.url())));
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&at))).is_err() {
-            failed.push(*name);
-        }
-    }
-    assert!(failed.is_empty(), "{failed:?}");
+    instep_testkit::keep_contract(ALL.iter().enumerate().map(|(number, (name, test))| {
+        let url = format!("{}?schema=test_{number}", server.url());
+        (*name, move || test(&TestFleet::with_state(Some(url))))
+    }));
 }
 
 each_engine! {

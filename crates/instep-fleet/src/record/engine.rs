@@ -66,7 +66,7 @@ impl FieldRow {
             Some(Field::Number(number)) => Ok(*number),
             // SQLite does not give the type of a column without a value.
             Some(Field::Text(None)) => Ok(None),
-            other => Err(FieldFault(format!("column {column} is no number: {other:?}"))),
+            other => Err(FieldFault(format!("column {column} is not a number: {other:?}"))),
         }
     }
 
@@ -86,7 +86,7 @@ impl FieldRow {
         match self.0.get(column) {
             Some(Field::Text(text)) => Ok(text.as_deref()),
             Some(Field::Number(None)) => Ok(None),
-            other => Err(FieldFault(format!("column {column} is no text: {other:?}"))),
+            other => Err(FieldFault(format!("column {column} is not text: {other:?}"))),
         }
     }
 

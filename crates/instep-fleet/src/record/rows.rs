@@ -93,7 +93,7 @@ pub(super) fn read(row: &FieldRow) -> Result<FleetSource, FieldFault> {
         .map_err(|error| FieldFault(format!("a definition cannot be read: {error}")))?;
     let small = |column| {
         let number = row.optional(column)?.map(u8::try_from).transpose();
-        number.map_err(|_| FieldFault(format!("column {column} is no exit code")))
+        number.map_err(|_| FieldFault(format!("column {column} is not an exit code")))
     };
     let sized = row.optional(10)?.zip(row.optional(11)?);
     let standing = SourceStanding {

@@ -45,5 +45,5 @@ ALTER TABLE source ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE alert ADD COLUMN worker INTEGER;
 ";
 
-/// Before, each look with exit code 0 counted as one that found the copy in step.
+/// Earlier versions counted each look with exit code 0 as one that found the copy in step.
 const VERSION_4: &str = "ALTER TABLE source ADD COLUMN in_step INTEGER NOT NULL DEFAULT 1;";

@@ -83,7 +83,7 @@ ALTER TABLE source ADD COLUMN host text COLLATE "C";
 CREATE INDEX source_by_host ON source (host) WHERE worker IS NOT NULL;
 "#;
 
-/// Before, each look with exit code 0 counted as one that found the copy in step.
+/// Earlier versions counted each look with exit code 0 as one that found the copy in step.
 const IN_STEP: &str = "ALTER TABLE source ADD COLUMN in_step bigint NOT NULL DEFAULT 1;";
 
 /// The record in a database.
@@ -204,7 +204,7 @@ impl RecordEngine for RecordServer {
                         }
                     },
                     Err(error) => {
-                        // A connection that cannot roll back is not used again: the open transaction ends with it.
+                        // If the rollback fails, the connection is not used again; closing it ends the transaction.
                         if session.batch("ROLLBACK").is_err() {
                             session.give_up();
                         }
@@ -214,7 +214,7 @@ impl RecordEngine for RecordServer {
             };
             match attempt() {
                 Ok(()) => return Ok(()),
-                // Also after a commit without an answer: each piece of work may be carried out twice.
+                // Also repeated after a commit without an answer: every piece of work can be carried out twice.
                 Err(FleetError::Postgres(failure)) => {
                     patience.wait_after(failure)?;
                     self.link.give_up();

@@ -145,7 +145,7 @@ fn backoff(cadence: &Cadence, rules: &PacingRules, failures: u32) -> u64 {
     doubled.min(rules.longest_backoff.max(first))
 }
 
-/// A moment after a pause, up to a tenth later: Sources that were added together drift apart.
+/// Returns the time after a pause, up to a tenth later, so that Sources that were added together drift apart.
 fn later(now: i64, pause: u64, seed: u64) -> i64 {
     let jitter = seed % (pause / 10 + 1);
     now.saturating_add(pause.saturating_add(jitter).min(i64::MAX as u64).cast_signed())

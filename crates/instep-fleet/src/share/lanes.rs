@@ -14,7 +14,7 @@ use super::{
 /// The time between two readings of lanes.
 const LOOK_AT_LANES: Duration = Duration::from_secs(1);
 
-/// The same while a transfer waits in a lane in which this worker has no seat.
+/// The time between two readings while a transfer waits in a lane in which this worker has no seat.
 const LOOK_WITHOUT_SEAT: Duration = Duration::from_millis(250);
 
 /// The time after which unused seats are returned: longer than the pauses between the requests of a look, and short
@@ -50,7 +50,7 @@ pub(crate) struct LaneRest {
 
 /// The lanes in which a worker has a row, or is about to have one. Times are those of its own clock.
 #[derive(Debug)]
-pub(crate) struct LaneKeeper<K> {
+pub(crate) struct WorkerLanes<K> {
     me: WorkerId,
     limit: u64,
     lanes: BTreeMap<K, KeptLane>,
@@ -104,12 +104,12 @@ impl KeptLane {
     fn is_to_ask(&self, limit: u64) -> bool {
         let Some(held) = self.held else { return true };
         let wants_more = self.wanted().min(limit) > self.said;
-        // Seats of another one that were in use until now.
+        // Seats that belong to another worker but were in use until now.
         self.is_stale || wants_more || held > self.granted.max(self.kept)
     }
 }
 
-impl<K: Ord + Clone> LaneKeeper<K> {
+impl<K: Ord + Clone> WorkerLanes<K> {
     /// Begins the lanes of a worker.
     pub(crate) fn new(me: WorkerId) -> Self {
         Self { me, limit: 1, lanes: BTreeMap::new(), looked: Duration::ZERO }

@@ -135,7 +135,7 @@ impl RepositoryIndex {
         let document = match is_xml(&resource.state).then(|| metadata(view, resource)).transpose() {
             Ok(document) => document.flatten(),
             Err(error) => {
-                tracing::warn!(uri, %error, "cannot be read, and is no record until it changes");
+                tracing::warn!(uri, %error, "cannot be read, and is left out of the records until it changes");
                 return Ok(self.delete(uri, datestamp)?);
             }
         };

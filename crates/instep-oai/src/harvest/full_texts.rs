@@ -100,7 +100,7 @@ async fn fetch(
     folder: &HarvestFolder,
     owed: &OwedText,
 ) -> Result<TextAnswer, HarvestError> {
-    let Ok(uri) = Uri::parse(&owed.url) else { return Ok(TextAnswer::Gone("is no URI".to_owned())) };
+    let Ok(uri) = Uri::parse(&owed.url) else { return Ok(TextAnswer::Gone("is not a URI".to_owned())) };
     let mut request = Request::get(uri);
     // A record is untrusted text: its scope is its own host and those that the operator allows.
     request.speaker = Origin::parse(&repository.url.base).ok();

@@ -60,7 +60,7 @@ pub(super) fn character(reference: &BytesRef<'_>) -> Result<String, String> {
     match reference.resolve_char_ref() {
         Ok(Some(character)) if is_allowed(character) => Ok(character.to_string()),
         Ok(None) => Err(format!("the entity {name} is declared nowhere")),
-        _ => Err(format!("&{name}; is no character of XML")),
+        _ => Err(format!("&{name}; is not a character of XML")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Repositories that are broken in the ways in which repositories are.
+//! Repositories with the faults that real repositories have.
 
 use instep_testkit::{FakeRecord, FakeRepository, RepositoryFault::*};
 

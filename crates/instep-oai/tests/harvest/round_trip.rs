@@ -1,86 +1,25 @@
 //! A Source that answers OAI-PMH, harvested by ourselves.
 
+mod served;
+
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     path::Path,
     sync::{Arc, Mutex, mpsc},
-    thread,
     time::Duration,
 };
 
 use instep_oai::{HarvestOptions, OaiGateway, RepositoryOptions};
 use instep_source::{
-    Content, NoMonitor, PublishMonitor, PublishOptions, publish,
+    NoMonitor, PublishMonitor, PublishOptions, publish,
     serve::{ServeOptions, serve},
 };
-use instep_testkit::{FakeRecord, FakeRepository, Run, wait_for};
+use instep_testkit::{FakeRecord, FakeRepository, Run};
+use served::Served;
 use tokio::sync::oneshot;
 
 use crate::harvested;
-
-/// A Source that is served with OAI-PMH; it ends when dropped.
-struct Served {
-    base_url: String,
-    end: Option<oneshot::Sender<()>>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-/// Tells at which URL the Source is served.
-struct Told(Mutex<mpsc::Sender<String>>);
-
-impl PublishMonitor for Told {
-    fn serving(&self, base_url: &str, _: SocketAddr) {
-        self.0.lock().unwrap().send(base_url.to_owned()).unwrap();
-    }
-}
-
-impl Served {
-    fn start(folder: &Path, content: Option<Content>, part: usize) -> Self {
-        let mut options = ServeOptions::new(folder);
-        options.listen = "127.0.0.1:0".to_owned();
-        options.admin = None;
-        if let Some(content) = content {
-            options.publish.sets[0].content = vec![content];
-        }
-        options.live.scan_every = Duration::from_millis(200);
-        let mut repository = RepositoryOptions::default();
-        repository.part = part;
-        options.gateways.push(Arc::new(OaiGateway::new(&options.publish.state, repository)));
-        let (sender, told) = mpsc::channel();
-        let (end, ended) = oneshot::channel();
-        let thread = thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-            let monitor = Arc::new(Told(Mutex::new(sender)));
-            runtime.block_on(serve(options, monitor, async { drop(ended.await) })).unwrap();
-        });
-        let base_url = told.recv_timeout(Duration::from_secs(120)).unwrap();
-        Self { base_url, end: Some(end), thread: Some(thread) }
-    }
-
-    fn oai(&self, query: &str) -> String {
-        let url = format!("{}oai?{query}", self.base_url);
-        Run::of(std::process::Command::new("curl").args(["-sS", "--max-time", "60", &url]))
-            .with_code(0)
-            .stdout
-    }
-
-    /// Waits until a request is answered with a text.
-    fn wait_for(&self, query: &str, text: &str) {
-        wait_for(|| match self.oai(query) {
-            answer if answer.contains(text) => Ok(()),
-            answer => Err(format!("{text} is not in the answer to {query}: {answer}")),
-        });
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        drop(self.end.take());
-        drop(self.thread.take().map(thread::JoinHandle::join));
-    }
-}
 
 /// Harvests a repository into a folder.
 fn copy(url: &str, folder: &Path) -> BTreeMap<String, Vec<u8>> {

@@ -63,7 +63,7 @@ impl ListedPage {
                     text.clear();
                 }
                 Event::Eof if is_whole => return Ok(page),
-                Event::Eof => return Err("it is no whole list of objects".to_owned()),
+                Event::Eof => return Err("it is not a complete list of objects".to_owned()),
                 _ => {}
             }
         }
@@ -83,7 +83,7 @@ impl ListedElements {
     fn take(&mut self, name: &str, text: &str) -> Result<(), String> {
         match name {
             "Key" => self.key = Some(text.to_owned()),
-            "Size" => self.length = Some(text.parse().map_err(|_| format!("{text:?} is no length"))?),
+            "Size" => self.length = Some(text.parse().map_err(|_| format!("{text:?} is not a length"))?),
             "ETag" => self.etag = Some(text.trim_matches('"').to_owned()).filter(|etag| !etag.is_empty()),
             "LastModified" => {
                 let time = DateTime::parse(text).map_err(|error| format!("{text:?}: {error}"))?;

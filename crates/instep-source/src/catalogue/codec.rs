@@ -1,14 +1,14 @@
-//! Values as every engine stores them.
+//! The stored form of values, the same in every engine.
 
 use resourcesync::{Algorithm, Change, Digest, Digests, MediaType};
 
 use super::Patch;
 
-/// The media types of rows that are read: the few of a Source are shared by all of its rows.
+/// The media types of rows. A Source has few different ones, so its rows share them.
 #[derive(Debug, Default)]
 pub(super) struct SharedTypes(Vec<MediaType>);
 
-/// The media types that are kept to be shared.
+/// The number of media types that are shared.
 const MOST_SHARED: usize = 64;
 
 impl SharedTypes {
@@ -39,7 +39,7 @@ pub(super) fn write_change(change: &Change) -> i64 {
     }
 }
 
-/// Reads a change; `None` if it is none.
+/// Reads a change; `None` if the value is not one.
 pub(super) fn read_change_kind(stored: i64) -> Option<Change> {
     match stored {
         1 => Some(Change::Created),
@@ -49,8 +49,8 @@ pub(super) fn read_change_kind(stored: i64) -> Option<Change> {
     }
 }
 
-/// Returns digests as they are stored: one byte for the algorithm and the bytes of the digest, one after the other; what
-/// cannot be computed here follows a 0 as text.
+/// Returns the stored form of digests: for each one a byte for its algorithm, then its bytes. A digest of an unknown
+/// algorithm is stored as a 0 and its text.
 pub(super) fn write_digests(digests: &Digests) -> Vec<u8> {
     let mut stored = Vec::with_capacity(40);
     let tag = |digest: &Digest| Algorithm::KNOWN.iter().position(|known| *known == digest.algorithm);

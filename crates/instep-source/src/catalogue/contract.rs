@@ -1,7 +1,7 @@
 //! The contract of a catalogue: the same tests for each engine.
 //!
-//! A test is given a place for a catalogue that is new, and opens it there as often as it likes: what it opens again is
-//! what an engine kept. SQLite is always there; a server of PostgreSQL is started for the tests.
+//! Each test gets a new, empty place for a catalogue, and may open the catalogue there several times: so it sees what the
+//! engine stored. SQLite is always there; the tests start a PostgreSQL server.
 
 mod looking;
 #[cfg(feature = "postgres")]
@@ -12,20 +12,20 @@ mod upkeep;
 
 use support::ContractPlace;
 
-/// Makes a test for each engine of each function.
+/// Makes a test of each function for each engine.
 macro_rules! each_engine {
     ($($room:ident::$test:ident)*) => {
         mod sqlite {
             $(#[test] fn $test() { super::$room::$test(&super::ContractPlace::file()) })*
         }
 
-        /// Each test by its name.
+        /// All tests, with their names.
         #[cfg(feature = "postgres")]
         const ALL: &[(&str, fn(&ContractPlace))] = &[$((stringify!($test), $room::$test)),*];
     };
 }
 
-/// One test, since they share a server and a schema: each has a Source of its own.
+/// One test, because the tests of the contract share a server and a schema; each of them has a Source of its own.
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract() {
@@ -33,39 +33,27 @@ fn postgres_keeps_the_contract() {
     keep(&server, "instep");
 }
 
-/// While servers are brought up to date one after the other, this program works with tables to which a later one has added:
-/// what a step may do that only adds (`TableStep::Adds`), to each table.
+/// While servers are upgraded one after the other, this version works with tables to which a later version has already
+/// added what a step may add (`TableStep::Adds`).
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract_with_tables_to_which_a_later_version_has_added() {
-    const ADDED: &str = "
-        DO $$ DECLARE name text; BEGIN
-            FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
-                EXECUTE format('ALTER TABLE %I ADD COLUMN of_later text NOT NULL DEFAULT ''x''', name);
-                EXECUTE format('CREATE INDEX %I ON %I (of_later)', name || '_of_later', name);
-            END LOOP;
-        END $$;
-        CREATE TABLE of_later (source bigint NOT NULL);
-        UPDATE version SET additions = additions + 1";
     let Some(server) = instep_testkit::PostgresServer::start() else { return };
     let url = format!("{}?schema=later", server.url());
     drop(ContractPlace::at(&format!("{url}&source=first")).open());
     let address = instep_postgres::Address::parse(&url).unwrap().beside("_source").unwrap();
-    instep_postgres::Session::open(&address).unwrap().batch(ADDED).unwrap();
+    let added = instep_testkit::additions_of_a_later_version("source");
+    instep_postgres::Session::open(&address).unwrap().batch(&added).unwrap();
     keep(&server, "later");
 }
 
 /// Runs each test with a Source of its own in a schema.
 #[cfg(feature = "postgres")]
 fn keep(server: &instep_testkit::PostgresServer, schema: &str) {
-    let mut failed = Vec::new();
-    for (name, test) in ALL {
-        let place = ContractPlace::at(&format!("{}?schema={schema}&source={name}", server.url()));
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
-            failed.push(*name);
-        }
-    }
-    assert!(failed.is_empty(), "{failed:?}");
+    instep_testkit::keep_contract(ALL.iter().map(|(name, test)| {
+        let url = format!("{}?schema={schema}&source={name}", server.url());
+        (*name, move || test(&ContractPlace::at(&url)))
+    }));
 }
 
 each_engine! {

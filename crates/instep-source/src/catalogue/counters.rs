@@ -1,17 +1,17 @@
-//! Counters beside the tables: what each set holds, and how much changed in each hour.
+//! Counters of each set and of each hour: resources held, and changes made.
 
 use std::collections::BTreeMap;
 
 use super::Resource;
 
-/// Microseconds of an hour.
+/// The microseconds of an hour.
 pub(super) const HOUR: i64 = 3_600_000_000;
 
-/// Hours for which the number of changes is kept: a year, and the rest of the month in which it began.
+/// The hours for which counts are kept: a year, and the rest of the month in which it began.
 const KEPT_HOURS: i64 = 400 * 24;
 
-/// By how much a transaction changes the counters. They are written once, at its end, and not once a row: keeping them
-/// costs nothing.
+/// The differences that a transaction makes to the counters. They are written once, at its end, so that counting
+/// costs no statement per row.
 #[derive(Clone)]
 pub(super) struct Counters {
     sets: [SetTally; 64],
@@ -19,7 +19,7 @@ pub(super) struct Counters {
     activity: BTreeMap<(i64, i64), i64>,
 }
 
-/// By how much the size of a set changes.
+/// The difference in size of a set.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct SetTally {
     pub(super) resources: i64,
@@ -31,7 +31,7 @@ impl Counters {
         Self { sets: [SetTally::default(); 64], activity: BTreeMap::new() }
     }
 
-    /// Adds a resource to the totals of its sets, or takes it off (`sign` is -1).
+    /// Adds a resource to the totals of its sets, or subtracts it (`sign` is -1).
     pub(super) fn tally(&mut self, resource: &Resource, sign: i64) {
         for (number, tally) in self.sets.iter_mut().enumerate() {
             if resource.sets & (1 << number) != 0 {
@@ -41,7 +41,7 @@ impl Counters {
         }
     }
 
-    /// Counts a change of a kind, as the table has it, at a time in microseconds.
+    /// Counts a change at a time in microseconds. `kind` is the number by which the table stores it.
     pub(super) fn change(&mut self, kind: i64, micros: i64) {
         *self.activity.entry((micros.div_euclid(HOUR), kind)).or_default() += 1;
     }

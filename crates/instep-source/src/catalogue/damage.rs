@@ -1,9 +1,9 @@
-//! Faults of what an engine keeps, for tests that kill what writes it.
+//! Damage in the stored catalogue, for tests that kill the writing process.
 
 use super::{CatalogueError, ResourceTotals, Snapshot};
 
 impl Snapshot {
-    /// Returns the faults of the file itself, and totals that do not add up. Reads everything.
+    /// Returns the faults of the file itself, and the totals that do not agree with the rows. Reads everything.
     ///
     /// # Errors
     /// If the catalogue cannot be read at all.

@@ -8,23 +8,23 @@ use crate::Error;
 #[cfg(feature = "postgres")]
 use instep_postgres::PostgresError;
 
-/// A catalogue that cannot be used, or a statement on it that failed.
+/// The catalogue cannot be used, or a statement on it failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
-    /// The file cannot be opened, or is another program's or a newer version's.
+    /// The file cannot be opened, or was written by another program or a newer version.
     #[error(transparent)]
     Database(Arc<DatabaseError>),
     /// A statement failed.
     #[error("The catalogue failed while {doing}")]
     Sqlite {
-        /// The work that failed.
+        /// The purpose of the statement.
         doing: &'static str,
         /// The reason that SQLite gives.
         #[source]
         source: Arc<rusqlite::Error>,
     },
-    /// A row does not hold what instep writes.
+    /// A row has a value that instep does not write.
     #[error("The catalogue is damaged: {what} of {uri}")]
     Damaged {
         /// The column.
@@ -32,7 +32,7 @@ pub enum CatalogueError {
         /// The row.
         uri: String,
     },
-    /// A record does not hold what any version of instep writes.
+    /// A stored record has a form that no version of instep writes.
     #[error(
         "The record {name:?} in {} cannot be read ({what}): restore the file from a backup, or move its folder away to publish as for the first time",
         path.display()
@@ -49,31 +49,31 @@ pub enum CatalogueError {
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(Arc<PostgresError>),
-    /// The engine gives space back by itself.
+    /// The engine manages its space itself.
     #[error(
-        "The server of {place} gives space back by itself (autovacuum); VACUUM FULL gives it back to the disk"
+        "The PostgreSQL server of {place} reuses free space itself (autovacuum). To return it to the disk, run VACUUM FULL on the server."
     )]
     CompactedByServer {
         /// The database.
         place: String,
     },
-    /// A resource has a name that cannot be kept.
+    /// The key of a resource is too long for the engine.
     #[error("The URI or path has {bytes} bytes, and this catalogue can keep {most}: {uri}")]
     TooLong {
         /// The resource.
         uri: String,
         /// The bytes of its key.
         bytes: usize,
-        /// The most that can be kept.
+        /// The largest number that the engine can store.
         most: usize,
     },
-    /// The thread that writes has ended.
+    /// The writer thread has ended.
     #[error("The catalogue is closed")]
     Closed,
 }
 
 impl CatalogueError {
-    /// Returns `true` if the disk is full or fails, as opposed to what the file holds.
+    /// Returns `true` if the disk is full or faulty, and `false` if the content of the file is at fault.
     pub fn is_storage(&self) -> bool {
         match self {
             Self::Database(error) => error.is_storage_failure(),
@@ -90,8 +90,8 @@ impl CatalogueError {
 }
 
 impl CatalogueError {
-    /// Returns `true` if what failed succeeds when it is tried again: the engine had another transaction in its way, or
-    /// cannot be reached now.
+    /// Returns `true` if a second attempt may succeed: another transaction conflicted with this one, or the engine
+    /// cannot be reached at the moment.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             #[cfg(feature = "postgres")]
@@ -114,7 +114,7 @@ impl From<DatabaseError> for CatalogueError {
     }
 }
 
-/// Names what was being done when SQLite failed.
+/// Adds to an SQLite error what the statement was for.
 pub(super) trait Doing<T> {
     fn doing(self, doing: &'static str) -> Result<T, CatalogueError>;
 }
@@ -170,7 +170,7 @@ fn of_database(error: Arc<PostgresError>) -> Error {
         }
         PostgresError::Foreign { place, schema } => Error::option(
             "catalogue",
-            format!("the schema {schema:?} of {place} holds tables that are no catalogue of instep"),
+            format!("the schema {schema:?} of {place} has tables that are not a catalogue of instep"),
         ),
         PostgresError::Missing { place } => Error::option("catalogue", format!("{place} has no such Source")),
         _ => {

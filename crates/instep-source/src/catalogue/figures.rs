@@ -1,4 +1,4 @@
-//! Figures over many rows, for pages.
+//! Statistics over many rows, for pages.
 
 use super::{CatalogueError, Snapshot, counters::HOUR};
 
@@ -25,8 +25,8 @@ impl Snapshot {
         Ok(counts)
     }
 
-    /// Calls the function with each resource of the sets in the mask, in the order of the keys. Only the columns that
-    /// figures need are read.
+    /// Calls a function with each resource of the sets in the mask, in the order of the keys. Reads only the columns
+    /// that statistics need.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -58,7 +58,7 @@ impl ChangeCounts {
     }
 }
 
-/// The part of a resource that figures are made of.
+/// The columns of a resource that statistics need.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ResourceOutline<'a> {

@@ -1,9 +1,9 @@
-//! Keys that an engine cannot keep.
+//! Keys that are too long for an engine.
 
 use super::{Catalogue, CatalogueError, Observation, Resource};
 
 impl Catalogue {
-    /// Returns the most bytes that the key of a resource may have; `None` if any can be kept.
+    /// Returns the largest number of bytes in the key of a resource; `None` if there is no limit.
     pub(crate) fn longest_key(&self) -> Option<usize> {
         self.engine.longest_key()
     }

@@ -1,5 +1,5 @@
-//! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction. They are
-//! the same for each engine, which has the rows.
+//! The rules by which an observation changes resources and the change log, within one transaction. They are the same
+//! for each engine, which provides the rows.
 
 use resourcesync::{Change, Digests, Uri};
 
@@ -10,7 +10,7 @@ use super::{
     ResourceVersion,
     codec::write_change,
     counters::Counters,
-    door::{CatalogueTransaction, LedgerRows, NewChange},
+    engine::{CatalogueTransaction, LedgerRows, NewChange},
     timeline::Timeline,
 };
 
@@ -35,7 +35,7 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         recorded: &mut Recorded,
         same_bytes: impl FnOnce(&ResourceState) -> bool,
     ) -> Result<(), CatalogueError> {
-        // New resources come together; a row that is not there is looked for but once.
+        // New resources often follow each other, so a missing row is looked up only once.
         let held = match self.expects_new && self.insert(resource)? {
             true => None,
             false => self.rows.held(&resource.key)?,
@@ -62,7 +62,8 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         Ok(())
     }
 
-    /// The bytes are the known ones. Their last modification stays too: a new time over the same bytes modifies nothing.
+    /// Records a resource whose bytes are the known ones. It keeps its last modification: a new time for the same
+    /// bytes is not a change.
     fn same(
         &mut self,
         held: Resource,
@@ -94,7 +95,8 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &ResourceState::new()))
     }
 
-    /// For a set that a resource enters it is created, for one that it leaves it is deleted; a new URI is both.
+    /// Logs the changes of membership: in a set that the resource enters it is created, and in one that it leaves it
+    /// is deleted. A new URI is both.
     fn log_membership(&mut self, held: &Resource, next: &Resource) -> Result<(), CatalogueError> {
         let (left, entered) = match held.uri == next.uri {
             true => (held.sets & !next.sets, next.sets & !held.sets),
@@ -104,7 +106,7 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         self.log(&Change::Created, entered, &next.uri, (None, &next.state))
     }
 
-    /// Adds a line to the change log for those of the sets whose baseline is complete: the states before and after.
+    /// Adds an entry to the change log for the sets whose baseline is complete, with the states before and after.
     fn log(
         &mut self,
         change: &Change,
@@ -115,12 +117,13 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         if sets != 0 {
             self.head.revision += 1;
         }
-        // While its first scan goes on a set has no changes: what is found is the baseline.
+        // A set has no changes during its first scan: everything found is its baseline.
         let sets = sets & self.head.baselined;
         if sets == 0 {
             return Ok(());
         }
-        // Within the transaction: a change never has an earlier time than a snapshot that does not show it (S6).
+        // The time is taken within the transaction, so that no change is older than a snapshot that does not show it
+        // (S6).
         let datetime = self.timeline.next();
         let sequence = self.head.sequence + 1;
         self.rows.append(&NewChange { sequence, datetime, change, sets, uri, before, state })?;
@@ -130,7 +133,7 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         Ok(())
     }
 
-    /// Adds the row of a resource; returns `false` if there is one already, which stays as it is.
+    /// Adds the row of a resource. Returns `false` if there is a row already, which stays as it is.
     fn insert(&mut self, resource: &Resource) -> Result<bool, CatalogueError> {
         let is_new = self.rows.insert(resource, self.timeline.last())?;
         if is_new {
@@ -162,7 +165,7 @@ impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
         work: &mut dyn FnMut(&mut dyn CatalogueTransaction) -> Result<(), CatalogueError>,
     ) -> Result<(), CatalogueError> {
         let (head, counters) = (self.head, self.counters.clone());
-        // Several callers share a transaction; the failure of one must not cost the others.
+        // Several callers share a transaction, so the failure of one must not undo the work of the others.
         self.rows.save()?;
         let outcome = work(self);
         match outcome {
@@ -205,7 +208,7 @@ impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
     }
 
     fn forget(&mut self, through: u64) -> Result<bool, CatalogueError> {
-        // Bounded, so that others who record do not wait for a long history to go.
+        // Limited, so that other callers do not wait for the removal of a long history.
         const AT_ONCE: u64 = 10_000;
         let through = through.min(self.head.sequence);
         let next = through.min(self.head.forgotten + AT_ONCE);

@@ -1,4 +1,4 @@
-//! Looking for resources and changes as people do: by folder, by a part of the URI, by the history of one resource.
+//! Searches for the pages: by folder, by a part of the URI, and by the history of one resource.
 
 use std::ops::ControlFlow;
 
@@ -6,22 +6,22 @@ use resourcesync::Uri;
 
 use super::{CatalogueError, ChangeRecord, Resource, ResourceTotals, Snapshot};
 
-/// A key behind all others: keys begin with the number of a root, and there are fewer than 255.
+/// A key that is larger than all others: keys begin with the number of a root, and there are fewer than 255 roots.
 const LAST_KEY: [u8; 1] = [u8::MAX];
 
 /// An item of a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum KeyChild {
-    /// Everything whose key begins with that of the folder, this name and a slash.
+    /// A folder of that name: all resources whose key continues with the name and a slash.
     Folder(Vec<u8>),
-    /// A resource in the folder itself.
+    /// A resource directly in the folder.
     Resource(Box<Resource>),
 }
 
 impl Snapshot {
-    /// Calls the function with each item directly below a prefix of keys, from the first whose name is not less than `from`,
-    /// until it breaks off. A folder costs one search in the index, however much it holds; resources that follow each other
-    /// are read in one go.
+    /// Calls a function with each item directly below a key prefix, from the first whose name is not less than
+    /// `from`, until the function stops. A folder costs one index search, however many resources it has; consecutive
+    /// resources are read together.
     pub(crate) fn for_each_child(
         &self,
         prefix: &[u8],
@@ -36,7 +36,7 @@ impl Snapshot {
                 let (child, is_folder) = match rest.iter().position(|byte| *byte == b'/') {
                     Some(slash) => {
                         let name = rest[..slash].to_vec();
-                        // `0` follows `/`: the search goes on behind everything in that folder.
+                        // `0` is the character after `/`, so the search continues after everything in that folder.
                         next = Some([prefix, &name, b"0"].concat());
                         (KeyChild::Folder(name), true)
                     }
@@ -52,7 +52,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Returns the size of everything whose key begins with a prefix that ends in a slash, and stops at `most` resources.
+    /// Returns the totals of the resources below a key prefix that ends in a slash. Stops counting at `most`
+    /// resources.
     pub(crate) fn totals_below(&self, prefix: &[u8], most: u64) -> Result<ResourceTotals, CatalogueError> {
         let mut end = prefix.to_vec();
         if let Some(last) = end.last_mut() {
@@ -61,8 +62,8 @@ impl Snapshot {
         self.reader.totals_between(prefix, &end, most)
     }
 
-    /// Returns the first resources, in the order of the keys from one to below another (an empty one: to the end), whose
-    /// URI contains each of these texts; letters of ASCII match in both cases. Reads the URI of each resource in between.
+    /// Returns the first resources in a range of keys whose URI contains all of the texts, in the order of the keys.
+    /// An empty end means no end. ASCII letters match in both cases. Reads each URI in the range.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -77,8 +78,8 @@ impl Snapshot {
         self.reader.matching(&patterns, (from, to), most)
     }
 
-    /// Returns the newest changes of a resource among those behind a sequence number, the newest first. Reads each change
-    /// in between.
+    /// Returns the newest changes of a resource after a sequence number, the newest first. Reads each change after
+    /// that number.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -92,7 +93,7 @@ impl Snapshot {
     }
 }
 
-/// A pattern for any text that contains this one.
+/// Returns a pattern that matches any text containing this one.
 fn pattern(text: &str) -> String {
     let mut pattern = "%".to_owned();
     for character in text.chars() {

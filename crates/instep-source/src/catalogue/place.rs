@@ -1,4 +1,4 @@
-//! The place of a catalogue: a file in the folder of the state, or a database, which the folder then remembers.
+//! The place of a catalogue: a file in the state folder, or a database whose URL a file in the state folder records.
 
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{CATALOGUE, Catalogue, CatalogueError, Clock};
 use super::{system_clock, timeline::Timeline};
 use crate::Error;
 
-/// The name of the file that remembers a catalogue which lies elsewhere.
+/// The name of the file that records a catalogue in a database.
 const NOTE: &str = "catalogue.json";
 const VERSION: u32 = 1;
 
@@ -25,12 +25,12 @@ const VERSION: u32 = 1;
 pub(crate) enum CatalogueLocation {
     /// An SQLite file.
     File(PathBuf),
-    /// A Source in a database of PostgreSQL, and the name by which it knows the folder of the state.
+    /// A Source in a PostgreSQL database, and the name of the state folder there.
     #[cfg(feature = "postgres")]
     Postgres(Box<DatabaseSource>, String),
 }
 
-/// A catalogue that lies elsewhere.
+/// The record of a catalogue in a database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RemoteCatalogue {
     version: u32,
@@ -38,17 +38,17 @@ pub(crate) struct RemoteCatalogue {
     catalogue: String,
     /// The name of the Source there.
     source: String,
-    /// A name that no other folder has: whoever has its lock knows that earlier processes over it are dead.
+    /// A name that no other state folder has. The process that has the lock of the folder knows that earlier
+    /// processes with this name are dead.
     folder: String,
 }
 
 impl CatalogueLocation {
-    /// Returns the place of the catalogue of a Source with this folder of its state: the one at a URL, the one that the
-    /// folder remembers, or the file in the folder. In a database it has the first of the names that is there, or gets the
-    /// first.
+    /// Returns the place of the catalogue of a Source: the database at `url`, the one that the state folder records,
+    /// or the file in that folder. Of `names`, a database uses the first that it has, or else creates the first.
     ///
     /// # Errors
-    /// If the URL is none of a catalogue, or the Source has its catalogue elsewhere.
+    /// If the URL does not name a catalogue, or the Source has its catalogue elsewhere.
     pub(crate) fn of(state: &Path, url: Option<&str>, names: &[&str]) -> Result<Self, Error> {
         let file = state.join(CATALOGUE);
         match (RemoteCatalogue::read(state)?, url) {
@@ -64,10 +64,10 @@ impl CatalogueLocation {
         }
     }
 
-    /// Returns the place of a catalogue that the folder of a state has or remembers.
+    /// Returns the place of the catalogue in the state folder, or of the one that it records.
     ///
     /// # Errors
-    /// If what it remembers cannot be read.
+    /// If the record cannot be read.
     pub(crate) fn known(state: &Path) -> Result<Self, Error> {
         Self::of(state, None, &[])
     }
@@ -113,7 +113,7 @@ impl CatalogueLocation {
         }
     }
 
-    /// Checks that a catalogue can be made here, before anything of the Source is.
+    /// Checks that a catalogue can be created here, before anything else of the Source is created.
     ///
     /// # Errors
     /// If a server refuses or cannot be reached, or has tables that this program does not know.
@@ -125,12 +125,15 @@ impl CatalogueLocation {
         }
     }
 
-    /// Opens or makes the catalogue to write it, with a clock of the caller's.
+    /// Opens the catalogue for writing with the given clock; creates it if there is none.
     ///
     /// # Errors
-    /// If it cannot be opened, is none of ours, or was written by a later version; in a database also if another process
-    /// publishes the Source.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file lies in the folder"))]
+    /// If it cannot be opened, is not a catalogue of instep, or was written by a later version; with a database also
+    /// if another process publishes the Source.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "the catalogue is a file in the folder")
+    )]
     pub(crate) fn open(&self, state: &Path, clock: Clock) -> Result<Catalogue, Error> {
         match self {
             Self::File(path) => Ok(Catalogue::with_clock(path, clock)?),
@@ -139,18 +142,21 @@ impl CatalogueLocation {
                 let (database, writer, last) = CatalogueDatabase::open(database)?;
                 let timeline = Timeline::after(last, clock);
                 let catalogue = Catalogue::over(Arc::new(database), Box::new(writer), timeline, false)?;
-                // Before anything is published: what is there must be found again.
+                // Recorded before anything is published, so that the next run finds the catalogue again.
                 self.remember(state, &catalogue)?;
                 Ok(catalogue)
             }
         }
     }
 
-    /// Has the folder of the state remember where the catalogue is, and the name that the Source has there now.
+    /// Records in the state folder where the catalogue is, and the name of the Source there.
     ///
     /// # Errors
     /// If the folder cannot be written, or the server fails.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file lies in the folder"))]
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "the catalogue is a file in the folder")
+    )]
     pub(crate) fn remember(&self, state: &Path, catalogue: &Catalogue) -> Result<(), Error> {
         match self {
             Self::File(_) => Ok(()),
@@ -170,10 +176,10 @@ impl CatalogueLocation {
         }
     }
 
-    /// Opens the catalogue only to read it, also beside a process that writes; `None` if there is none.
+    /// Opens the catalogue for reading only, also while another process writes it; `None` if there is none.
     ///
     /// # Errors
-    /// If it is none of ours or of a later version, or storage or the server fails.
+    /// If it is not a catalogue of instep or was written by a later version, or the disk or the server fails.
     pub(crate) fn beside(&self) -> Result<Option<Catalogue>, Error> {
         match self {
             Self::File(path) if !path.exists() => Ok(None),
@@ -193,17 +199,17 @@ impl CatalogueLocation {
     }
 }
 
-/// Returns a number that nothing else has.
+/// Returns a random number for a unique name.
 #[cfg(feature = "postgres")]
 fn fresh_number() -> u128 {
     let mut bytes = [0; 16];
-    // Without random numbers the system has no working process either; a name that another folder has only costs a wait.
+    // If the system has no random numbers, a name that another folder has only costs a wait.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
     u128::from_ne_bytes(bytes)
 }
 
 impl RemoteCatalogue {
-    /// Reads what the folder of a state remembers; `None` if the catalogue lies in the folder.
+    /// Reads the record in the state folder; `None` if the catalogue is a file in that folder.
     fn read(state: &Path) -> Result<Option<Self>, Error> {
         let path = state.join(NOTE);
         let text = match fs::read(&path) {
@@ -221,7 +227,7 @@ impl RemoteCatalogue {
         }
     }
 
-    /// Writes it into the folder of a state, in place of what is there.
+    /// Writes the record into the state folder, in place of an earlier one.
     #[cfg(feature = "postgres")]
     fn write(&self, state: &Path) -> Result<(), Error> {
         let path = state.join(NOTE);

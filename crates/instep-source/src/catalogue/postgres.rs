@@ -1,7 +1,7 @@
-//! The catalogue in a database of PostgreSQL, beside those of other Sources.
+//! The catalogue in a PostgreSQL database, which may have those of other Sources too.
 //!
-//! Readers share a connection, since each reads with single statements; a snapshot has one of its own, and so has the
-//! writer. A server that restarts or fails over makes a publication wait: it goes on with a new connection, and a
+//! Readers share a connection, because each of them uses single statements. A snapshot has its own connection, and so
+//! does the writer. If the server restarts or fails over, a publication waits and continues over a new connection. A
 //! transaction whose answer was lost is recognised by its number (`NumberedWriter`).
 
 mod lookup;
@@ -26,7 +26,7 @@ use instep_postgres::{Address, Claimant, LeaseOwners, NumberedWriter, ServerLink
 
 use super::{
     CatalogueError, Head,
-    door::{CatalogueEngine, ReadCatalogue},
+    engine::{CatalogueEngine, ReadCatalogue},
     shared::ReadShared,
     subscribers::ReadSubscribers,
 };
@@ -36,7 +36,8 @@ use shared::SharedReader;
 use subscribers::SubscriberReader;
 use writer::SourceWriter;
 
-/// The most bytes of a key: an index takes a third of a page, which is 2,704 bytes with the other columns.
+/// The largest number of bytes in a key. An entry of an index may have a third of a page, which is 2,704 bytes with
+/// the other columns.
 pub(super) const LONGEST_KEY: usize = 2_600;
 
 const OWNERS: LeaseOwners = LeaseOwners { table: "source", given_back_if: "true" };
@@ -47,7 +48,8 @@ pub(crate) struct DatabaseSource {
     address: Address,
     /// The URL as it was given, without a password.
     shown: String,
-    /// The names of the Source among those of the database: the first that is there is used, or else the first is made.
+    /// The names that the Source may have in the database: the first one that exists is used; if none does, the first
+    /// one is created.
     names: Vec<String>,
     claimant: Claimant,
     /// `true` if the URL has the name.
@@ -55,11 +57,11 @@ pub(crate) struct DatabaseSource {
 }
 
 impl DatabaseSource {
-    /// Reads the URL of a catalogue. Its name is the first of some names that the database has, unless the URL has one; the
-    /// folder is a name that no other folder of a state has.
+    /// Reads the URL of a catalogue. Unless the URL has the name of the Source, it is the first of `names` that the
+    /// database has. `folder` is the unique name of the state folder.
     ///
     /// # Errors
-    /// If it is no URL of PostgreSQL.
+    /// If it is not a URL of PostgreSQL.
     pub(super) fn at(url: &str, names: Vec<String>, folder: &str) -> Result<Self, PostgresError> {
         let address = Address::parse(url)?;
         let (shown, own) = (address.shown.clone(), address.source.clone());
@@ -73,15 +75,15 @@ impl DatabaseSource {
         &self.shown
     }
 
-    /// Checks that the server answers, and that its tables can be used; nothing is made.
+    /// Checks that the server answers and that its tables can be used. Creates nothing.
     ///
     /// # Errors
-    /// If not.
+    /// If the server does not answer, or its tables cannot be used.
     pub(super) fn probe(&self) -> Result<(), PostgresError> {
         TABLES.probe(&Session::open(&self.address)?, &self.address)
     }
 
-    /// Returns `true` if the URL has no other name.
+    /// Returns `true` unless the URL names another Source.
     pub(super) fn may_be(&self, name: &str) -> bool {
         !self.is_named || self.names.iter().any(|own| own == name)
     }
@@ -109,11 +111,12 @@ pub(super) struct CatalogueDatabase {
 }
 
 impl CatalogueDatabase {
-    /// Opens or makes the catalogue to write it, bringing older tables up to date. Returns the last datetime that was given
-    /// out, too.
+    /// Opens the catalogue for writing; creates or migrates it if necessary. Also returns the last datetime that was
+    /// assigned.
     ///
     /// # Errors
-    /// If the tables are newer or something else's, another process publishes the Source, or the server refuses or fails.
+    /// If the tables are newer or belong to another program, another process publishes the Source, or the server
+    /// refuses or fails.
     pub(super) fn open(database: &DatabaseSource) -> Result<(Self, SourceWriter, i64), CatalogueError> {
         let link = Arc::new(ServerLink::new(database.address.clone()));
         let session = link.session()?;
@@ -122,7 +125,7 @@ impl CatalogueDatabase {
             Some(source) => source,
             None => {
                 let make = || {
-                    // An update of nothing, so that the row comes back whether it was there or not.
+                    // The update changes nothing. It makes the statement return the row whether or not it existed.
                     let sql = "INSERT INTO source (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name
                                RETURNING id";
                     Ok(session.one(sql, &[&database.names.first()])?.try_get::<_, i64>(0)?)
@@ -140,7 +143,7 @@ impl CatalogueDatabase {
         Ok((Self::new(link, source, database, SharedReader::of_publisher), writer, clock))
     }
 
-    /// Opens the catalogue only to read it, also beside a process that writes; what would write fails.
+    /// Opens the catalogue for reading only, also while another process writes it. Every write fails.
     ///
     /// # Errors
     /// If there is none, the tables are of another version, or the server refuses or fails.

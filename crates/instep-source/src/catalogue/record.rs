@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resource {
-    /// Its key in the catalogue: the number of its root and the bytes of its path, or 0 and its URI where it
-    /// lies in no root. The walk of a folder and a scan of the catalogue yield the same order.
+    /// Its key in the catalogue: the number of its root and the bytes of its path; or 0 and its URI, if it is in no
+    /// root. The walk of a folder and a scan of the catalogue have the same order.
     pub key: Vec<u8>,
     /// Its URI.
     pub uri: Uri,
@@ -18,29 +18,29 @@ pub struct Resource {
     pub state: ResourceState,
     /// The stamp of its file when it was hashed; `None` if it has no file here.
     pub stamp: Option<FileStamp>,
-    /// `true` if the next scan hashes the file again although its stamp is the same: it was hashed so soon after a
-    /// change that another one could have left the same times.
+    /// `true` if the next scan hashes the file again even if its stamp is unchanged: it was hashed so soon after a
+    /// change that a later change could have left the same times.
     pub rehash: bool,
-    /// Its file, if the key does not name it.
+    /// Its file, if the key does not contain the path.
     pub file: Option<PathBuf>,
-    /// The sets it belongs to: bit n is the n-th set of the Source.
+    /// The sets that it belongs to, as bits: bit n is the n-th set of the Source.
     pub sets: u64,
-    /// Counted by the catalogue itself; ignored in an observation.
+    /// Maintained by the catalogue; ignored in an observation.
     pub history: History,
 }
 
-/// The behaviour of a resource since it is known.
+/// The history of a resource, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct History {
-    /// Since when it is known.
+    /// The time since which it is known.
     pub since: Option<DateTime>,
     /// The number of changes since then.
     pub changes: u64,
 }
 
 impl Resource {
-    /// A resource of the first set of which only the URI is known.
+    /// Returns a resource of the first set of which only the URI is known.
     pub fn new(key: Vec<u8>, uri: Uri) -> Self {
         Self {
             key,
@@ -61,13 +61,13 @@ impl Resource {
 pub struct ResourceState {
     /// The resource's own last modification.
     pub lastmod: Option<DateTime>,
-    /// Bytes, as served.
+    /// The length in bytes, as served.
     pub length: Option<u64>,
     /// Digests of the bytes.
     pub digests: Digests,
-    /// Media type.
+    /// The media type.
     pub media_type: Option<MediaType>,
-    /// Content coding of the stored bytes.
+    /// The content coding of the stored bytes.
     pub encoding: Option<Box<str>>,
     /// The frequency at which it is expected to change.
     pub changefreq: Option<ChangeFreq>,
@@ -76,13 +76,14 @@ pub struct ResourceState {
 }
 
 impl ResourceState {
-    /// Nothing known yet.
+    /// Returns a state of which nothing is known.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns `true` if both describe the same bytes: by digest if they share one, else by length and last modification. A
-    /// new modification time over equal bytes is no change of the resource.
+    /// Returns `true` if both describe the same bytes. Digests decide if both have one of the same algorithm;
+    /// otherwise length and last modification do. A new modification time for the same bytes is not a change of the
+    /// resource.
     pub fn same_bytes(&self, other: &Self) -> bool {
         match self.digests.agrees_with(&other.digests) {
             Some(equal) => equal && self.encoding == other.encoding,
@@ -100,19 +101,19 @@ impl ResourceState {
 pub struct FileStamp {
     /// Bytes.
     pub length: u64,
-    /// Last modification, in nanoseconds since 1970.
+    /// The last modification, in nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// Last change of the inode, in nanoseconds since 1970.
+    /// The last change of the inode, in nanoseconds since 1970.
     pub ctime_ns: i64,
-    /// Inode number.
+    /// The inode number.
     pub inode: u64,
 }
 
-/// One line of the change log.
+/// An entry of the change log.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChangeRecord {
-    /// Its place in the log, from 1, without gaps within one Source.
+    /// Its number in the log, from 1. The numbers of one Source have no gaps.
     pub sequence: u64,
     /// The time at which it was recorded: later than that of each record before it.
     pub datetime: DateTime,
@@ -120,11 +121,11 @@ pub struct ChangeRecord {
     pub change: Change,
     /// The resource.
     pub uri: Uri,
-    /// The state after the change; of a deleted resource nothing is known.
+    /// The state after the change; empty if the resource was deleted.
     pub state: ResourceState,
-    /// Digests of the bytes before the change; none of what was created.
+    /// The digests of the bytes before the change; none if the resource was created.
     pub before: Digests,
-    /// The patch that was made of the state before.
+    /// The patch from the state before the change.
     pub patch: Option<Patch>,
     /// The sets in which it happened.
     pub sets: u64,
@@ -136,7 +137,7 @@ pub struct ChangeRecord {
 pub struct Patch {
     /// Its name below `out`.
     pub name: String,
-    /// Its media type: how it is applied.
+    /// Its media type, which says how it is applied.
     pub media_type: String,
     /// Its bytes.
     pub length: u64,
@@ -145,12 +146,12 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// A patch with one digest.
+    /// Returns a patch with one digest.
     pub fn new(name: String, media_type: &MediaType, length: u64, hash: &Digests) -> Self {
         Self { name, media_type: media_type.as_str().to_owned(), length, hash: hash.to_string() }
     }
 
-    /// The link to it in the entry of its change (LN-9), with the base URL of the Source.
+    /// Returns the link to the patch in the entry of its change (LN-9). `base` is the base URL of the Source.
     pub(crate) fn link(&self, base: &str, modified: DateTime) -> Option<Link> {
         let mut link = Link::new(Relation::Patch, Uri::parse(&format!("{base}{}", self.name)).ok()?);
         link.media_type = Some(MediaType::new(&self.media_type));
@@ -161,26 +162,26 @@ impl Patch {
     }
 }
 
-/// One resource as somebody has seen it.
+/// An observation of one resource, by a scan or reported by an application.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Observation {
-    /// It is there, in this state; the catalogue finds out whether that is news.
+    /// The resource exists in this state. The catalogue decides if that is a change.
     Found(Resource),
-    /// A resource as before, after the operator has chosen other algorithms.
+    /// The resource is unchanged, but the operator has chosen other digest algorithms.
     Rehashed {
-        /// With the digests to publish.
+        /// The resource, with the digests to publish.
         resource: Resource,
-        /// Digests of the same bytes by the algorithms chosen before: they show if anything changed.
+        /// The digests of the same bytes by the former algorithms, which show if the bytes have changed.
         also: Digests,
     },
-    /// It is said to have changed, whether or not its state shows it.
+    /// The resource was reported as changed, even if its state shows no difference.
     Changed(Resource),
-    /// It is there no longer, and another resource has its URI: for readers nothing is gone.
+    /// The resource no longer exists, but another one has its URI, so nothing is deleted for readers.
     Moved {
         /// Its key.
         key: Vec<u8>,
     },
-    /// It is there no longer.
+    /// The resource no longer exists.
     Gone {
         /// Its key.
         key: Vec<u8>,
@@ -188,7 +189,7 @@ pub(crate) enum Observation {
 }
 
 impl Observation {
-    /// Returns the resource that is there; `None` if it is gone.
+    /// Returns the resource; `None` if it no longer exists.
     pub(crate) fn found(&self) -> Option<&Resource> {
         match self {
             Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
@@ -198,7 +199,7 @@ impl Observation {
         }
     }
 
-    /// The resource it is about.
+    /// Returns the key of the resource.
     pub(crate) fn key(&self) -> &[u8] {
         match self {
             Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
@@ -215,20 +216,20 @@ impl Observation {
 pub struct Recorded {
     /// The last sequence number of the log after the batch.
     pub sequence: u64,
-    /// Resources that are new.
+    /// Resources that were created.
     pub created: u64,
     /// Resources with new bytes.
     pub updated: u64,
-    /// Resources that are gone.
+    /// Resources that were deleted.
     pub deleted: u64,
-    /// Resources with the bytes they had, of which something else is new: links, media type, algorithms.
+    /// Resources whose bytes are unchanged, but not their description: links, media type, digest algorithms.
     pub described: u64,
-    /// Resources of which nothing is new but the times of their file.
+    /// Resources of which only the times of the file have changed.
     pub refreshed: u64,
 }
 
 impl Recorded {
-    /// Adds what a later batch came to.
+    /// Adds the outcome of a later batch.
     pub fn add(&mut self, later: &Self) {
         self.sequence = self.sequence.max(later.sequence);
         self.created += later.created;
@@ -239,7 +240,7 @@ impl Recorded {
     }
 }
 
-/// The position of the catalogue.
+/// The position of the catalogue in its history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Head {
@@ -247,11 +248,12 @@ pub struct Head {
     pub sequence: u64,
     /// The datetime of that change.
     pub datetime: Option<DateTime>,
-    /// The last sequence number that retention has dropped, 0 while none is.
+    /// The last sequence number whose change was removed; 0 if none was.
     pub forgotten: u64,
-    /// Grows whenever anything changes that a Resource List shows, also what is no change of a resource.
+    /// A number that grows with everything that changes a Resource List, also with changes that are not in the change
+    /// log.
     pub revision: u64,
-    /// The sets whose first complete scan is done: only from then on their changes are logged.
+    /// The sets whose first scan is complete, as bits. Only changes after that are logged.
     pub baselined: u64,
 }
 
@@ -261,6 +263,6 @@ pub struct Head {
 pub struct ResourceTotals {
     /// Resources.
     pub resources: u64,
-    /// Bytes of those whose length is known.
+    /// The bytes of the resources whose length is known.
     pub bytes: u64,
 }

@@ -1,7 +1,9 @@
-//! The rows by which servers on several machines show the same documents, and pass on the same messages of the channels.
+//! The rows by which servers on several machines show the same documents and send the same messages on their
+//! channels.
 //!
-//! The server that publishes writes them. Each document has one row with a number, which grows with each write, so that
-//! another server reads only what is behind the last number that it knows. A removed document leaves a row for a while.
+//! The publishing server writes them. The row of a document has a number that grows with each write, so that another
+//! server reads only the rows after the last number that it has seen. The row of a removed document stays for a
+//! while.
 
 use std::time::Duration;
 
@@ -10,16 +12,16 @@ use super::{CatalogueError, subscribers::HubRows};
 /// The bytes of a document in one row: large enough for few round trips, small enough for the memory of both sides.
 pub(crate) const SHARED_PART: usize = 512 << 10;
 
-/// The rows of removed documents that are kept. A server that missed more of them compares all documents.
+/// The number of rows of removed documents that are kept. A server that missed more of them compares all documents.
 pub(super) const MOST_REMOVALS: i64 = 1_000;
 
-/// The messages that are kept. A server that missed more of them leaves its listeners a gap, which they notice.
+/// The number of messages that are kept. If a server misses more of them, its listeners get a gap, which they notice.
 pub(super) const MOST_MESSAGES: i64 = 256;
 
 /// A document of a Source, as all servers show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedDocument {
-    /// Its place in the order of all writes.
+    /// Its number in the order of all writes.
     pub(crate) number: u64,
     /// Its name below the base URL.
     pub(crate) name: String,
@@ -31,18 +33,18 @@ pub(crate) struct SharedDocument {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedContent {
     pub(crate) length: u64,
-    /// The modification time of the file in nanoseconds, from which `Last-Modified` is made.
+    /// The modification time of the file in nanoseconds, the source of `Last-Modified`.
     pub(crate) modified_ns: i64,
-    /// The BLAKE3 of the bytes.
+    /// The BLAKE3 hash of the bytes.
     pub(crate) digest: [u8; 32],
 }
 
-/// Some bytes of a document.
+/// A part of the bytes of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPart {
     /// The number of the document.
     pub(crate) document: u64,
-    /// The place of the part in the document.
+    /// The number of the part in the document.
     pub(crate) part: u64,
     pub(crate) bytes: Vec<u8>,
 }
@@ -58,7 +60,7 @@ pub(crate) struct SharedMessage {
 /// Rows that are written in one transaction.
 #[derive(Debug)]
 pub(crate) enum SharedRows {
-    /// Parts, and the documents that are complete with them; these replace earlier ones of their names.
+    /// Parts, and the documents that are complete with them. These replace documents with the same names.
     Documents { parts: Vec<SharedPart>, documents: Vec<SharedDocument> },
     /// A message for the listeners of all servers.
     Message { topic: String, body: Vec<u8> },
@@ -69,11 +71,11 @@ pub(crate) enum SharedRows {
 /// The newest numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SharedPosition {
-    /// That of the last write of a document.
+    /// The number of the last write of a document.
     pub(crate) documents: u64,
-    /// That of the last removal whose row is gone.
+    /// The number of the last removal whose row no longer exists.
     pub(crate) forgotten: u64,
-    /// That of the last message.
+    /// The number of the last message.
     pub(crate) messages: u64,
 }
 
@@ -85,7 +87,7 @@ pub(crate) trait ReadShared: Send + Sync {
     /// If the server fails.
     fn position(&self) -> Result<SharedPosition, CatalogueError>;
 
-    /// Returns the documents behind a number, in the order of their numbers, as they are at one moment.
+    /// Returns the documents after a number, in the order of their numbers, all as of one moment.
     ///
     /// # Errors
     /// If the server fails.
@@ -97,18 +99,18 @@ pub(crate) trait ReadShared: Send + Sync {
     /// If the server fails.
     fn part(&self, document: u64, part: u64) -> Result<Option<Vec<u8>>, CatalogueError>;
 
-    /// Returns the messages behind a number, in order.
+    /// Returns the messages after a number, in order.
     ///
     /// # Errors
     /// If the server fails.
     fn messages_after(&self, number: u64) -> Result<Vec<SharedMessage>, CatalogueError>;
 
-    /// Wakes the other servers, as far as the engine can: they look by themselves, too.
+    /// Wakes the other servers if the engine can. They also read the rows from time to time without that.
     fn wake(&self);
 
     /// Waits until another server wakes this one, at most this long.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If no thread can be started.
     fn wait(&self, most: Duration) -> Result<(), CatalogueError>;
 }

@@ -8,10 +8,11 @@ use super::{
 };
 
 impl Catalogue {
-    /// Makes sure that this process still is the one that writes the Source: before what no transaction holds back.
+    /// Checks that this process still has the right to write the Source. Called before work outside of the database,
+    /// which no transaction could undo.
     ///
     /// # Errors
-    /// If another one has the right now, or the server fails.
+    /// If another process has the right now, or the server fails.
     pub(crate) fn confirm(&self) -> Result<(), CatalogueError> {
         self.writer.alone(|engine| engine.confirm())
     }
@@ -22,7 +23,7 @@ impl Catalogue {
         self.engine.name()
     }
 
-    /// Returns the rows that the servers of this Source share; `None` if one server has it.
+    /// Returns the rows that the servers of this Source share; `None` if the catalogue is a file.
     #[cfg(feature = "postgres")]
     pub(crate) fn shared(&self) -> Option<&dyn ReadShared> {
         self.engine.shared()
@@ -37,7 +38,8 @@ impl Catalogue {
         self.writer.run(move |ledger| ledger.share(&rows))
     }
 
-    /// Begins to write rows as [`Catalogue::share`] does, after all that was handed over before; nobody learns if that fails.
+    /// Begins to write rows as [`Catalogue::share`] does, after all work that was queued before. A failure is not
+    /// reported.
     ///
     /// # Errors
     /// If the catalogue is closed.
@@ -46,7 +48,7 @@ impl Catalogue {
         self.writer.begin(move |ledger| ledger.share(&rows)).map(drop)
     }
 
-    /// Returns the rows of the hub; `None` if one server has the Source.
+    /// Returns the rows of the hub; `None` if the catalogue is a file.
     #[cfg(feature = "postgres")]
     pub(crate) fn subscribers(&self) -> Option<&dyn ReadSubscribers> {
         self.engine.subscribers()

@@ -7,13 +7,13 @@ use resourcesync::DateTime;
 use super::{
     CatalogueError, ChangeRecord, Head, Resource, ResourceTotals,
     codec::SharedTypes,
-    door::{CatalogueEngine, ReadCatalogue},
+    engine::{CatalogueEngine, ReadCatalogue},
 };
 
-/// Rows that are fetched at once; each page begins after the key of the last row (S13).
+/// The rows of a page; each page begins after the key of the last row (S13).
 const PAGE: usize = 512;
 
-/// The catalogue at one moment: what is recorded after it is not seen through it.
+/// The catalogue at one moment, without anything that is recorded later.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(super) reader: Box<dyn ReadCatalogue>,
@@ -23,13 +23,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Begins to read; the caller sees to it that nothing is being recorded, and names the time.
+    /// Begins to read. The caller provides the time, and ensures that nothing is recorded meanwhile.
     pub(super) fn begin(engine: &Arc<dyn CatalogueEngine>, at: DateTime) -> Result<Self, CatalogueError> {
         let (reader, head) = engine.moment()?;
         Ok(Self { reader, engine: Arc::clone(engine), head, at })
     }
 
-    /// Returns the time of the snapshot, by the Source's own clock: each change up to then is in it, none after it.
+    /// Returns the time of the snapshot by the clock of the Source. It includes each change up to this time, and no
+    /// later one.
     pub fn at(&self) -> DateTime {
         self.at
     }
@@ -44,12 +45,12 @@ impl Snapshot {
         self.head
     }
 
-    /// The resources that belong to one of the sets in the mask, in the order of their keys.
+    /// Returns the resources that belong to a set in the mask, in the order of their keys.
     pub fn resources(&self, sets: u64) -> ResourceRows<'_> {
         self.resources_after(sets, &[])
     }
 
-    /// Returns the resources from the first one behind a key.
+    /// Returns the resources after a key.
     pub fn resources_after(&self, sets: u64, key: &[u8]) -> ResourceRows<'_> {
         ResourceRows {
             snapshot: self,
@@ -61,7 +62,7 @@ impl Snapshot {
         }
     }
 
-    /// The changes in one of the sets of the mask that come after a sequence number, in order.
+    /// Returns the changes after a sequence number in the sets of the mask, in order.
     pub fn changes(&self, sets: u64, after: u64) -> ChangeRows<'_> {
         ChangeRows {
             snapshot: self,
@@ -73,12 +74,12 @@ impl Snapshot {
         }
     }
 
-    /// Returns the number of these changes; costs one index scan over them.
+    /// Returns the number of these changes, by one scan of an index.
     pub fn count_changes(&self, sets: u64, after: u64) -> Result<u64, CatalogueError> {
         self.reader.count_changes(sets, after)
     }
 
-    /// The last sequence number whose change is older than a datetime; found by halving, as both grow together.
+    /// Returns the last sequence number whose change is older than a datetime, by binary search: both grow together.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -86,12 +87,12 @@ impl Snapshot {
         self.reader.sequence_before(datetime, (self.head.forgotten, self.head.sequence))
     }
 
-    /// Returns the size of one set; costs nothing.
+    /// Returns the totals of one set, which are maintained and not counted.
     pub fn totals(&self, set: u8) -> Result<ResourceTotals, CatalogueError> {
         self.reader.totals(set)
     }
 
-    /// One resource.
+    /// Returns one resource.
     pub fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
         Ok(self.reader.resources(&[key])?.pop().flatten())
     }
@@ -101,13 +102,13 @@ impl Snapshot {
         self.reader.resources(keys)
     }
 
-    /// A value that a publication kept under a name.
+    /// Returns a value that a publication stored under a name.
     pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
         self.reader.meta(name)
     }
 }
 
-/// Resources in the order of their keys; memory does not grow with their number.
+/// The resources in the order of their keys. Memory does not grow with their number.
 #[derive(Debug)]
 pub struct ResourceRows<'a> {
     snapshot: &'a Snapshot,
@@ -128,7 +129,7 @@ impl ResourceRows<'_> {
     }
 }
 
-/// Lines of the change log in order; memory does not grow with their number.
+/// The entries of the change log in order. Memory does not grow with their number.
 #[derive(Debug)]
 pub struct ChangeRows<'a> {
     snapshot: &'a Snapshot,
@@ -149,7 +150,7 @@ impl ChangeRows<'_> {
     }
 }
 
-/// Pages one after the other, until one is short or fails.
+/// An iterator over the rows of pages, until a page is short or fails.
 macro_rules! paged {
     ($pages:ident, $item:ident) => {
         impl Iterator for $pages<'_> {

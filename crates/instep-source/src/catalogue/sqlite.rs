@@ -14,7 +14,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     CatalogueError, Head,
-    door::{CatalogueEngine, ReadCatalogue},
+    engine::{CatalogueEngine, ReadCatalogue},
 };
 use idle::{CACHE_KIB, IdleConnections};
 use reader::FileReader;
@@ -29,24 +29,24 @@ pub(super) struct CatalogueFile {
 }
 
 impl CatalogueFile {
-    /// Opens the file to write it, makes it where there is none, and brings one of an earlier version to the present
-    /// schema, leaving a copy beside it. Returns the last datetime that was given out, too.
+    /// Opens the file for writing, and creates it if there is none. A file of an earlier version is first copied,
+    /// then migrated. Also returns the last datetime that was assigned.
     ///
     /// # Errors
-    /// If the file cannot be opened, is none of ours, or was written by a later version.
+    /// If the file cannot be opened, is not a catalogue of instep, or was written by a later version.
     pub(super) fn open(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
         let connection = schema::SCHEMA.open(path)?;
         let clock = read_clock(&connection)?;
         Ok((Self::at(path), FileWriter::new(connection, None), clock))
     }
 
-    /// Opens the file only to read it, also beside a process that writes; what would write fails.
+    /// Opens the file for reading only, also while another process writes it. Every write fails.
     ///
     /// # Errors
-    /// If there is none, or it has another schema than ours.
+    /// If there is no file, or its schema is not the present one.
     pub(super) fn open_beside(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
         let beside = schema::SCHEMA.open_beside(path)?;
-        // Stands in for the connection that writes.
+        // Used in place of the writing connection.
         let connection = beside.connect(CACHE_KIB)?;
         let clock = read_clock(&connection)?;
         Ok((Self::at(beside.path()), FileWriter::new(connection, Some(beside)), clock))

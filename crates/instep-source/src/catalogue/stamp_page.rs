@@ -2,7 +2,7 @@
 
 use super::FileStamp;
 
-/// Rows that are fetched at once.
+/// The rows of a page.
 pub(super) const PAGE: usize = 1_024;
 
 /// A page of rows.
@@ -12,7 +12,7 @@ pub(super) struct StampPage {
     pub(super) lines: Vec<StampLine>,
 }
 
-/// A row of a page: where its key is, and what it says.
+/// A row of a page: the place of its key, and its values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StampLine {
     start: usize,
@@ -25,9 +25,9 @@ pub(super) struct StampLine {
 pub(crate) struct KnownStamp {
     /// Its stamp when it was hashed.
     pub(crate) stamp: Option<FileStamp>,
-    /// `true` if it is to be hashed again whatever its stamp.
+    /// `true` if it must be hashed again even if its stamp is unchanged.
     pub(crate) rehash: bool,
-    /// The sets it belongs to.
+    /// The sets that it belongs to, as bits.
     pub(crate) sets: u64,
 }
 

@@ -2,12 +2,12 @@
 
 use super::{
     CatalogueError,
-    door::{KeyRange, ReadCatalogue},
+    engine::{KeyRange, ReadCatalogue},
     stamp_page::{KnownStamp, PAGE, StampPage},
 };
 
-/// Rows of the catalogue as far as a scan needs them. It holds no transaction: a scan records only behind the row it
-/// stands at.
+/// The columns of the catalogue that a scan needs, in the order of keys. They need no transaction, because a scan
+/// writes only rows that it has passed.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     reader: Box<dyn ReadCatalogue>,
@@ -30,7 +30,7 @@ impl Stamps {
         Ok(stamps)
     }
 
-    /// The row it stands at, with its key.
+    /// Returns the present row with its key.
     pub(crate) fn peek(&self) -> Option<(&[u8], KnownStamp)> {
         self.page.get(self.next)
     }

@@ -1,12 +1,12 @@
-//! The subscribers of the hub as all servers of a Source know them: the server that publishes delivers to them, and
-//! whichever one succeeds it goes on where it was.
+//! The subscriptions of the hub, shared by all servers of a Source. The publishing server delivers to them, and its
+//! successor continues where it stopped.
 
 use super::CatalogueError;
 
-/// The requests of subscribers that may wait for the server that publishes.
+/// The largest number of requests that wait for the publishing server.
 pub(super) const MOST_REQUESTS: i64 = 1_000;
 
-/// The requests that are read at once.
+/// The largest number of requests that are read together.
 pub(super) const REQUESTS_AT_ONCE: i64 = 64;
 
 /// A subscription.
@@ -33,11 +33,11 @@ pub(crate) struct SubscriberState {
 /// Rows of the hub that are written in one transaction.
 #[derive(Debug)]
 pub(crate) enum HubRows {
-    /// Subscriptions, in place of what is there.
+    /// Subscriptions, which replace their earlier rows.
     Subscribers(Vec<SubscriberRow>),
-    /// A message for subscribers. Those before the oldest one that is kept go.
+    /// A message for subscribers. Messages older than `oldest` are removed.
     Message { topic: String, sequence: u64, at: i64, body: Vec<u8>, oldest: u64 },
-    /// Requests up to a number have been carried out.
+    /// The requests up to this number have been carried out.
     RequestsDone(u64),
 }
 

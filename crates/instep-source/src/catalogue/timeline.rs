@@ -1,4 +1,4 @@
-//! The Source's own time: it never stands still and never goes back (S6).
+//! The time of the Source, which never stops and never goes back (S6).
 
 use std::{
     fmt,
@@ -25,7 +25,7 @@ pub fn system_clock() -> Clock {
 /// Microseconds that the last datetime may be later than the clock: clocks are set back by seconds now and then.
 const AHEAD: i64 = 300_000_000;
 
-/// Gives out datetimes, each later than all before it, whatever the clock does.
+/// Assigns datetimes, each later than all before it, whatever the clock does.
 pub(super) struct Timeline {
     clock: Clock,
     last: AtomicI64,

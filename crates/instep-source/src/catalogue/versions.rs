@@ -40,10 +40,11 @@ impl Keep {
 }
 
 impl Catalogue {
-    /// Keeps versions, and a value beside them. Returns the digests of states that are no version any more.
+    /// Stores versions, and a named value in the same transaction. Returns the digests of states that are no longer a
+    /// version.
     ///
     /// # Errors
-    /// If the file cannot be written; then none of them is kept.
+    /// If the file cannot be written; nothing is stored then.
     pub(crate) fn keep_versions(
         &self,
         versions: Vec<(Uri, ResourceVersion)>,

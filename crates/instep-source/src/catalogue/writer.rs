@@ -1,4 +1,4 @@
-//! The one thread that writes: whatever waits while a commit is made shares the next one.
+//! The writer thread. All work that is queued during a commit shares the next one.
 
 use std::{
     sync::{
@@ -11,19 +11,20 @@ use std::{
 
 use super::{
     CatalogueError,
-    door::{CatalogueTransaction, WriteCatalogue},
+    engine::{CatalogueTransaction, WriteCatalogue},
     timeline::Timeline,
 };
 
-/// At most so many pieces of work share one commit.
+/// The largest number of pieces of work in one commit.
 const GROUP: usize = 256;
 
-/// A piece of work that was handed over, and whoever waits for it.
+/// A queued piece of work, and its waiting caller.
 trait LedgerWork: Send {
-    /// Does the work in the open transaction; again if the transaction has to be repeated, unless the work itself failed.
+    /// Does the work in the open transaction. It is called again if the transaction must be repeated, unless the work
+    /// itself failed.
     fn run(&mut self, ledger: &mut dyn CatalogueTransaction);
 
-    /// Answers the one who waits, once the fate of the transaction is known.
+    /// Answers the caller, once the result of the transaction is known.
     fn answer(self: Box<Self>, committed: Result<(), CatalogueError>);
 }
 
@@ -31,9 +32,9 @@ type ExclusiveTask = Box<dyn FnOnce(&mut dyn WriteCatalogue) + Send>;
 
 /// A request to the thread that writes.
 enum WriterJob {
-    /// It shares a transaction with others.
+    /// Work that shares a transaction with other work.
     Work(Box<dyn LedgerWork>),
-    /// It must not be in one.
+    /// Work that must not be within a transaction.
     Alone(ExclusiveTask),
 }
 
@@ -42,7 +43,7 @@ struct WaitingWork<T, W> {
     work: W,
     outcome: Option<Result<T, CatalogueError>>,
     reply: SyncSender<Result<T, CatalogueError>>,
-    /// Pieces of work that are handed over and not done.
+    /// The number of queued pieces of work that are not done.
     undone: Arc<AtomicUsize>,
 }
 
@@ -66,12 +67,12 @@ where
     fn answer(self: Box<Self>, committed: Result<(), CatalogueError>) {
         self.undone.fetch_sub(1, Ordering::SeqCst);
         let outcome = self.outcome.unwrap_or(Err(CatalogueError::Closed));
-        // Nobody listens any more where the caller has gone.
+        // The caller may have gone, and then nobody receives the answer.
         let _ = self.reply.send(committed.and(outcome));
     }
 }
 
-/// A piece of work that was handed over.
+/// A queued piece of work, whose outcome can be waited for.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct PendingCommit<T>(Receiver<Result<T, CatalogueError>>);
@@ -86,7 +87,7 @@ impl<T> PendingCommit<T> {
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Option<SyncSender<WriterJob>>,
-    /// Pieces of work that are handed over and not done.
+    /// The number of queued pieces of work that are not done.
     undone: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
     pub(super) timeline: Arc<Timeline>,
@@ -96,7 +97,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread; the timeline goes on after what the engine has given out before.
+    /// Starts the thread. The timeline continues after the last datetime that the engine assigned.
     pub(super) fn start(
         engine: Box<dyn WriteCatalogue>,
         timeline: Arc<Timeline>,
@@ -119,7 +120,7 @@ impl Writer {
         self.begin(work)?.wait()
     }
 
-    /// Hands over a piece of work; it is done after all that was handed over before it.
+    /// Queues a piece of work, which is done after all work that was queued before.
     pub(super) fn begin<T: Send + 'static>(
         &self,
         work: impl Fn(&mut dyn CatalogueTransaction) -> Result<T, CatalogueError> + Send + 'static,
@@ -144,7 +145,7 @@ impl Writer {
         PendingCommit(answer).wait()
     }
 
-    /// Waits until all is done that was handed over before.
+    /// Waits until all work is done that was queued before.
     pub(super) fn settle(&self) -> Result<(), CatalogueError> {
         match self.undone.load(Ordering::SeqCst) {
             0 => Ok(()),
@@ -179,7 +180,7 @@ fn write(
                 let mut group = vec![first];
                 let outcome = engine.transaction(timeline, &mut |ledger| {
                     group.iter_mut().for_each(|work| work.run(ledger));
-                    // One wait for the disk serves all who came while the last one lasted.
+                    // One wait for the disk serves all work that was queued during the last one.
                     while group.len() < GROUP && next.is_none() {
                         match waiting.try_recv() {
                             Ok(WriterJob::Work(mut work)) => {
@@ -193,7 +194,7 @@ fn write(
                         }
                     }
                 });
-                // Before the answers: who gets one may take a snapshot at once.
+                // Before the answers, because an answered caller may take a snapshot at once.
                 drop(closed);
                 group.into_iter().for_each(|work| work.answer(outcome.clone()));
             }

@@ -1,4 +1,4 @@
-//! One path: the result that a walk would have for it.
+//! Inspects a single path, with the result that a walk would have for it.
 
 use rustix::{
     fs::{AtFlags, FileType, statat},
@@ -19,9 +19,9 @@ pub(crate) enum Look {
     File(FileStamp, u64),
     /// A folder that a walk would enter.
     Folder,
-    /// Nothing that is published: it is gone, hidden, left out or a link.
+    /// Nothing to publish: it does not exist, is hidden, left out or a link.
     Nothing,
-    /// A file or folder that cannot be read, or not by everybody.
+    /// A file or folder that not everybody can read.
     Unknown,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
                     sets => Look::File(stamp(&stat), sets),
                 };
             }
-            // It stays published as it was: a mode that changed is no deletion.
+            // It stays published as it was, because a changed mode is not a deletion.
             FileType::RegularFile if last => return Look::Unknown,
             _ => return Look::Nothing,
         }

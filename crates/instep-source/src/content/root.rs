@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Error, catalogue::FileStamp};
 
-/// The names in a root that are those of documents and of the configuration of the program.
+/// The names in a root that belong to documents and to the configuration of the program.
 pub(super) const OWN_NAMES: [&str; 4] = ["resourcesync", ".well-known", "robots.txt", "instep.toml"];
 
 /// A folder, the URI it is served at, and the sets that use its files. If a supplier provides its resources, it is

@@ -1,4 +1,4 @@
-//! The attributes of a file that a Source decides by.
+//! The attributes of a file on which the decisions of a Source depend.
 
 use rustix::fs::Stat;
 

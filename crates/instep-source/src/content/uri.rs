@@ -22,7 +22,7 @@ const ESCAPED: &AsciiSet = &CONTROLS
 
 /// Characters of the longest URI that a document can have (GEN-14).
 pub(crate) const MOST_CHARACTERS: usize = 2_047;
-/// The largest length of a resource, 1 PiB: the sum of many still fits the catalogue.
+/// The largest length of a resource, 1 PiB: the catalogue can still store the sum of many.
 pub(crate) const MOST_BYTES: u64 = 1 << 50;
 
 /// Returns `true` unless a URI is too long for every document.
@@ -30,7 +30,7 @@ pub(crate) fn is_publishable(uri: &str) -> bool {
     uri.len() <= MOST_CHARACTERS
 }
 
-/// Adds a relative path to a prefix; bytes that are no UTF-8 are escaped one by one.
+/// Appends a relative path to a prefix; bytes that are not UTF-8 are escaped one by one.
 pub(super) fn encode(prefix: &str, path: &[u8]) -> String {
     let mut uri = String::with_capacity(prefix.len() + path.len() + 8);
     uri.push_str(prefix);

@@ -108,7 +108,7 @@ impl<'a> FolderWalk<'a> {
         Ok(walk)
     }
 
-    /// The next file, later in byte order than all before it.
+    /// Returns the next file, which follows all earlier ones in byte order.
     pub(crate) fn step(&mut self) -> Option<WalkStep<'_>> {
         Some(match self.advance()? {
             FoundPath::File(stamp, sets) => WalkStep::File { path: &self.path, stamp, sets },

@@ -30,9 +30,9 @@ pub(crate) struct BatchRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum BatchSelection {
-    /// These resources, as a package with a Resource Dump Manifest (§11.2).
+    /// These resources, packed with a Resource Dump Manifest (§11.2).
     Resources(Vec<Uri>),
-    /// The changes since then, as a package with a Change Dump Manifest (§13.2): for each resource its last change.
+    /// The changes since a time, packed with a Change Dump Manifest (§13.2): the last change of each resource.
     Since(DateTime),
 }
 
@@ -200,7 +200,7 @@ impl Batches {
     }
 }
 
-/// The sequence number that all changes since then come after; the published lists have to reach back so far.
+/// Returns the sequence number after which all requested changes come. The published lists must reach back to it.
 fn sequence_before(published: &PublishedSet, since: DateTime) -> Result<u64, Error> {
     let Some(lists) = &published.change_list else {
         return Err(Error::option("change list", "this set has none"));

@@ -70,7 +70,7 @@ impl ChangePackages<'_> {
         Ok(PublishedChangeDump { through: self.now.sequence, until, packages, ..held })
     }
 
-    /// A line of the manifest. A state that was not kept, and is the resource's no longer, is not in it.
+    /// Returns a manifest entry. A state is left out if it was not kept and is no longer the present one.
     fn content(&self, change: ChangeRecord) -> Result<Option<ItemContent>, Error> {
         if change.change == Change::Deleted {
             return Ok(Some(ItemContent::Deleted(change)));

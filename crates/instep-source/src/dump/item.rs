@@ -28,7 +28,7 @@ pub(super) enum ItemContent {
     Deleted(ChangeRecord),
 }
 
-/// A line of a manifest with its place in the package.
+/// A manifest entry with the path of its bitstream.
 #[derive(Debug)]
 pub(super) struct PackageItem {
     pub(super) content: ItemContent,
@@ -139,7 +139,7 @@ impl ItemContent {
     }
 }
 
-/// The URIs without repetitions; a package has each once.
+/// Returns the URIs without repetitions, because a package has each URI once.
 pub(super) fn without_repetition(uris: &[Uri]) -> Vec<&Uri> {
     let mut seen = BTreeSet::new();
     uris.iter().filter(|uri| seen.insert(*uri)).collect()

@@ -24,7 +24,7 @@ use crate::{
     sink::{FolderSink, Rank, Sink},
 };
 
-/// A package is tried so often with a file that changes while it is packed; then the file is left out.
+/// The number of attempts to pack a file that changes meanwhile; after that the file is left out.
 const ATTEMPTS: u8 = 3;
 /// The restarts of a package before the bytes of all its resources are copied: some Sources change all the time.
 const RESTARTS: u32 = 2;

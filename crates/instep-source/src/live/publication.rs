@@ -37,8 +37,8 @@ pub(super) struct PublicationLoop {
 }
 
 impl PublicationLoop {
-    /// Publishes what changes until it is told to end, or another process has the right to publish. Returns the error that
-    /// says so.
+    /// Publishes changes until it is ended or another process has the right to publish. In the second case it returns
+    /// that error.
     pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) -> Option<Error> {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
@@ -87,10 +87,10 @@ impl PublicationLoop {
                 };
                 match self.publish(scope) {
                     Ok(()) => self.dumps.start_if_due(&self.publisher),
-                    // Another try would come to the same; the next scan of everything is one.
+                    // Another attempt would be refused too, until the next scan of everything.
                     Err(error) if error.kind() == ErrorKind::Refused => {}
                     Err(Error::Stopped) => return None,
-                    // Nothing that it does counts any more.
+                    // It has lost the right to publish, so nothing that it does takes effect.
                     Err(lost @ Error::Locked { .. }) => return Some(lost),
                     Err(_) => {
                         settle.look_at_everything();
@@ -101,8 +101,8 @@ impl PublicationLoop {
         }
     }
 
-    /// Returns the error that says so if another process has the right to publish now: also a Source that does not change must
-    /// not go on serving what that one replaces.
+    /// Checks that this process still has the right to publish, and returns an error if another one has it. Called
+    /// for unchanged Sources too: a server must not continue to serve documents that another one replaces.
     fn lost_right(&self) -> Option<Error> {
         let catalogue = self.publisher.catalogue();
         let confirmed = if catalogue.is_shared() { catalogue.confirm() } else { Ok(()) };

@@ -48,7 +48,7 @@ struct Waiting {
 }
 
 impl Settle {
-    /// A path was touched.
+    /// Records an event of a path.
     pub(super) fn touch(&mut self, path: PathBuf, touch: Touch, now: Instant) {
         if self.everything {
             return;
@@ -74,7 +74,7 @@ impl Settle {
         self.recorded.get_or_insert(now);
     }
 
-    /// Nothing is taken before this moment.
+    /// Sets the time before which nothing is taken.
     pub(super) fn rest_until(&mut self, moment: Instant) {
         self.not_before = Some(moment);
     }

@@ -67,7 +67,7 @@ pub(crate) struct Hub {
     verifying: Semaphore,
     /// A verification has ended.
     settled: Notify,
-    /// The operator was warned that secrets are readable on their way.
+    /// `true` once the operator was warned that secrets are sent without encryption.
     warned: AtomicBool,
 }
 
@@ -137,7 +137,7 @@ impl Hub {
         for key in ledger.book.withdraw(|topic| self.topics.contains_key(topic)) {
             ledger.keep(&key);
             let hub = Arc::clone(self);
-            tokio::spawn(async move { hub.deny(&key, "there is no such topic any more").await });
+            tokio::spawn(async move { hub.deny(&key, "this topic is no longer offered").await });
         }
     }
 

@@ -18,7 +18,7 @@ impl OtherServers {
     }
 
     /// Sends nothing.
-    pub(super) fn tell(&self, _topic: &str, _body: Vec<u8>) {}
+    pub(super) fn share_message(&self, _topic: &str, _body: Vec<u8>) {}
 }
 
 impl Transport for OtherServers {

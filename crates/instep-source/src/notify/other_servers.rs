@@ -21,7 +21,7 @@ impl OtherServers {
     }
 
     /// Sends a message to all of them. If that fails, their listeners see the gap in the next one and read the Change List.
-    pub(super) fn tell(&self, topic: &str, body: Vec<u8>) {
+    pub(super) fn share_message(&self, topic: &str, body: Vec<u8>) {
         let topic = topic.to_owned();
         if let Err(error) = self.0.share(SharedRows::Message { topic, body }) {
             tracing::warn!(%error, "a message does not reach the other servers");
@@ -33,7 +33,7 @@ impl OtherServers {
 
 impl Transport for OtherServers {
     fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error> {
-        self.tell(channel.topic().as_str(), document.to_vec());
+        self.share_message(channel.topic().as_str(), document.to_vec());
         Ok(())
     }
 }

@@ -109,7 +109,7 @@ fn keep_alive(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'st
 }
 
 async fn end(mut ending: watch::Receiver<bool>) {
-    // A sender that is gone means the same.
+    // A dropped sender means the same.
     let _ = ending.wait_for(|is_ending| *is_ending).await;
 }
 

@@ -102,7 +102,7 @@ impl Topics {
         routes.route(&format!("/{EVENTS}"), with_methods(READ_ONLY, get(events)))
     }
 
-    /// Returns the routes for a server that stands by. Its hub leaves requests to the server that publishes.
+    /// Returns the routes for a standby server. Its hub passes requests to the publishing server.
     #[cfg(feature = "postgres")]
     pub(crate) fn routes_beside(
         &self,
@@ -130,7 +130,7 @@ impl Topics {
     #[cfg(feature = "postgres")]
     pub(crate) fn pass_on(&self, topic: &str, body: Vec<u8>) {
         if topic == EVENTS {
-            // Pages that nobody has open are no failure.
+            // It is not an error if no page listens.
             let _ = self.recent.send(String::from_utf8_lossy(&body).into());
         } else if let Some(channel) = self.channels().find(|channel| channel.topic().as_str() == topic) {
             channel.send(&body.into());

@@ -1,4 +1,4 @@
-//! The last step of a publication: announcing it to those who wait for changes.
+//! The last step of a publication: announcing its changes on the channels.
 
 use super::{publisher::Publisher, report::PublishReport};
 use crate::Error;

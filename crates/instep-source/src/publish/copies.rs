@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct DocumentCopies {
     out: PathBuf,
-    /// `true` if nobody else has files there.
+    /// `true` if only this program writes files there.
     is_own: bool,
     /// The number up to which the folder has the documents; `None` if that is not known.
     through: Option<u64>,
@@ -73,8 +73,8 @@ impl DocumentCopies {
         Ok(is_changed)
     }
 
-    /// Stages the documents that the folder does not have; `false` if one was replaced meanwhile. What is staged stays so,
-    /// or a large document could be fetched for ever while small ones change.
+    /// Stages the documents that the folder does not have. Returns `false` if one was replaced meanwhile. Staged
+    /// documents are kept: otherwise a large document might be fetched again and again while small ones change.
     fn stage(
         &self,
         shared: &dyn ReadShared,
@@ -129,7 +129,7 @@ impl DocumentCopies {
             if metadata.len() != content.length {
                 return Ok(false);
             }
-            // The name of a part that never changes stands for its bytes.
+            // A part that never changes is identified by its name.
             if !is_immutable(name.as_bytes()) {
                 let mut hasher = blake3::Hasher::new();
                 std::io::copy(&mut file, &mut hasher)?;

@@ -48,7 +48,7 @@ impl SourceContext {
                 let placed = placed.iter().map(|(rank, name)| steps::placed(*rank, name, is_new(name)));
                 outbox.add(placed.chain(removed.iter().map(|name| steps::removed(name))).collect());
             }
-            // From now on documents go elsewhere.
+            // The place of delivery has changed, so everything must be delivered there.
             _ => outbox.everything = true,
         }
         Ok(Some(OUTBOX.write(&outbox)))
@@ -164,7 +164,8 @@ impl PlannedDelivery {
         }
         let (total, mut bytes, mut recorded) = (self.len(), 0, Instant::now());
         while self.len() > 0 {
-            // Who lost the right to publish must not overwrite what the one that has it delivers.
+            // A process that has lost the right to publish must not overwrite the documents of the process that has
+            // it now.
             source.catalogue.confirm().map_err(Error::from)?;
             if self.puts.is_empty() {
                 let first = steps::step_of(&self.removals[0].name);

@@ -72,7 +72,7 @@ impl SourceContext {
         for entry in entries {
             let entry = entry.map_err(Error::read(&folder))?;
             let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
-            // One folder more stays, for readers of a list that has just gone.
+            // One more folder is kept, for readers of a list that was just removed.
             if let Some(number) = number.filter(|number| (number + 2) * FOLDER <= first) {
                 self.owe_removal(&entry.path(), number)?;
                 fs::remove_dir_all(entry.path()).map_err(Error::write(entry.path()))?;

@@ -23,7 +23,7 @@ pub struct Publisher {
     pub(super) reported_clock: bool,
     /// `true` once the documents in place are those that were published last, by whichever server.
     is_caught_up: bool,
-    /// A server that stands by has the lock already.
+    /// A standby server has the lock already, so it can be shared.
     _lock: Arc<Lock>,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn place_of_catalogue(options: &PublishOptions) -> Result<CatalogueLo
     CatalogueLocation::of(&options.state, options.catalogue.as_deref(), &names)
 }
 
-/// Moves the Source, if the options say so; refuses another base URL if they do not.
+/// Moves the Source to another base URL if the options request it; otherwise refuses another base URL.
 pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
     match check(options, catalogue)? {
         Some(from) => {

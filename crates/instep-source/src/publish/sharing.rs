@@ -1,7 +1,7 @@
 //! Shares the documents of each publication with the other servers of the Source, if its catalogue lies in a database.
 //!
-//! Documents are shared before they are put in place here. So whatever a reader saw on this server, the one that succeeds it
-//! has: no document goes back when a publisher is killed at any moment.
+//! Documents are shared before they are put in place here. A successor therefore has every document that a reader has
+//! seen on this server, and no document is replaced by an older one, at whatever moment a publisher is killed.
 
 use std::{collections::BTreeMap, fs::File, io::Read as _, os::unix::fs::MetadataExt as _};
 
@@ -66,7 +66,8 @@ impl SourceContext {
     }
 }
 
-/// Documents on their way to the other servers: their parts go ahead, and count with the last transaction.
+/// An upload of documents for the other servers. Their parts are written first, and become visible with the last
+/// transaction.
 struct DocumentUpload<'a> {
     source: &'a SourceContext,
     number: u64,

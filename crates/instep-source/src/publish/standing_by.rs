@@ -1,5 +1,5 @@
-//! A Source that another server publishes, opened by one that stands by: it takes the lock of its own folder, and reads the
-//! catalogue.
+//! A Source that another server publishes, opened by a standby server: it takes the lock of its own state folder, and
+//! reads the catalogue.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use instep_store::Lock;
 use super::{Publisher, context::SourceContext, lock, rebase, sets};
 use crate::{Error, PublishOptions, render::SourcePolicy, sink::discard_leftovers};
 
-/// The right to a folder of a state, beside the server that publishes the Source from another one.
+/// The lock of the state folder of a standby server. The publishing server has another state folder.
 #[derive(Debug)]
 pub(crate) struct HeldFolder {
     options: PublishOptions,
@@ -16,7 +16,7 @@ pub(crate) struct HeldFolder {
 }
 
 impl HeldFolder {
-    /// Takes the folder; `None` if the catalogue of the Source lies in it, so that only one server can have it.
+    /// Takes the lock. `None` if the catalogue is a file in the folder, so that only one server can use it.
     ///
     /// # Errors
     /// If an option cannot be followed, the database cannot be used, or another process has the folder.

@@ -146,7 +146,7 @@ pub fn setup(options: &PublishOptions) -> Result<HostSetup, Error> {
     Ok(host_setup(&SourcePolicy::new(options)?, &[]))
 }
 
-/// The same as [`Publisher::compact`], for a caller that has only the catalogue.
+/// Does the work of [`Publisher::compact`] for a caller that has only the catalogue.
 pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
     let (published, head) = {
         let snapshot = catalogue.snapshot()?;

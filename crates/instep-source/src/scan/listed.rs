@@ -53,7 +53,7 @@ impl Merge<'_, '_> {
     /// A folder takes precedence for its own files.
     fn leave_to(&mut self, folder: &Path, uri: &Uri) -> Result<(), Error> {
         self.skips.unreadable += 1;
-        let what = format!("is a URI of {}, which says itself what it holds", folder.display());
+        let what = format!("is a URI of {}, which lists its own resources", folder.display());
         self.monitor.problem(&PublishProblem::skipped(uri.as_str(), what));
         Ok(())
     }

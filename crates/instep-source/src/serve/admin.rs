@@ -79,8 +79,9 @@ impl Recorder {
         }
     }
 
-    fn record(&self, said: Vec<ReportedChange>) -> Result<Value, Error> {
-        let recorded = record_reported(&self.holdings, &self.catalogue, said, &self.options, &*self.monitor)?;
+    fn record(&self, reported: Vec<ReportedChange>) -> Result<Value, Error> {
+        let recorded =
+            record_reported(&self.holdings, &self.catalogue, reported, &self.options, &*self.monitor)?;
         Ok(json!({
             "sequence": recorded.sequence,
             "created": recorded.created,
@@ -116,12 +117,12 @@ async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Resp
 
 /// Records changes reported by an application, and answers when they are durable.
 async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
-    let said = match said(&body) {
-        Ok(said) => said,
+    let reported = match reported_changes(&body) {
+        Ok(reported) => reported,
         Err(what) => return (StatusCode::BAD_REQUEST, Json(json!({ "error": what }))).into_response(),
     };
     let record = move || {
-        let recorded = admin.recorder.record(said)?;
+        let recorded = admin.recorder.record(reported)?;
         admin.requests.recorded();
         Ok::<_, Error>(recorded)
     };
@@ -155,7 +156,7 @@ async fn status(State(admin): State<Arc<Admin>>) -> Response {
 
 /// One change, or an array of them: `uri` and `change`, and the known state, named as in a manifest; or messages of
 /// object storage.
-fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
+fn reported_changes(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     let json: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;
     let items = match json {
         Value::Array(items) => items,
@@ -164,11 +165,12 @@ fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     if items.len() > MOST_CHANGES {
         return Err(format!("{} changes; at most {MOST_CHANGES} at once", items.len()));
     }
-    let mut said = Vec::with_capacity(items.len());
+    let mut reported = Vec::with_capacity(items.len());
     for (number, item) in items.into_iter().enumerate() {
-        said.extend(ReportedChange::list_from_json(item).map_err(|what| format!("item {number}: {what}"))?);
+        reported
+            .extend(ReportedChange::list_from_json(item).map_err(|what| format!("item {number}: {what}"))?);
     }
-    Ok(said)
+    Ok(reported)
 }
 
 fn failed(what: &str) -> Response {
@@ -183,16 +185,16 @@ mod tests {
     #[test]
     fn what_an_application_says_is_checked_item_by_item() {
         let both = br#"[{"uri":"http://a/b","change":"created","length":3},{"uri":"http://a/c","change":"deleted"}]"#;
-        let said_both = said(both).unwrap();
-        assert!(matches!(&said_both[0], ReportedChange::Add { state, .. } if state.length == Some(3)));
-        assert!(matches!(&said_both[1], ReportedChange::Remove { .. }));
-        assert_eq!(said(br#"{"uri":"http://a/b"}"#).unwrap().len(), 1);
+        let both_changes = reported_changes(both).unwrap();
+        assert!(matches!(&both_changes[0], ReportedChange::Add { state, .. } if state.length == Some(3)));
+        assert!(matches!(&both_changes[1], ReportedChange::Remove { .. }));
+        assert_eq!(reported_changes(br#"{"uri":"http://a/b"}"#).unwrap().len(), 1);
         for wrong in
             [&b"nonsense"[..], b"[1]", br#"{"uri":"b"}"#, br#"{"uri":"http://a/b","change":"moved"}"#]
         {
-            assert!(said(wrong).is_err(), "{}", String::from_utf8_lossy(wrong));
+            assert!(reported_changes(wrong).is_err(), "{}", String::from_utf8_lossy(wrong));
         }
         let many = format!("[{}]", vec![r#"{"uri":"http://a/b"}"#; 1_001].join(","));
-        assert!(said(many.as_bytes()).is_err());
+        assert!(reported_changes(many.as_bytes()).is_err());
     }
 }

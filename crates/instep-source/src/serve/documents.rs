@@ -30,8 +30,8 @@ impl DocumentFolder {
         RootFolder::open(folder).map(|_| Self { path: folder.to_owned(), is_shared })
     }
 
-    /// Returns an ETag that depends only on the bytes. Each state of a document is hashed once, when it is first asked for.
-    /// The name of a part that never changes stands for its bytes, so a large package is not read.
+    /// Returns an ETag that depends only on the bytes. Each state of a document is hashed once, for its first
+    /// request. A part that never changes is identified by its name, so a large package is not read.
     fn etag(&self, name: &[u8]) -> io::Result<HeaderValue> {
         let mut file = self.open(name)?;
         let mut hasher = blake3::Hasher::new();

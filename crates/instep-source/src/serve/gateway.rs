@@ -1,4 +1,4 @@
-//! The door for further protocols: a program adds them to a Source, over the same resources.
+//! Gateways: further protocols that a program adds to a Source, over the same resources.
 
 use std::{fmt, io, sync::Arc};
 

@@ -21,7 +21,8 @@ use crate::{
 /// The resources that are served: folders by the path they are served at, and the rest.
 #[derive(Debug)]
 pub(crate) struct ResourceFiles {
-    /// By the path below that of the base URL: empty, or with a final slash. The longest comes first.
+    /// The folders by their paths below the base URL, which are empty or end in a slash. The longest path comes
+    /// first.
     pub(crate) folders: Vec<(String, Files)>,
     /// The files outside of the folders that manifests name.
     pub(crate) named: Files,

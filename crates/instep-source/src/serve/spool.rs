@@ -52,7 +52,7 @@ pub(crate) enum PackageClaim {
     Full,
 }
 
-/// A package that its holder builds. It is gone when it is dropped unfinished.
+/// A package that is being built. It is removed if this value is dropped before the package is finished.
 #[derive(Debug)]
 pub(crate) struct Building {
     spool: Arc<PackageSpool>,

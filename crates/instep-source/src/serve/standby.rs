@@ -1,7 +1,7 @@
-//! A server that stands by for the one that publishes: it shows the same documents, passes the same messages on to its own
-//! listeners, and publishes itself once the other one has ended.
+//! A standby server. It shows the documents of the publishing server, sends the same messages to its own listeners,
+//! and publishes itself once the publishing server has ended.
 //!
-//! Numbered rows in the catalogue are the truth. A wake-up by the database only shortens the wait for the next look.
+//! It reads numbered rows of the catalogue. A wake-up by the database only shortens the wait for the next reading.
 
 use std::{
     net::SocketAddr,
@@ -35,7 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The pause between two attempts to publish.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
 
-/// A server that stands by.
+/// A standby server.
 pub(super) struct StandbyServer {
     held: Arc<HeldFolder>,
     stop: Arc<AtomicBool>,
@@ -152,7 +152,7 @@ struct StandbySite {
 }
 
 impl StandbyLoop {
-    /// Follows until it is told to stop. Returns the site.
+    /// Follows the publishing server until `stop` is set. Returns the site.
     fn run(&mut self, stop: &AtomicBool) -> Option<StandbySite> {
         let mut reported = String::new();
         while !stop.load(Ordering::Acquire) {

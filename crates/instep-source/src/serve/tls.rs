@@ -1,4 +1,4 @@
-//! TLS by rustls, with certificates that can be renewed under way.
+//! TLS by rustls. Certificates can be renewed without a restart.
 
 use std::{
     path::{Path, PathBuf},
@@ -56,7 +56,7 @@ impl Tls {
 fn fault(what: &str, error: &rustls::pki_types::pem::Error) -> String {
     match error {
         rustls::pki_types::pem::Error::Io(error) => format!("cannot be read: {error}"),
-        other => format!("is no {what}: {other}"),
+        other => format!("is not a {what}: {other}"),
     }
 }
 

@@ -115,7 +115,7 @@ impl SourceView {
     /// If it has none, or it cannot be read by everybody.
     pub fn open(&self, resource: &Resource) -> io::Result<File> {
         let file = self.holdings.open(resource)?;
-        // The same rule as for requests: a mode that was taken away since the scan holds at once.
+        // As for requests: a permission that was removed since the scan takes effect at once.
         let is_private =
             !self.holdings.is_supplied(resource) && file.metadata()?.permissions().mode() & 0o004 == 0;
         if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }

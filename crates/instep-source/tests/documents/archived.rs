@@ -1,4 +1,4 @@
-//! Archives, and past states until nobody needs them.
+//! Archives, and past states, which are kept as long as a document needs them.
 
 use std::{fs, path::Path, time::Duration};
 

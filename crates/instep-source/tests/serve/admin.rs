@@ -1,4 +1,4 @@
-//! Row S3: nobody writes without the token; and what an application says is published.
+//! Row S3 of the threats: changes need the token. Changes that an application reports are published.
 
 use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt};
 

@@ -1,4 +1,4 @@
-//! Pages that a program adds: they come last, and a program that asks for documents never meets them.
+//! Pages that a program adds: they come last, and a client that requests documents never gets them.
 
 use std::sync::Arc;
 

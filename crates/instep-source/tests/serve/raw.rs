@@ -1,4 +1,4 @@
-//! Requests as they are written here: nothing normalizes or repairs them.
+//! Requests that are sent exactly as they are written here, not normalized or repaired.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! C6: connections over which no request comes are closed, and keep nobody out.
+//! C6: connections without a request are closed, and keep no other client out.
 
 use std::{
     io::{Read, Write},

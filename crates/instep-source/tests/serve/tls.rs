@@ -1,4 +1,4 @@
-//! TLS: HTTP/1.1 and HTTP/2 over it, and certificates that are renewed under way.
+//! TLS: HTTP/1.1 and HTTP/2 over it, and certificates that are renewed without a restart.
 
 use std::{
     fs,

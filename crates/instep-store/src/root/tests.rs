@@ -1,4 +1,4 @@
-//! Names beneath a folder, among links that somebody planted.
+//! Names beneath a folder in which an attacker placed links.
 
 use std::{fs, io::Read as _, os::unix::fs::symlink, sync::atomic::Ordering};
 

@@ -1,4 +1,4 @@
-//! The content and the manners of a fake repository.
+//! The content and the behaviour of a fake repository.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ pub enum RepositoryFault {
     Status(u16, &'static str),
     /// Another body.
     Body(String),
-    /// Each occurrence of a text in the right answer is another one.
+    /// Each occurrence of a text in the right answer is replaced by another text.
     Replace(String, String),
     /// The right answer ends after this text.
     EndAfter(String),
@@ -52,7 +52,7 @@ pub enum RepositoryFault {
     Close,
 }
 
-/// The content and the manners of a [`super::FakeRepository`].
+/// The content and the behaviour of a [`super::FakeRepository`].
 #[derive(Clone, Debug)]
 pub struct RepositoryLayout {
     /// The records, in the order of lists.
@@ -67,7 +67,7 @@ pub struct RepositoryLayout {
     pub deleted_record: String,
     /// The clock.
     pub now: String,
-    /// Compresses answers for those who accept that.
+    /// `true` if answers are compressed for clients that accept that.
     pub gzip: bool,
     /// Files beside the repository: path and media type and bytes.
     pub files: Vec<(String, String, String)>,
@@ -95,7 +95,7 @@ pub(super) struct RepositoryState {
     /// The part of a query without escapes, and the faults of the next answers to such requests.
     pub(super) faults: Vec<(String, VecDeque<RepositoryFault>)>,
     pub(super) log: Vec<String>,
-    /// Tokens that were given out before this many expiries are not known any more.
+    /// Tokens that were issued before this many expiries are no longer valid.
     pub(super) expiries: u32,
     pub(super) has_ended: bool,
 }

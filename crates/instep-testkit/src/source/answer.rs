@@ -31,7 +31,7 @@ struct FakeAnswer {
     flow: Flow,
 }
 
-/// Writes the answer; whether the connection can be used again.
+/// Writes the answer. Returns `true` if the connection can be used again.
 pub(super) fn write(
     stream: &TcpStream,
     request: &ReceivedRequest,

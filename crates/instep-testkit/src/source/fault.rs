@@ -35,13 +35,13 @@ pub enum Fault {
     Flip,
     /// The right body, gzip-coded and declared so.
     Gzip,
-    /// Without `Content-Length`: chunked.
+    /// The body without `Content-Length`, in chunks.
     Chunked,
     /// The body over and over, without end.
     Endless,
     /// Header lines without end.
     EndlessHeaders,
-    /// `Range` is passed over: 200 with all of it.
+    /// `Range` is ignored: 200 with the whole body.
     RangeIgnored,
     /// `Range` is answered with other bytes than requested, and declared so.
     RangeShifted,
@@ -65,7 +65,7 @@ impl<T: Into<Vec<u8>>> From<T> for Page {
 }
 
 impl Page {
-    /// The same with a header more.
+    /// Returns the page with one more header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));

@@ -1,4 +1,4 @@
-//! Dumps of the shelf: of its snapshot, and of its changes.
+//! The dumps: of the snapshot, and of the changes.
 
 use std::io::Write as _;
 
@@ -98,7 +98,7 @@ fn packed(path: &str, stem: &str, (manifest, held): &(Vec<u8>, PackageContent)) 
     }
 }
 
-/// The snapshot's resources that are still there.
+/// Returns the resources of the snapshot that still exist.
 fn resources(shelf: &FakeShelf) -> (Vec<u8>, PackageContent) {
     let held = shelf.snapshot.iter().enumerate().filter_map(|(number, (path, entry))| {
         let mut entry = shelf.publish(path, entry);

@@ -56,7 +56,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Everything but dumps: a Resource List and a Change List Index.
+    /// Returns everything but dumps: a Resource List and a Change List Index.
     pub fn new() -> Self {
         Self::default()
     }
@@ -165,7 +165,7 @@ impl FakeShelf {
             entries.map(|(path, resource)| (path.clone(), self.describe(path, resource))).collect();
     }
 
-    /// Leaves one empty interval, open since the Resource List's `at`.
+    /// Removes all intervals but one that is empty, and open since the `at` of the Resource List.
     pub(super) fn begin_changes_at_snapshot(&mut self) {
         self.intervals = vec![Interval { number: 1, from: self.at, until: None, changes: Vec::new() }];
     }

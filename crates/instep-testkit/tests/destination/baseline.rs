@@ -4,10 +4,7 @@ use instep_destination::{Outcome, ProblemKind, Strategy};
 use instep_testkit::{FakeSource, Fault};
 use resourcesync::{Entry, Uri};
 
-use crate::{
-    support::{Copy, many, three},
-    unsaid::{audited, without},
-};
+use crate::support::{Copy, audited, many, three, without};
 
 #[test]
 fn a_baseline_makes_an_equal_copy() {

@@ -107,7 +107,7 @@ fn d19_a_batch_that_is_no_safe_package_costs_nothing_but_requests() {
 
 #[test]
 fn c7_a_body_over_the_limit_of_the_server_is_split_and_what_stays_too_large_comes_by_requests() {
-    // A server that takes one URI at a time, and one in front of a Source that takes none.
+    // A server that accepts one URI at a time, and a proxy in front of a Source, which accepts none.
     for (limit, brought) in [(1, 0), (0, 3)] {
         let copy = with_batch();
         if limit == 0 {

@@ -6,7 +6,7 @@ use resourcesync::{Algorithm, Link, MediaType, Relation, Uri};
 
 use crate::support::{Copy, Run, many};
 
-/// A Source of three resources that tells of changes in Change Dumps alone.
+/// A Source of three resources that offers changes only in Change Dumps.
 fn with_change_dump() -> Copy {
     Copy::laid_out(|layout| {
         layout.change_list = false;
@@ -117,7 +117,7 @@ fn a_resource_dump_is_followed_by_change_dumps() {
         layout.resource_list = false;
         layout.dump = true;
     });
-    // Without a Change List each change renews the dump, too: what follows it is made by hand.
+    // Without a Change List, each change also renews the dump, so the later ones are written by hand.
     copy.source.lay_out(|layout| layout.change_list = true);
     change(&copy);
     copy.source.lay_out(|layout| layout.change_list = false);
@@ -158,7 +158,7 @@ fn incremental_does_not_advance_past_a_lost_package() {
     let copy = with_change_dump();
     copy.source.lay_out(|layout| layout.contents = false);
     deleting(&copy);
-    // No inventory makes up for the package.
+    // No inventory could replace the package.
     copy.source.freeze(&["resourcelist.xml"]);
     copy.source.put("a.txt", "lost at first");
     copy.source.rotate();

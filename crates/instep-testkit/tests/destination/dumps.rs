@@ -3,10 +3,7 @@
 use instep_destination::{Strategy, Via};
 use instep_testkit::{FakeSource, Fault, Layout, wait_until};
 
-use crate::{
-    support::{Copy, many, three},
-    unsaid::without,
-};
+use crate::support::{Copy, many, three, without};
 
 fn with_dump(list: bool) -> Copy {
     Copy::laid_out(|layout| {
@@ -112,7 +109,7 @@ fn a_package_that_breaks_off_is_brought_by_later_attempts() {
     assert_eq!((requests_for_resources(&copy), copy.differences()), (0, vec![]));
 }
 
-/// A Source whose documents state nothing that tells one state of a resource from another.
+/// A Source whose documents do not distinguish one state of a resource from another.
 fn bare(layout: &mut Layout) {
     layout.dump = true;
     layout.algorithms.clear();

@@ -131,7 +131,7 @@ fn in_parts() -> Copy {
 
 const PART: &str = "resourcelist-0002.xml";
 
-/// The index has another `at` each time it is asked for, so many times.
+/// Gives the index another `at` for each of this number of requests.
 fn published_anew(copy: &Copy, times: usize) {
     let asked = AtomicUsize::new(0);
     copy.source.rewrite("resourcelist.xml", move |text| {

@@ -20,35 +20,6 @@ fn changes_are_applied_from_the_change_list_alone() {
 }
 
 #[test]
-fn deletions_are_kept_unless_they_are_asked_for() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.delete("a.txt");
-    assert_eq!(copy.sync().report().deleted, 0);
-    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
-}
-
-#[test]
-fn named_deletions_are_applied() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.delete("a.txt");
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
-#[test]
-fn a_deletion_that_was_kept_is_done_when_it_is_asked_for_later() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.delete("a.txt");
-    copy.sync();
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]));
-}
-
-#[test]
 fn incremental_does_not_advance_past_a_failed_fetch() {
     let copy = Copy::of_three();
     copy.sync();
@@ -89,20 +60,6 @@ fn closed_lists_are_followed_to_the_next() {
     copy.source.put("e.txt", "in the third");
     let run = copy.sync();
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
-#[test]
-fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
-    let copy = Copy::of_three();
-    copy.sync_with(|options| options.delete = true);
-    copy.source.put("a.txt", "lost");
-    copy.source.delete("b.txt");
-    copy.source.gap();
-    copy.source.snapshot();
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List));
-    assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
     assert_eq!(copy.differences(), [""; 0]);
 }
 
@@ -167,35 +124,6 @@ fn d16_nothing_of_a_truncated_change_list_is_applied() {
 }
 
 #[test]
-fn an_audit_tells_every_difference() {
-    let copy = Copy::of_three();
-    copy.sync();
-    let (clean, _) = copy.audit();
-    assert_eq!(clean.unwrap().exit_code(), 0);
-    std::fs::write(copy.dir().join("a.txt"), "One").unwrap();
-    copy.source.put("e.txt", "created");
-    copy.source.delete("b.txt");
-    let (report, mut heard) = copy.audit();
-    assert_eq!(report.unwrap().exit_code(), 20);
-    heard.itemized.sort();
-    let line = |letter: char, path: &str| format!("{letter} {}", copy.source.url(path));
-    assert_eq!(heard.itemized, [line('+', "e.txt"), line('-', "b.txt"), line('~', "a.txt")]);
-}
-
-#[test]
-fn d44_repair_mends_what_an_audit_finds() {
-    let copy = Copy::of_three();
-    copy.sync();
-    std::fs::write(copy.dir().join("a.txt"), "One").unwrap();
-    std::fs::remove_file(copy.dir().join("b.txt")).unwrap();
-    assert_eq!(copy.sync().exit_code(), 0);
-    assert_eq!(copy.read("a.txt").as_deref(), Some("One"), "a plain run does not look");
-    let run = copy.sync_with(|options| options.repair = true);
-    assert_eq!(run.exit_code(), 0);
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
-#[test]
 fn a_missing_resource_of_a_change_list_is_a_problem() {
     let copy = Copy::of_three();
     copy.sync();
@@ -204,47 +132,6 @@ fn a_missing_resource_of_a_change_list_is_a_problem() {
     let run = copy.sync();
     assert_eq!(run.heard.problems.len(), 1, "{:?}", run.heard.problems);
     assert_eq!(run.heard.problems[0].0, ProblemKind::Missing);
-}
-
-#[test]
-fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.put("a.txt", "in a list that is archived");
-    copy.source.rotate();
-    let closed = String::from_utf8(copy.source.document("changelist-000001.xml").unwrap()).unwrap();
-    let interval = |name: &str| {
-        let from = closed.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
-        closed[from..].split('"').next().unwrap().to_owned()
-    };
-    copy.source.serve("archived-1.xml", closed.clone());
-    copy.source.serve(
-        "archive.xml",
-        format!(
-            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
-             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist-archive\"/>\
-             <url><loc>{}</loc><rs:md capability=\"changelist\" from=\"{}\" until=\"{}\"/></url></urlset>",
-            copy.source.url("archived-1.xml"),
-            interval("from"),
-            interval("until")
-        ),
-    );
-    let offer = format!(
-        "<url><loc>{}</loc><rs:md capability=\"changelist-archive\"/></url></urlset>",
-        copy.source.url("archive.xml")
-    );
-    copy.source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &offer));
-    copy.source.rewrite("changelist.xml", |text| {
-        let index = text.find("<sitemap>").unwrap();
-        let second = text[index + 1..].find("<sitemap>").unwrap() + index + 1;
-        format!("{}{}", &text[..index], &text[second..])
-    });
-    copy.source.put("b.txt", "in the open list");
-    let run = copy.sync();
-    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
-    assert!(run.heard.notes.iter().any(|note| note.contains("archive")), "{:?}", run.heard.notes);
-    assert_eq!(copy.source.requests_for("resourcelist.xml"), 1, "the first run only");
-    assert_eq!(copy.differences(), [""; 0]);
 }
 
 #[test]
@@ -268,43 +155,6 @@ fn a_copy_can_be_had_as_it_was() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-/// A Source whose JSON resource changes, with a patch against the version before.
-fn with_patch(patch: &'static str) -> Copy {
-    let copy = Copy::of(instep_testkit::FakeSource::start().with_resources([("a.json", r#"{"a":1,"b":2}"#)]));
-    assert_eq!(copy.sync().exit_code(), 0);
-    let target = copy.source.url("a.patch");
-    copy.source.serve("a.patch", patch);
-    copy.source.misstate("a.json", move |entry| {
-        let mut link = resourcesync::Link::new(
-            resourcesync::Relation::Patch,
-            resourcesync::Uri::parse(&target).unwrap(),
-        );
-        link.media_type = Some(resourcesync::MediaType::new("application/json-patch"));
-        entry.links.push(link);
-    });
-    copy.source.put("a.json", r#"{"a":1,"b":3}"#);
-    copy.source.forget_requests();
-    copy
-}
-
-#[test]
-fn a_patch_that_makes_the_promised_version_is_enough() {
-    let copy = with_patch(r#"[{"op": "replace", "path": "/b", "value": 3}]"#);
-    let run = copy.sync();
-    assert_eq!((run.exit_code(), run.report().updated), (0, 1));
-    assert_eq!(copy.source.requests_for("a.json"), 0);
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
-#[test]
-fn a_patch_that_makes_something_else_is_not_used() {
-    let copy = with_patch(r#"[{"op": "replace", "path": "/b", "value": 4}]"#);
-    let run = copy.sync();
-    assert_eq!((run.exit_code(), run.report().updated), (0, 1));
-    assert_eq!(copy.source.requests_for("a.json"), 1);
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
 #[test]
 fn d22_a_change_list_on_another_host_is_not_asked_for() {
     let copy = Copy::of_three();
@@ -317,18 +167,4 @@ fn d22_a_change_list_on_another_host_is_not_asked_for() {
     assert_eq!(copy.sync().exit_code(), 3);
     assert_eq!(elsewhere.connections(), 0);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
-}
-
-#[test]
-fn a_change_list_that_is_gone_is_a_gap() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.put("a.txt", "changed");
-    copy.source.rotate();
-    copy.source.snapshot();
-    copy.source.fail_always("changelist-000001.xml", Fault::Status(410));
-    let run = copy.sync();
-    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List), "{:?}", run.heard.notes);
-    assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
-    assert_eq!(copy.differences(), [""; 0]);
 }

@@ -4,8 +4,7 @@ use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::{
     sets::{list_shared, publish, serve_behind_index},
-    support::{Copy, in_step},
-    unsaid::without,
+    support::{Copy, in_step, without},
 };
 
 #[test]

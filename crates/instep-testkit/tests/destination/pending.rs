@@ -1,13 +1,10 @@
-//! Changes that could not be had: what later documents say takes nothing of them back, and an audit names them.
+//! Changes that could not be fetched: later documents do not cancel them, and an audit names them.
 
 use instep_destination::{Coverage, SyncOptions};
 use instep_testkit::{FakeSource, Fault, Layout};
 use resourcesync::Algorithm;
 
-use crate::{
-    support::{Copy, in_step},
-    unsaid::without,
-};
+use crate::support::{Copy, in_step, without};
 
 const FAILURES: [Fault; 2] = [Fault::Status(500), Fault::Status(500)];
 
@@ -102,7 +99,7 @@ fn o39_what_was_asked_for_stays_of_the_last_known_change() {
     let copy = Copy::laid_out(|layout| (layout.lastmod, layout.change_index) = (false, false));
     copy.source.freeze(&["resourcelist.xml"]);
     copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
-    // The server never answers that it is as it was.
+    // The server never answers that the list is unchanged (304).
     copy.source.fail_always("a.txt", Fault::Header("ETag", "\"any\"".to_owned()));
     assert_eq!(copy.sync().exit_code(), 0);
     copy.source.lay_out(|layout| layout.algorithms = vec![Algorithm::Md5]);
@@ -191,7 +188,7 @@ fn o27_an_inventory_that_does_not_say_its_time_ends_the_wait_for_bytes_that_are_
 #[test]
 fn o30_what_was_deleted_and_is_kept_is_not_asked_for_because_an_inventory_names_it_that_may_be_older() {
     for has_time in [true, false] {
-        // Entries that nothing can be compared with are asked for.
+        // Entries without anything to compare are requested.
         let copy = Copy::laid_out(|layout| {
             (layout.lastmod, layout.length, layout.algorithms) = (false, false, Vec::new());
         });
@@ -202,7 +199,7 @@ fn o30_what_was_deleted_and_is_kept_is_not_asked_for_because_an_inventory_names_
         copy.source.delete("a.txt");
         let run = copy.sync();
         assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
-        // The second time nothing says any more that it was deleted.
+        // The second time no document shows the deletion.
         for _ in 0..2 {
             copy.source.forget_requests();
             let run = copy.sync_with(|options| options.repair = true);
@@ -229,7 +226,7 @@ fn o36_what_came_back_is_asked_for_because_a_new_inventory_lists_other_bytes() {
         copy.source.delete("a.txt");
         let run = copy.sync();
         assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
-        // Nothing but the inventory says that it is there again.
+        // Only the inventory shows that it exists again.
         copy.source.put("a.txt", "came back with other bytes");
         copy.source.gap();
         copy.source.snapshot();

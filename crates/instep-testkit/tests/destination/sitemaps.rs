@@ -89,7 +89,7 @@ fn a_time_that_is_trusted_saves_the_request_and_one_that_is_not_asks_conditional
     let copy = site(SECONDS);
     assert_eq!(copy.sync().exit_code(), 0);
     let pages = ["", "story.html", "about"];
-    // The root is asked for by discovery too.
+    // The root is also requested by discovery.
     let conditional = || {
         let requests = copy.source.requests();
         let of = |path: &str| {
@@ -110,7 +110,7 @@ fn a_time_that_is_trusted_saves_the_request_and_one_that_is_not_asks_conditional
     assert_eq!((run.exit_code(), run.report().unchanged), (0, 5), "{:?}", run.heard);
     assert_eq!(conditional(), [1, 1, 1]);
 
-    // The time stays, the page does not.
+    // The time stays the same, but the page changes.
     copy.source.serve("about", Page::from("<html>new</html>").with_header("etag", "\"new\""));
     let run = copy.sync_with(|options| options.lastmod = LastmodTrust::Ask);
     assert_eq!((run.exit_code(), run.report().updated), (0, 1), "{:?}", run.heard);
@@ -138,6 +138,6 @@ fn the_pause_that_robots_txt_asks_for_is_kept() {
     let robots = requests.iter().position(|request| request.path == "robots.txt").unwrap();
     let last = requests.last().unwrap();
     let pauses = u32::try_from(requests.len() - robots).unwrap().saturating_sub(4);
-    // A lower bound only: a busy machine is slower, never faster.
+    // Only a lower bound is checked: a busy machine is slower, never faster.
     assert!(last.at - requests[robots].at >= Duration::from_millis(300) * pauses, "{requests:?}");
 }

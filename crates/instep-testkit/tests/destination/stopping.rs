@@ -1,4 +1,4 @@
-//! Runs that end before their work is done: at once, whatever they wait for, and with all that has arrived.
+//! Runs that are stopped: they end at once, whatever they wait for, and keep everything that has arrived.
 
 use std::{
     fs::{self, File},
@@ -15,10 +15,10 @@ use instep_testkit::{FakeSource, Fault, wait_for_part, wait_until};
 
 use crate::support::{Copy, runtime};
 
-/// Longer than any test takes: what ends here ends for another reason.
+/// Longer than any test takes, so that a run never ends because of this.
 const NEVER: Duration = Duration::from_secs(24 * 3_600);
 
-/// Ends a sync once a path was asked for, and returns what became of it.
+/// Ends a sync once a path was requested, and returns its result.
 fn stopped_at(copy: &Copy, path: &str, change: impl FnOnce(&mut SyncOptions)) -> SyncReport {
     let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
     options.access.timeout = NEVER;
@@ -126,7 +126,7 @@ fn is_open(file: &Path) -> bool {
 fn b12_hashing_ends_within_a_file() {
     let copy = Copy::of_three();
     assert_eq!(copy.sync().exit_code(), 0);
-    // It takes hours to read.
+    // Reading it would take hours.
     File::options().write(true).open(copy.dir().join("a.txt")).unwrap().set_len(8 << 40).unwrap();
     let mut options = AuditOptions::new(None, copy.dir());
     let end = options.shutdown.clone();
@@ -216,7 +216,7 @@ fn finding_d10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too
         let copy = Copy::of(FakeSource::start().with_resources([("a", "text")]));
         copy.source.fail_always("resourcelist.xml", fault);
         let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
-        // Only who hears of the wait ends it.
+        // Only a caller that is informed of the wait can end it.
         (options.access.timeout, options.max_duration) = (NEVER, Some(Duration::from_secs(120)));
         let monitor = UntilWaiting(options.shutdown.clone());
         let report = runtime().block_on(sync(&options, &monitor)).unwrap();

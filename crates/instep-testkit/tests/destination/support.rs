@@ -8,13 +8,17 @@ use instep_destination::{
 use instep_testkit::{FakeSource, Layout, compare};
 use tempfile::TempDir;
 
+/// The namespaces of a document.
+pub(crate) const SPACES: &str =
+    "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'";
+
 /// A copy of a fake Source.
 pub(crate) struct Copy {
     pub(crate) source: FakeSource,
     folder: TempDir,
 }
 
-/// A run, and what was heard of it.
+/// A run, and its events.
 pub(crate) struct Run {
     pub(crate) result: Result<SyncReport, Error>,
     pub(crate) heard: RecordedEvents,
@@ -34,17 +38,17 @@ impl Run {
 }
 
 impl Copy {
-    /// Nothing is copied yet.
+    /// Returns an empty copy of a Source.
     pub(crate) fn of(source: FakeSource) -> Self {
         Self { source, folder: TempDir::new().unwrap() }
     }
 
-    /// Of a Source of three resources.
+    /// Returns an empty copy of a Source of three resources.
     pub(crate) fn of_three() -> Self {
         Self::of(FakeSource::start().with_resources(three()))
     }
 
-    /// Of a Source of three resources in another form.
+    /// Returns an empty copy of a Source of three resources with another layout.
     pub(crate) fn laid_out(change: impl FnOnce(&mut Layout)) -> Self {
         let mut layout = Layout::new();
         change(&mut layout);
@@ -59,7 +63,7 @@ impl Copy {
         std::fs::read_to_string(self.dir().join(path)).ok()
     }
 
-    /// Syncs from the Source's root.
+    /// Syncs from the root of the Source.
     pub(crate) fn sync(&self) -> Run {
         self.sync_with(|_| {})
     }
@@ -101,7 +105,7 @@ pub(crate) fn three() -> [(&'static str, &'static str); 3] {
     [("a.txt", "one"), ("b.txt", "two"), ("d/c.txt", "three")]
 }
 
-/// This number of small resources.
+/// Returns this number of small resources.
 pub(crate) fn many(count: usize) -> Vec<(String, String)> {
     (0..count).map(|number| (format!("n/{number:05}.txt"), format!("text {number}"))).collect()
 }
@@ -125,4 +129,25 @@ pub(crate) fn zipped<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -
 pub(crate) fn in_step(copy: &Copy, run: &Run) {
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+/// Removes an attribute everywhere in a document.
+pub(crate) fn without(text: &str, attribute: &str) -> String {
+    let attribute = format!(" {attribute}=\"");
+    let mut parts = text.split(&attribute);
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
+}
+
+pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
+    let (result, heard) = copy.audit();
+    let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));
+    (report.exit_code(), report.same)
+}
+
+/// A copy of three resources, with one Change List that is not an index.
+pub(crate) fn with_one_change_list() -> Copy {
+    let mut layout = Layout::new();
+    layout.change_index = false;
+    Copy::of(FakeSource::start_with(layout).with_resources(three()))
 }

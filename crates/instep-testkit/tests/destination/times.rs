@@ -3,12 +3,9 @@
 use instep_destination::Coverage;
 use instep_testkit::Fault;
 
-use crate::{
-    support::{Copy, in_step},
-    unsaid::{audited, without},
-};
+use crate::support::{Copy, audited, in_step, without};
 
-/// Writes each `datetime` of the Change List anew.
+/// Rewrites each `datetime` of the Change List.
 fn with_times(copy: &Copy, anew: impl Fn(&str) -> String + Send + 'static) {
     copy.source.rewrite("changelist-000001.xml", move |text| {
         let mut parts = text.split("datetime=\"");
@@ -73,7 +70,7 @@ fn d38_times_in_any_zone_and_of_any_precision_are_compared_as_instants() {
 
 const THIRTY_YEARS: i64 = 30 * 365 * 86_400;
 
-/// Of a Source whose clock, and that of its server, were thirty years ahead when the copy was made.
+/// A copy of a Source whose clock, and that of its server, were thirty years ahead when the copy was made.
 fn made_by_a_clock_ahead(copy: &Copy) {
     copy.source.clock().advance(THIRTY_YEARS);
     copy.source.put("a.txt", "listed by a clock that is ahead");
@@ -146,13 +143,13 @@ fn o33_what_is_pending_since_a_clock_was_ahead_outlasts_no_later_change() {
     copy.source.delete("a.txt");
     in_step(&copy, &copy.sync_with(|options| options.delete = true));
     assert_eq!(audited(&copy), (0, 2));
-    // What is held has a time that cannot be, and the inventory may be older.
+    // The held resource has an impossible time, and the inventory may be older.
     in_step(&copy, &copy.sync_with(|options| (options.delete, options.repair) = (true, true)));
 }
 
 const DAY: i64 = 86_400;
 
-/// Has each answer say this time.
+/// Makes each answer state this time.
 fn answer_at(copy: &Copy, date: &str) {
     let documents = ["capabilitylist.xml", "resourcelist.xml", "changelist.xml"];
     let lists = ["changelist-000001.xml", "changelist-000002.xml"];
@@ -178,7 +175,7 @@ fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_know
     assert!(format!("{:?}", run.heard.problems).contains("went back"), "{:?}", run.heard.problems);
     assert_ne!(audited(&copy).0, 0);
 
-    // It is right again: until everything is listed anew, nobody knows what was missed meanwhile.
+    // The clock is right again. Until everything is listed again, it is unknown what was missed meanwhile.
     copy.source.clock().advance(4 * DAY);
     copy.source.put("d/c.txt", "by the right clock again");
     answer_at(&copy, "Mon, 12 Jan 2026 12:00:00 GMT");

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use instep_testkit::Fault;
+use instep_testkit::{FakeSource, Fault};
 
-use crate::support::{Copy, Run, in_step};
+use crate::support::{Copy, Run, in_step, many};
 
-/// Has the entry of `b.txt` in the Resource List lead to another host.
+/// Makes the entry of `b.txt` in the Resource List lead to another host.
 fn list_elsewhere(copy: &Copy) {
     let host = copy.source.host().to_owned();
     copy.source.rewrite("resourcelist.xml", move |text| {
@@ -50,7 +50,7 @@ fn b27_a_change_that_cannot_be_used_stays_a_problem_until_an_inventory_replaces_
     (0..3).for_each(|_| skips_an_entry(&copy.sync()));
     copy.source.snapshot();
     in_step(&copy, &copy.sync());
-    // The list still has it, and grows.
+    // The list still has the entry, and grows.
     copy.source.put("a.txt", "changed");
     in_step(&copy, &copy.sync());
 }
@@ -109,6 +109,17 @@ fn b31_nothing_is_overwritten_in_a_folder_of_others_also_where_right_files_are_k
         assert_eq!(copy.read("a.txt").as_deref(), Some("mine"));
         assert!(copy.dir().join("b.txt").is_symlink());
     }
-    // Whoever says only that files are to be adopted has others replaced.
+    // If the options only allow the adoption of files, others are replaced.
     in_step(&copy, &copy.sync_with(|options| options.adopt = true));
+}
+
+#[test]
+fn a13_different_bodies_of_one_length_are_no_login_page() {
+    let copy = Copy::of(FakeSource::start().with_resources(many(60)));
+    for (number, (path, _)) in many(60).into_iter().enumerate().filter(|(number, _)| number % 3 != 0) {
+        copy.source.serve(&path, format!("another body {number:03}"));
+    }
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (3, 20), "{:?}", run.heard);
+    assert_eq!(run.report().failed, 40, "each is asked for and reported");
 }

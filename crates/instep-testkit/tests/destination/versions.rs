@@ -187,7 +187,8 @@ fn the_state_of_a_moment_is_asked_from_the_time_gate() {
     assert!(asked.headers.contains_key("accept-datetime"), "{:?}", asked.headers);
 }
 
-/// A Source whose only Resource List is younger than a moment; after it `a.txt` changed and `e.txt` came.
+/// A Source whose only Resource List is newer than a moment. After that moment `a.txt` changed and `e.txt` was
+/// created.
 fn with_a_later_list() -> (Copy, DateTime) {
     let copy = Copy::of_three();
     copy.source.put("b.txt", "a second version");

@@ -1,4 +1,4 @@
-//! A copy as its operator looks after it: audits, logins, links that somebody planted.
+//! The work of an operator on a copy: audits, logins, and links that an attacker placed.
 
 use std::{
     fs,

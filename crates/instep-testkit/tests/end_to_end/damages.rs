@@ -1,4 +1,4 @@
-//! Damages to a folder of documents that only the documents together show, or that no reader stumbles over.
+//! Damage to a folder of documents that shows only in several documents together, or that readers tolerate.
 
 use std::fs;
 

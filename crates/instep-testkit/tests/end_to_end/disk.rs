@@ -1,4 +1,4 @@
-//! The disk that the program finds: limits on files, pipes for locks, folders of somebody else.
+//! Unusual file systems: limits on file sizes, pipes in place of lock files, folders of other users.
 
 use std::{
     fs,
@@ -48,7 +48,7 @@ fn b8_a_run_that_commits_nothing_decides_nothing_for_the_next_one() {
 fn b8_an_audit_without_the_network_of_a_copy_that_holds_nothing_decides_nothing_either() {
     let (source, dir) = (source(&["a"]), tempfile::tempdir().unwrap());
     let copy = dir.path().join("copy");
-    // A first run that was killed as it began leaves a state that holds nothing.
+    // A first run that is killed at its start leaves a state without resources.
     fs::write(state_of(&copy), b"").unwrap();
     let _ = Run::of(instep(["audit", "--offline"]).arg(&copy)).with_code(0);
     let _ = sync(&source, &copy, &[]).with_code(0);
@@ -116,7 +116,7 @@ fn b23_status_leaves_a_state_of_an_older_version_as_it_is() {
     assert_eq!(fs::read(&golden).unwrap(), fs::read(&state).unwrap());
 }
 
-/// A disk in memory, gone with this value. `None` if none can be mounted here.
+/// A file system in memory, unmounted with this value. `None` if none can be mounted here.
 pub(crate) struct Disk(tempfile::TempDir);
 
 impl Disk {
@@ -156,7 +156,8 @@ fn b19_what_is_gone_makes_room_for_what_comes() {
     assert!(copy.join("new").is_file() && !copy.join("old").exists());
 }
 
-/// Runs a command as somebody whom permissions bind. `None` if this user is not bound and cannot become such a one.
+/// Runs a command as a user to whom permissions apply. `None` if they do not apply to this user, who cannot become
+/// another one either.
 fn as_nobody(folder: &Path, command: &mut Command) -> Option<Run> {
     const NOBODY: u32 = 65_534;
     if !rustix::process::geteuid().is_root() {
@@ -218,7 +219,7 @@ fn b24_a_folder_that_may_not_be_written_costs_what_lies_in_it() {
         let _ = run(&[]).unwrap().with_code(0);
         assert_eq!(fs::read_to_string(copy.join("d/b")).unwrap(), format!("changed {denied}"));
     }
-    // B13: what cannot be read was not checked.
+    // B13: a file that cannot be read was not checked.
     mode("a", 0o000);
     let _ = run(&["--repair"]).unwrap().with_code(3);
     mode("a", 0o644);

@@ -1,4 +1,5 @@
-//! The errors of a copy: what was asked for, what answered, what to do (D15); whom `status` tells of (D10).
+//! The errors of a copy: each names the request, the answer and what to do (D15), and `status` names the Sources
+//! (D10).
 
 use std::{
     fs,
@@ -7,7 +8,7 @@ use std::{
 
 use instep_testkit::{FakeSource, Fault, Page, Run, Server, free_port, instep};
 
-/// A site that has nothing but what a test puts there.
+/// A site that has only the pages of the test.
 fn site(pages: &[(&str, &str, &str)]) -> FakeSource {
     let site = FakeSource::start();
     for path in [

@@ -35,7 +35,7 @@ fn a_line_is_appended_for_each_change() {
         told(&fs::read_to_string(&file).unwrap()),
         pairs(&[("created", "a.txt"), ("created", "b.txt")])
     );
-    // As a run that was killed while it wrote leaves it.
+    // As left by a run that was killed while writing.
     fs::write(&file, "{\"type\":\"change\",\"chan").unwrap();
     source.put("a.txt", "changed");
     source.delete("b.txt");

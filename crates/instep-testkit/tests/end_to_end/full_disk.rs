@@ -1,5 +1,5 @@
-//! A disk that is really full while a copy is made and a folder is published (D41): what is there stays right, and the
-//! next run finishes the work once there is room.
+//! A disk that becomes full while a copy is made or a folder is published (D41): the files on it stay correct, and
+//! the next run finishes the work once there is room.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ const KIB: u64 = 1 << 10;
 const RESOURCES: usize = 48;
 const BASE: &str = "http://source.example/";
 
-/// A file that takes all of a disk but some room; the rest is free again when it goes.
+/// A file that fills a disk except for some room. The space is free again when this value is dropped.
 struct Ballast(PathBuf);
 
 impl Ballast {
@@ -41,7 +41,7 @@ fn path(number: usize) -> String {
     format!("d{}/{number}.bin", number % 5)
 }
 
-/// Bytes that no compressor makes smaller: 40 KiB.
+/// 40 KiB that cannot be compressed.
 fn bytes(number: usize, state: usize) -> Vec<u8> {
     let mut word = (number * 1_000 + state) as u64;
     let mut next = || {
@@ -56,7 +56,7 @@ fn sync(source: &FakeSource, copy: &Path) -> Run {
     Run::of(instep(["sync", "--retries", "0", "--delete"]).arg(source.url("")).arg(copy))
 }
 
-/// The number of files of a copy, each of which is one of the states that its resource had.
+/// Returns the number of files of a copy, after checking that each one is a state that its resource had.
 fn whole_files(copy: &Path, states: usize) -> usize {
     if !copy.exists() {
         return 0;
@@ -71,14 +71,14 @@ fn whole_files(copy: &Path, states: usize) -> usize {
     tree.names().len()
 }
 
-/// Syncs while there is too little room, and once more when there is enough.
+/// Syncs while there is too little room, and again when there is enough.
 fn sync_in(room: u64, disk: &Disk, source: &FakeSource, copy: &Path, states: usize) -> usize {
     let ballast = Ballast::leaving(room, disk);
     let full = sync(source, copy);
     assert_eq!(full.code, Some(8), "{room} bytes are enough: {}{}", full.stdout, full.stderr);
     let held = whole_files(copy, states);
     let audit = || Run::of(instep(["audit", "--offline"]).arg(copy));
-    // To look at the state takes room as well.
+    // Reading the state also takes room on the disk.
     let looked = audit();
     assert!(held == 0 || matches!(looked.code, Some(0 | 8)), "{:?} {}", looked.code, looked.stderr);
     drop(ballast);

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const RESOURCES: usize = 60;
 /// Resources that change in a round.
 const CHANGES: usize = 12;
-/// A run is killed within so many milliseconds.
+/// The number of milliseconds within which a run is killed.
 const KILLED_WITHIN: u64 = 250;
 
 /// A Source, a copy, and every state that each resource ever had.
@@ -36,7 +36,7 @@ impl Followed {
         followed
     }
 
-    /// The next resource gets another state, or goes.
+    /// Changes or deletes the next resource.
     fn change(&mut self) {
         self.number += 1;
         let at = self.number * 7 % RESOURCES;
@@ -59,7 +59,7 @@ impl Followed {
         self.sync().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Every file is one of the states that its resource had, to the last byte.
+    /// Asserts that every file is one of the states of its resource, to the last byte.
     fn assert_whole(&self, round: usize) {
         let copy = self.folder.path().join("copy");
         for path in Tree::of(&copy).names() {
@@ -89,7 +89,7 @@ fn d42_a_run_that_is_killed_at_any_instant_corrupts_nothing_and_loses_no_change(
             followed.source.rotate();
             followed.source.snapshot();
         }
-        // No event tells an instant that nobody chose.
+        // Not a wait for a condition: the run must be killed at a random moment.
         thread::sleep(Duration::from_millis(rand::random_range(0..KILLED_WITHIN)));
         run.kill().unwrap();
         run.wait().unwrap();

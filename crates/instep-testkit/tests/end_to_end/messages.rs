@@ -120,7 +120,7 @@ fn finding_d15_a_locked_copy_names_its_holder_and_one_without_permission_its_pat
     assert!(lines[0].starts_with(&format!("instep: {} is locked by process ", copy.display())), "{said}");
     assert_eq!(lines[1..], ["  Wait until the other run has ended"]);
     drop(lock);
-    // Nothing is refused to an administrator.
+    // Permissions do not apply to an administrator.
     if rustix::process::geteuid().is_root() {
         return;
     }
@@ -134,7 +134,7 @@ fn finding_d15_a_locked_copy_names_its_holder_and_one_without_permission_its_pat
 fn finding_d15_errors_of_hosts_say_the_url_once() {
     let scene = Scene::new();
     let port = free_port().unwrap();
-    // It takes connections and speaks no protocol that we know.
+    // It accepts connections but speaks an unknown protocol.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = mute.local_addr().unwrap();
     std::thread::spawn(move || {

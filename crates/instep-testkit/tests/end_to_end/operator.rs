@@ -32,7 +32,7 @@ fn summary(run: &Run) -> Value {
     serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap()
 }
 
-/// A server that tells what it does, line by line.
+/// A server that prints its events, one per line.
 struct Serving {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -85,7 +85,7 @@ fn a_change_that_is_said_to_a_running_server_is_published() {
 fn without_a_server_a_change_is_recorded_and_told_by_the_next_publication() {
     let folder = folder(&[("a.txt", "a"), ("b.txt", "b")]);
     publish(folder.path());
-    // The file that a killed server leaves behind leads to nobody.
+    // The socket file of a killed server leads to no process.
     fs::write(
         folder.path().join(".instep/admin.json"),
         r#"{"url":null,"socket":"/nonexistent","token":"x"}"#,
@@ -179,7 +179,7 @@ fn history_that_is_not_published_any_more_is_dropped() {
     }
     let kept = run(folder.path(), &["catalogue", "compact", "--json"]);
     assert_eq!(summary(&kept.with_code(0))["forgotten"], 0, "all of it is in the Change List");
-    // A publication that begins anew has an empty Change List.
+    // A publication that starts again has an empty Change List.
     for own in ["resourcesync", ".well-known"] {
         fs::remove_dir_all(folder.path().join(own)).unwrap();
     }

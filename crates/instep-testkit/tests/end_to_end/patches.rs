@@ -38,7 +38,7 @@ impl Place {
         self.write("c.bin", &binary(8));
     }
 
-    /// Publishes, and serves what lies there then.
+    /// Publishes, and serves the files as they are then.
     fn publish(&self) {
         let mut options = PublishOptions::new(self.files(), self.server.url(""));
         options.patches = Some(PatchOptions::default());

@@ -1,10 +1,10 @@
-//! A relay whose upstream is away, or says new things about the same bytes.
+//! A relay whose upstream is unreachable, or describes the same bytes in a new way.
 
 use std::{fs, path::Path, process::Command};
 
 use instep_testkit::{FakeSource, Run, Server, free_port, instep};
 
-/// Follows, and serves what it holds on a port: another port would be another base URL.
+/// Follows the upstream and serves the copy on a port. Another port would be another base URL.
 fn relay(url: &str, copy: &Path, port: u16) -> Server {
     let listen = format!("127.0.0.1:{port}");
     let mut command =
@@ -16,7 +16,7 @@ fn get(url: &str) -> String {
     Run::of(Command::new("curl").args(["-sf", url])).stdout
 }
 
-/// Looks at what a server says until it says this.
+/// Requests a document of a server until it contains this text.
 fn until(url: &str, what: &str) -> String {
     for _ in 0..5_000 {
         let text = get(url);

@@ -1,4 +1,4 @@
-//! Copies that are published again: what a document of ours cannot say of a resource is left out, the rest is there.
+//! Copies that are published again: metadata that a document cannot express is left out, and the rest is published.
 
 use std::{fs, path::Path};
 

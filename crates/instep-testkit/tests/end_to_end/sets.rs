@@ -10,7 +10,7 @@ use std::{
 use instep_testkit::{Run, Server, Tree, free_port, instep};
 use tokio_tungstenite::tungstenite;
 
-/// `instep serve` over two folders, each a set where the configuration names it.
+/// `instep serve` with two folders, each a set if the configuration names it.
 struct Sets {
     place: tempfile::TempDir,
     port: u16,
@@ -29,7 +29,7 @@ impl Sets {
         sets
     }
 
-    /// Serves these sets, again on its port.
+    /// Serves these sets, again on the same port.
     fn serve(&mut self, names: &[&str]) {
         self.server = None;
         let set =
@@ -50,7 +50,7 @@ impl Sets {
     }
 }
 
-/// `sync --follow`, and what it says.
+/// `sync --follow`, and its output.
 struct Follower {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,

@@ -1,4 +1,4 @@
-//! Publish, serve, copy, change, follow, audit: the whole story with nothing of ours left out.
+//! All commands in one sequence: publish, serve, copy, change, follow, audit.
 
 use std::{
     fs,

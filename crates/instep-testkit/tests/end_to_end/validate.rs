@@ -1,4 +1,4 @@
-//! `instep validate --follow`: what only shows when a Source is walked.
+//! `instep validate --follow`: findings that only a walk through the documents of a Source shows.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 

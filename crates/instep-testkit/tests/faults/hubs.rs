@@ -69,7 +69,8 @@ impl Serving {
         stream.read_to_end(&mut Vec::new()).map(drop)
     }
 
-    /// Changes a file until a path of the subscriber hears of it.
+    /// Changes a file again and again until a message about it is delivered to a path of the subscriber. Returns `false` if
+    /// none has been after [`PATIENCE`].
     fn is_delivered(&self, place: &Path, path: &str) -> bool {
         let (before, deadline) = (self.subscriber.deliveries(path), Instant::now() + PATIENCE);
         for number in 0.. {
@@ -112,6 +113,7 @@ impl Scene for Serving {
         }
         for number in 0..4 {
             fs::write(place.join("files/changing.txt"), format!("meanwhile {number}")).unwrap();
+            // Longer than the quiet time after which a server publishes, so that each change is a publication of its own.
             thread::sleep(Duration::from_millis(120));
         }
     }

@@ -1,10 +1,10 @@
-//! The API, held against its own description.
+//! The API, compared with its own description.
 
 use serde_json::{Value, json};
 
 use crate::support::{FleetFolder, Running, as_ada, ask, get};
 
-/// Asserts that a value is what a schema says: no property more, none less, each of its type.
+/// Asserts that a value matches a schema: no further or missing property, each of its type.
 fn assert_is(value: &Value, schema: &Value, document: &Value, at: &str) {
     if let Some(reference) = schema["$ref"].as_str() {
         let schema = document.pointer(reference.trim_start_matches('#')).unwrap();

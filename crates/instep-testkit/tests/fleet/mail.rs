@@ -1,4 +1,4 @@
-//! Alerts by mail, through a `sendmail` that hands them to a server.
+//! Alerts by mail, through a `sendmail` that passes them to a server.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{FleetFolder, Running};
 
-/// A server that takes mail, and the folder of the `sendmail` that hands it over.
+/// A server that accepts mail, and the folder of the `sendmail` that passes it on.
 struct MailServer {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,

@@ -51,7 +51,7 @@ fn the_dashboard_shows_every_source_and_a_page_for_each() {
     let metrics = get(&run, "/metrics").body;
     assert!(metrics.contains("instep_fleet_sources{fleet=\"fleet\",state=\"in-step\"} 1"), "{metrics}");
     assert!(!metrics.contains("letters"), "no label grows with the number of Sources");
-    // Another site's name may lead here: its pages read nothing.
+    // The name of another site may lead to this server, so its pages must not be able to read anything.
     assert_eq!(ask(&run, "GET /", &[("Host", "evil.example")], "").status, 421);
 }
 

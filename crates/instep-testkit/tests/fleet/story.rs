@@ -37,7 +37,7 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     fleet.ends(&["resume", "paused"], 0);
     fleet.wait_for("paused", "in-step");
 
-    // SIGHUP brings one more Source; a file that cannot be used changes nothing.
+    // SIGHUP adds one more Source; a file that cannot be used changes nothing.
     let more = format!("{configured}[[source]]\nname = \"late\"\nurl = \"{}\"\n", late.url);
     fleet.configure(&format!("{more}[[source]]\nname = \"late\"\nurl = \"{}\"\n", late.url));
     run.signal("-HUP");
@@ -45,7 +45,7 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     run.signal("-HUP");
     fleet.wait_for("late", "in-step");
 
-    // Killed while it works, it goes on where it was: what is copied stays, what changed meanwhile comes.
+    // After a kill the fleet continues: copied resources stay, and changes made meanwhile are applied.
     run.signal("-KILL");
     assert_eq!(run.ended(), None);
     fs::write(data[0].join("new.txt"), "new\n").unwrap();
@@ -102,12 +102,12 @@ fn a_followed_source_is_looked_at_when_it_announces_something() {
     let fleet = FleetFolder::new();
     let data = fleet.data("data", 1);
     let source = Running::source(&data);
-    // By time alone it would be looked at once a day.
+    // Without channels it would be visited once a day.
     fleet.ends(&["add", &source.url, "--name", "a", "--follow", "--every", "24h"], 0);
     let _run = fleet.start(&[]);
     fleet.wait_for("a", "in-step");
     let copy = fleet.path("fleet/a/new.txt");
-    // What is announced before the channel stands is found by the look that its opening leads to.
+    // A change that is announced before the channel is open is found by the run that follows its opening.
     fs::write(data.join("new.txt"), "new").unwrap();
     wait_until("the change has come", || copy.exists());
 }

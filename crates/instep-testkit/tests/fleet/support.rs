@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// The token of the operator `ada`.
 pub(crate) const TOKEN: &str = "a token that nobody guesses";
 
-/// A program that says in a line of JSON that it is ready; it ends when dropped.
+/// A program that reports in a JSON line that it is ready. It ends when dropped.
 pub(crate) struct Running {
     pub(crate) child: Child,
     /// The URL at which it answers.
@@ -30,7 +30,7 @@ impl Running {
             let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
             (line["type"] == "ready").then(|| line["url"].as_str().unwrap_or_default().to_owned())
         });
-        // Whatever else is printed is read, or the program would wait for a reader.
+        // The output must be read; otherwise the program would wait for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url: ready.unwrap() }
     }
@@ -58,7 +58,7 @@ impl Drop for Running {
     }
 }
 
-/// A fleet in a folder of its own.
+/// A fleet in its own folder.
 pub(crate) struct FleetFolder {
     pub(crate) home: TempDir,
 }
@@ -116,7 +116,7 @@ impl FleetFolder {
         Running::spawn(&mut self.command(&words))
     }
 
-    /// Waits until a Source has a state, as the commands show it.
+    /// Waits until a Source has a state, as `instep source` reports it.
     pub(crate) fn wait_for(&self, name: &str, state: &str) -> Value {
         wait_for(|| {
             let run = self.source(&["show", name, "--json"]);

@@ -1,4 +1,4 @@
-//! Wrong turns: one clear line, the documented exit code, nothing started.
+//! Wrong usage: one clear line, the documented exit code, and nothing is started.
 
 use std::fs;
 
@@ -82,7 +82,7 @@ fn a_database_that_cannot_be_used_is_one_line_and_nothing_is_started() {
     }
     let none = fleet.source(&["list", "--state", &url]).with_code(8);
     assert!(none.stderr.contains("There is no fleet in postgres://"), "{}", none.stderr);
-    // A copy that only one worker would find.
+    // A copy that only one worker could find.
     fleet.configure("[[source]]\nname = \"a\"\nurl = \"https://a.example/\"\n");
     let alone = run(&url).with_code(2);
     assert!(alone.stderr.contains("Source a: its state is shared and its bytes are not"), "{}", alone.stderr);

@@ -1,16 +1,16 @@
-//! The documents of a Source as text, and beside each the claims that it makes.
+//! The documents of a Source as text, each with the claims that it makes.
 
 mod changes;
 mod entries;
+mod heads;
 mod inventories;
 
 use std::collections::BTreeMap;
 
 use crate::{
     oddities::Oddities,
-    source::{Clock, Event, Segment, Set, Source},
+    source::{Clock, Event, Set, Source},
     style::{Changes, Dialect, Start, Style, Written},
-    times::{written, written_in_a_zone},
 };
 
 /// A statement about a resource: a version, or `None` if it was deleted, as of a time.
@@ -21,11 +21,11 @@ pub(crate) struct Claim {
     pub(crate) version: Option<u32>,
 }
 
-/// Claims that can be read if each of these paths can.
+/// Claims that are readable if each of these paths is.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) needs: Vec<String>,
-    /// A path that does as well as the last of them: the copy of a manifest that is in a package.
+    /// A path that can replace the last of them: the copy of a manifest that is also in a package.
     pub(crate) or: Option<String>,
     pub(crate) claims: Vec<Claim>,
 }
@@ -113,8 +113,6 @@ fn roll(seed: u64, text: &str) -> u64 {
     (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }
 
-const SITEMAPS: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
-
 fn write_description(source: &Source, oddities: &Oddities, seed: u64, base: &str, site: &mut Site) {
     let Source { style, sets, clock, .. } = source;
     let set = &sets[0];
@@ -195,127 +193,11 @@ impl Writer<'_> {
         Offer { inventories, changes, covered_from, archived, archived_from, certain }
     }
 
-    fn path(&self, name: &str) -> String {
-        format!("{}{name}", self.set.folder)
-    }
-
-    fn url(&self, name: &str) -> String {
-        format!("{}{}{name}", self.base, self.set.folder)
-    }
-
-    /// Decides whether an attribute is written.
-    fn writes(&self, written: Written, key: &str) -> bool {
-        match written {
-            Written::Always => true,
-            Written::Never => false,
-            Written::Sometimes => roll(self.seed, key).is_multiple_of(2),
-        }
-    }
-
-    fn time(&self, time: i64) -> String {
-        let stated = self.clock.stated(time);
-        let text = written(stated, self.style.precision);
-        match self.oddities.zones {
-            true => written_in_a_zone(stated, self.style.precision, roll(self.seed, &text)),
-            false => text,
-        }
-    }
-
-    fn timed(&self, list: &mut Attributes, (name, how): (&'static str, Written), key: &str, time: i64) {
-        if self.writes(how, &format!("{key} {name}")) {
-            list.push((name, self.time(time)));
-        }
-    }
-
-    /// A whole document: root metadata, links, entries.
-    fn document(
-        &self,
-        index: bool,
-        md: &[(&str, String)],
-        links: &[(&str, String)],
-        entries: &str,
-    ) -> Vec<u8> {
-        let root = if index { "sitemapindex" } else { "urlset" };
-        let p = self.style.prefix;
-        let namespace = match self.style.dialect {
-            Dialect::DLib => "http://www.openarchives.org/rs/",
-            _ => "http://www.openarchives.org/rs/terms/",
-        };
-        let mut text = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAPS}\" xmlns:{p}=\"{namespace}\">\n"
-        );
-        for (rel, href) in links {
-            text += &format!("<{p}:ln rel=\"{rel}\" href=\"{href}\"/>\n");
-        }
-        if self.style.dialect != Dialect::Sitemap {
-            text += &format!("<{p}:md{}/>\n", attributes(md));
-        }
-        text += entries;
-        text += &format!("</{root}>\n");
-        text.into_bytes()
-    }
-
-    fn links(&self, key: &str, index: Option<&str>) -> Vec<(&'static str, String)> {
-        let (up, to_index) = match self.style.dialect {
-            Dialect::V0_9 => ("resourcesync", "up"),
-            Dialect::DLib => ("top", "up"),
-            _ => ("up", "index"),
-        };
-        let mut links = Vec::new();
-        if self.writes(self.style.up, &format!("{key} up")) {
-            links.push((up, self.url("capabilitylist.xml")));
-        }
-        if let Some(index) = index.filter(|_| self.writes(self.style.index, &format!("{key} index"))) {
-            links.push((to_index, self.url(index)));
-        }
-        links
-    }
-
-    /// The root metadata of an inventory.
-    fn snapshot(&self, capability: &str, key: &str, at: i64) -> Attributes {
-        let capability = match self.style.dialect {
-            Dialect::DLib if capability == "resourcelist" => "resource-list",
-            _ => capability,
-        };
-        let mut md = vec![("capability", capability.to_owned())];
-        let (at_name, completed) = match self.style.dialect {
-            Dialect::V0_9 => ("from", "until"),
-            Dialect::V0_5 | Dialect::DLib => ("modified", ""),
-            _ => ("at", "completed"),
-        };
-        self.timed(&mut md, (at_name, self.style.at), key, at);
-        if !completed.is_empty() && md.len() > 1 {
-            self.timed(&mut md, (completed, self.style.completed), key, at);
-        }
-        md
-    }
-
-    /// The root metadata of a list of changes.
-    fn interval(&self, capability: &str, key: &str, segment: &Segment) -> Attributes {
-        let mut md = vec![("capability", capability.to_owned())];
-        if matches!(self.style.dialect, Dialect::V0_5 | Dialect::DLib) {
-            md.push(("modified", self.time(self.set.published)));
-            return md;
-        }
-        self.timed(&mut md, ("from", self.style.from), key, segment.from);
-        match (self.style.dialect, segment.until) {
-            (Dialect::V0_9, _) => {
-                self.timed(
-                    &mut md,
-                    ("until", self.style.until),
-                    key,
-                    segment.until.unwrap_or(self.set.published),
-                );
-            }
-            (_, Some(until)) => self.timed(&mut md, ("until", self.style.until), key, until),
-            (_, None) => {}
-        }
-        md
-    }
     fn put(&mut self, name: &str, text: Vec<u8>) {
         let path = self.path(name);
         self.pages.insert(path, text);
     }
+
     fn write_capability_list(&mut self, capabilities: &[&str]) {
         if self.style.dialect == Dialect::Sitemap {
             return;
@@ -337,8 +219,4 @@ impl Claim {
     fn of(event: &Event, time: i64) -> Self {
         Self { resource: event.resource, time, version: event.version }
     }
-}
-
-fn attributes(list: &[(&str, String)]) -> String {
-    list.iter().map(|(name, value)| format!(" {name}=\"{value}\"")).collect()
 }

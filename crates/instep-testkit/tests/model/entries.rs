@@ -2,7 +2,7 @@
 
 use md5::{Digest as _, Md5};
 
-use super::{Attributes, Writer, attributes, body, roll};
+use super::{Attributes, Writer, body, heads::attributes, roll};
 use crate::{
     source::{Event, Segment},
     style::{Dialect, Written},

@@ -1,6 +1,6 @@
 //! The features of generated Sources.
 
-/// Something that a Source may do. Each can be switched off, so that a difference can be narrowed down.
+/// A habit that a Source may have. Each can be switched off to narrow down a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Feature {
     /// Members of a Change List Index carry no `from`, `until` or both.
@@ -59,13 +59,13 @@ pub(crate) enum Feature {
     LateInventory,
     /// Nothing is deleted at the Destination.
     KeepDeleted,
-    /// A run is stopped in its midst, and the next one goes on.
+    /// A run is stopped before its end, and the next one continues.
     StoppedRun,
     /// A run follows another one while nothing changes.
     RepeatedRun,
-    /// URLs lead to where documents and resources lie.
+    /// URLs redirect to the documents and resources.
     Redirects,
-    /// Documents come in gzip.
+    /// Documents are sent in gzip.
     Gzip,
     /// Answers state `Last-Modified`, and are conditional on it.
     LastModified,
@@ -73,9 +73,9 @@ pub(crate) enum Feature {
     NoDate,
     /// Times in days, or in seconds with equal lengths, and no digest.
     CoarseWithoutDigest,
-    /// The server refuses everything in the midst of a run, and the next one goes on.
+    /// The server begins to refuse everything during a run, and the next run continues.
     RefusedRun,
-    /// A run has next to no time, and the next one goes on.
+    /// A run has nearly no time, and the next one continues.
     HurriedRun,
     /// A set is missing in the Source Description for a while.
     VanishingSet,
@@ -91,15 +91,15 @@ pub(crate) enum Feature {
     IndexOfOne,
     /// Some answers have weak tags, and some no validators.
     FewValidators,
-    /// Bodies come in chunks, without a length.
+    /// Bodies are sent in chunks, without a length.
     Chunked,
-    /// Resources come in gzip as well, and whoever does not take it gets it all the same.
+    /// Resources too are sent in gzip, even to clients that do not accept it.
     GzipUnasked,
     /// Two sets name several resources.
     SharedResources,
     /// All resources move to another host, and perhaps back.
     MovingHost,
-    /// A run is killed as a process, and the next one goes on.
+    /// The process of a run is killed, and the next run continues.
     KilledRun,
     /// The operator limits the number of resources for a while.
     Limit,

@@ -1,5 +1,5 @@
-//! The habits of a Source's server and of whoever keeps the copy, drawn apart from those of its documents: a seed whose
-//! documents are known to be difficult keeps them when a habit is added.
+//! The habits of a Source's server and of the operator of the copy. They are drawn separately from those of the
+//! documents, so that a seed with documents that are known to be difficult keeps them when a habit is added.
 
 use crate::{
     draw::Draw,
@@ -10,17 +10,17 @@ use crate::{
 /// The habits of one server, and of the runs against it.
 #[derive(Clone, Debug)]
 pub(crate) struct Habits {
-    /// Some documents and resources lie elsewhere, and their URLs lead there.
+    /// Some documents and resources are at other URLs, to which theirs redirect.
     pub(crate) redirects: bool,
-    /// Documents come in gzip to whoever takes it.
+    /// Documents are sent in gzip to clients that accept it.
     pub(crate) gzip: bool,
     /// Answers state `Last-Modified`, and are conditional on it.
     pub(crate) last_modified: bool,
     /// Answers state their time.
     pub(crate) dates: bool,
-    /// A run before the one that counts meets a server that refuses everything after some requests.
+    /// A run before the judged one meets a server that refuses everything after some requests.
     pub(crate) refuses: bool,
-    /// A run before the one that counts has a moment only.
+    /// A run before the judged one has nearly no time.
     pub(crate) hurries: bool,
     /// Now and then the Source Description leaves out one of several sets.
     pub(crate) vanishes: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Habits {
 }
 
 impl Habits {
-    /// Draws the habits of a seed's server, and takes from a style what nobody could tell apart without them.
+    /// Draws the habits of a seed's server. Removes from a style what could not be distinguished without them.
     pub(crate) fn draw(draw: &mut Draw, style: &mut Style, allows: &dyn Fn(Feature) -> bool) -> Self {
         use Feature as F;
         let mut has = |feature, percent| {

@@ -1,6 +1,6 @@
 //! Resource Lists and Resource Dumps.
 
-use super::{Claim, Inventory, Part, Writer, attributes, body, roll};
+use super::{Claim, Inventory, Part, Writer, body, heads::attributes, roll};
 use crate::{package, source::Event, style::Dialect};
 
 /// The end of the name of a manifest copy, after the name of its package.

@@ -1,4 +1,4 @@
-//! A run in a process of its own, so that it can be killed.
+//! A run in its own process, so that it can be killed.
 
 use std::{
     env,
@@ -8,10 +8,11 @@ use std::{
 
 use instep_destination::{Durability, MaxDelete, SyncOptions, TestMonitor, sync};
 
-/// A process that is about to run another program holds the locks of all copies that are open here. So none is open then.
+/// A forked process holds the locks of all copies that are open here until it runs its program. So no copy may be
+/// open then.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// Does something with a copy while no process starts.
+/// Works on a copy while no process is started.
 pub(crate) fn while_none_starts<T>(work: impl FnOnce() -> T) -> T {
     let _guard = STARTING.read().unwrap_or_else(PoisonError::into_inner);
     work()

@@ -1,5 +1,5 @@
-//! Further habits of a Source, of its server and of whoever keeps the copy, drawn apart from the others: a seed that is
-//! known to be difficult keeps its documents and its runs when one is added.
+//! Further habits of a Source, of its server and of the operator of the copy. They are drawn separately from the
+//! others, so that a seed that is known to be difficult keeps its documents and its runs when one is added.
 
 use crate::{
     draw::Draw,
@@ -19,15 +19,15 @@ pub(crate) struct Oddities {
     pub(crate) lone_index: bool,
     /// Some answers have weak tags, and some no validators.
     pub(crate) few_validators: bool,
-    /// Bodies come in chunks, without a length.
+    /// Bodies are sent in chunks, without a length.
     pub(crate) chunked: bool,
-    /// Everything comes in gzip, whoever asks.
+    /// Everything is sent in gzip to every client.
     pub(crate) gzip_unasked: bool,
     /// The number of resources that the second set shares with the first one, beyond the one that habits know of.
     pub(crate) shares: usize,
     /// Resources move to another host, and perhaps back.
     pub(crate) moves: bool,
-    /// A run before the one that counts is a process that is killed.
+    /// A run before the judged one is a process that is killed.
     pub(crate) kills: bool,
     /// Some phases have a limit of resources.
     pub(crate) limits: bool,
@@ -74,8 +74,8 @@ impl Oddities {
             damages: false,
             toggles_delete: has(F::DeleteToggled, 15),
             guards: has(F::GuardedDeletion, 10),
-            // Without the time of an answer nobody can tell that a clock went back, and with some times left out nobody can
-            // tell what came first.
+            // Without the time of an answer it is unknown that a clock went back, and if some times are left out, the
+            // order of events is unknown.
             clock_steps: has(F::ClockStep, 10) && habits.dates && style.datetime != Written::Sometimes,
         };
         oddities.damages = tastes.chance(12) && allows(F::DamagedCopy) && !oddities.clock_steps;

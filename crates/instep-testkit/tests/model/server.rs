@@ -1,18 +1,17 @@
-//! A small server of pages that are put there, some of which it breaks.
+//! A small HTTP server for the pages of a generated Source, some of which it damages.
+
+mod answers;
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     process::Child,
     sync::{Arc, Mutex, PoisonError},
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use flate2::{Compression, write::GzEncoder};
+use answers::converse;
 use instep_destination::Shutdown;
-use md5::{Digest as _, Md5};
 
 use crate::{habits::Habits, oddities::Oddities};
 
@@ -21,15 +20,15 @@ use crate::{habits::Habits, oddities::Oddities};
 pub(crate) enum Break {
     Missing,
     Failing,
-    /// The last bytes are lacking, and `Content-Length` says so.
+    /// The last bytes are missing, and `Content-Length` agrees.
     CutOff,
     /// The connection ends in the middle of the body.
     Interrupted,
-    /// Only the first half is there, and `Content-Length` says so.
+    /// Only the first half is sent, and `Content-Length` agrees.
     Halved,
-    /// A page for people comes in its place.
+    /// An HTML page is sent in its place.
     Replaced,
-    /// Nothing comes, with status 200.
+    /// An empty body is sent, with status 200.
     Emptied,
 }
 
@@ -38,7 +37,7 @@ impl Break {
     pub(crate) const DOCUMENT: [Self; 4] = [Self::Missing, Self::Failing, Self::CutOff, Self::Interrupted];
     /// Further ways to break a document.
     pub(crate) const TRUNCATED: [Self; 3] = [Self::Halved, Self::Replaced, Self::Emptied];
-    /// Ways to break a resource: one that is cut off and says so is another resource.
+    /// Ways to break a resource. A resource that is cut off with the matching length would be another version of it.
     pub(crate) const RESOURCE: [Self; 3] = [Self::Missing, Self::Failing, Self::Interrupted];
 
     fn of(self, page: &[u8]) -> &[u8] {
@@ -51,7 +50,7 @@ impl Break {
     }
 }
 
-/// The end of what a run may have.
+/// The way in which a run ends early.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
     /// The run is stopped.
@@ -88,7 +87,7 @@ impl Pages {
         match self.end.take_if(|(requests, _)| *requests <= self.log.len()) {
             Some((_, End::Stop(run))) => run.request(),
             Some((_, End::Refusal)) => self.refuses = true,
-            // One that has ended already cannot be killed.
+            // An error means that the process has ended already.
             Some((_, End::Kill(run))) => drop(run.lock().unwrap().kill()),
             None => {}
         }
@@ -142,7 +141,7 @@ impl PageServer {
         self.shared.lock().unwrap().elsewhere.clone()
     }
 
-    /// Serves these pages from now on, with these of them broken.
+    /// Serves these pages from now on, some of them damaged.
     pub(crate) fn serve(&self, pages: BTreeMap<String, Vec<u8>>, broken: BTreeMap<String, Break>, now: i64) {
         let mut shared = self.shared.lock().unwrap();
         let before = std::mem::replace(&mut shared.pages, pages);
@@ -154,13 +153,13 @@ impl PageServer {
         shared.log.clear();
     }
 
-    /// Ends a run when it has made so many requests more.
+    /// Ends a run after this number of further requests.
     pub(crate) fn end_after(&self, requests: usize, end: End) {
         let mut shared = self.shared.lock().unwrap();
         shared.end = Some((shared.log.len() + requests, end));
     }
 
-    /// Refuses nothing more.
+    /// Stops refusing requests.
     pub(crate) fn recover(&self) {
         let mut shared = self.shared.lock().unwrap();
         (shared.end, shared.refuses) = (None, false);
@@ -181,144 +180,4 @@ impl Drop for PageServer {
 
 fn elsewhere(port: u16) -> String {
     format!("@localhost_{port}")
-}
-
-/// A request, as far as it matters.
-#[derive(Debug, Default)]
-struct Asked {
-    path: String,
-    host: String,
-    is_head: bool,
-    none_match: String,
-    modified_since: String,
-    takes_gzip: bool,
-}
-
-fn converse(stream: &TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        let path = line.split(' ').nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
-        let mut asked = Asked { path, is_head: line.starts_with("HEAD"), ..Asked::default() };
-        loop {
-            let mut header = String::new();
-            reader.read_line(&mut header)?;
-            let Some((name, value)) = header.trim().split_once(':') else { break };
-            match name.to_ascii_lowercase().as_str() {
-                "host" => value.trim().clone_into(&mut asked.host),
-                "if-none-match" => value.trim().clone_into(&mut asked.none_match),
-                "if-modified-since" => value.trim().clone_into(&mut asked.modified_since),
-                "accept-encoding" => asked.takes_gzip = value.contains("gzip"),
-                _ => {}
-            }
-        }
-        let answer = answer(&pages.lock().unwrap_or_else(PoisonError::into_inner), &asked);
-        let note = format!("{} {}", &answer.head[9..12], asked.path);
-        pages.lock().unwrap_or_else(PoisonError::into_inner).note(note);
-        let mut stream = stream;
-        let body = if asked.is_head { &[][..] } else { &answer.body };
-        stream.write_all(&[answer.head.as_bytes(), body].concat())?;
-        if answer.is_broken_off {
-            return Ok(());
-        }
-    }
-}
-
-struct Answer {
-    head: String,
-    body: Vec<u8>,
-    is_broken_off: bool,
-}
-
-fn answer(pages: &Pages, asked: &Asked) -> Answer {
-    let habits = &pages.habits;
-    let date = if habits.dates { format!("Date: {}\r\n", http_date(pages.now)) } else { String::new() };
-    let without_body = |status: &str, headers: &str| Answer {
-        head: format!("HTTP/1.1 {status}\r\n{date}{headers}Content-Length: 0\r\n\r\n"),
-        body: Vec::new(),
-        is_broken_off: false,
-    };
-    if pages.refuses {
-        return without_body("503 Service Unavailable", "");
-    }
-    let moved = asked.path.strip_prefix("moved/");
-    let path = moved.unwrap_or(&asked.path);
-    let is_elsewhere = asked.host.starts_with("localhost");
-    let page = if is_elsewhere { format!("{}/{path}", pages.elsewhere) } else { path.to_owned() };
-    let broken = pages.broken.get(&page).copied();
-    let modified = http_date(pages.modified.get(&page).copied().unwrap_or(pages.now));
-    let (Some(page), true) = (pages.pages.get(&page), broken != Some(Break::Missing)) else {
-        return without_body("404 Not Found", "");
-    };
-    if habits.redirects && moved.is_none() && path.len().is_multiple_of(3) {
-        let location = format!("Location: http://{}/moved/{path}\r\n", asked.host);
-        return without_body("302 Found", &location);
-    }
-    if broken == Some(Break::Failing) {
-        return without_body("500 Internal Server Error", "");
-    }
-    let is_whole = broken.is_none_or(|broken| broken == Break::Interrupted);
-    let mut page =
-        if is_whole { page.clone() } else { broken.map_or(&page[..], |one| one.of(page)).to_vec() };
-    let mut headers = date.clone();
-    let is_document = path.ends_with(".xml") || path.contains(".well-known");
-    let oddities = &pages.oddities;
-    let is_package = path.ends_with(".zip");
-    if habits.gzip && asked.takes_gzip && is_document || oddities.gzip_unasked && !is_package {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(&page).unwrap();
-        page = encoder.finish().unwrap();
-        headers += "Content-Encoding: gzip\r\n";
-    }
-    let tag: String = Md5::digest(&page).iter().map(|byte| format!("{byte:02x}")).collect();
-    // Some answers have neither, some one of them.
-    let lacks = |remainder: usize| oddities.few_validators && path.len() % 4 == remainder;
-    let has_tag = pages.etag && !lacks(0) && !lacks(1);
-    let has_time = habits.last_modified && !lacks(0);
-    if has_tag {
-        let weak = if lacks(2) { "W/" } else { "" };
-        headers += &format!("ETag: {weak}\"{tag}\"\r\n");
-    }
-    if has_time {
-        headers += &format!("Last-Modified: {modified}\r\n");
-    }
-    let by_tag = has_tag && asked.none_match.trim_start_matches("W/") == format!("\"{tag}\"");
-    let by_time = has_time && asked.none_match.is_empty() && asked.modified_since == modified;
-    if broken.is_none() && (by_tag || by_time) {
-        let head = format!("HTTP/1.1 304 Not Modified\r\n{headers}\r\n");
-        return Answer { head, body: Vec::new(), is_broken_off: false };
-    }
-    let is_broken_off = broken == Some(Break::Interrupted);
-    let length = page.len();
-    let body = if is_broken_off { Break::Interrupted.of(&page).to_vec() } else { page };
-    if oddities.chunked {
-        let head = format!("HTTP/1.1 200 OK\r\n{headers}Transfer-Encoding: chunked\r\n\r\n");
-        return Answer { head, body: chunked(&body, !is_broken_off), is_broken_off };
-    }
-    let head = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {length}\r\n\r\n");
-    Answer { head, body, is_broken_off }
-}
-
-/// Writes a body in chunks, the last of which says that it is whole.
-fn chunked(body: &[u8], is_whole: bool) -> Vec<u8> {
-    let mut text = Vec::new();
-    for chunk in body.chunks(100) {
-        text.extend(format!("{:x}\r\n", chunk.len()).into_bytes());
-        text.extend(chunk);
-        text.extend(b"\r\n");
-    }
-    if is_whole {
-        text.extend(b"0\r\n\r\n");
-    }
-    text
-}
-
-fn http_date(micros: i64) -> String {
-    let since = Duration::from_micros(u64::try_from(micros).unwrap());
-    let time: SystemTime = UNIX_EPOCH + since;
-    httpdate::fmt_http_date(time)
 }

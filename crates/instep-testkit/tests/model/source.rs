@@ -1,15 +1,18 @@
-//! A Source in time: what changes in it, and what it publishes of that.
+//! A Source over time: its changes, and its publications.
+
+mod publishing;
 
 use crate::{
     draw::Draw,
-    style::{Changes, Keeps, Precision, Style},
+    style::{Precision, Style},
 };
 
 /// 2024-01-01T00:00:00Z in microseconds.
 const BEGINNING: i64 = 1_704_067_200_000_000;
+
 const SECOND: i64 = 1_000_000;
 
-/// A state that a resource got: a version, or `None` when it was deleted.
+/// A new state of a resource: a version, or `None` if it was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) time: i64,
@@ -141,7 +144,7 @@ impl Set {
     }
 }
 
-/// The clock of a Source: by how much it is wrong, and since when.
+/// The clock of a Source: the offsets that it had, each since a time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock(Vec<(i64, i64)>);
 
@@ -170,8 +173,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A Source of a style; its second set names so many resources of the first one. What lies on the other host comes to
-    /// a folder of the copy.
+    /// Returns a Source of a style. Its second set names this number of resources of the first one. Resources on the
+    /// other host belong into a folder of the copy.
     pub(crate) fn new(style: Style, shares: usize, elsewhere: &str, draw: &mut Draw) -> Self {
         let alone = style.sets == 1;
         let folder = |number: usize| if alone { String::new() } else { format!("s{number}/") };
@@ -201,7 +204,7 @@ impl Source {
         self.now += i64::try_from(step).unwrap();
     }
 
-    /// One resource gets another state.
+    /// Gives one resource another state.
     pub(crate) fn change(&mut self, set: usize, draw: &mut Draw) {
         self.pass_time(draw);
         let now = self.now;
@@ -219,7 +222,7 @@ impl Source {
         }
     }
 
-    /// All resources move to the other host, or back: there they are created, and here deleted.
+    /// Moves all resources to the other host, or back: there they are created, and here deleted.
     pub(crate) fn move_host(&mut self, draw: &mut Draw) {
         for set in 0..self.sets.len() {
             let to_elsewhere = !self.sets[set].is_elsewhere;
@@ -238,93 +241,12 @@ impl Source {
         self.pass_time(draw);
     }
 
-    /// The clock is ahead by years, or behind by days, or right again. Returns `true` if it goes back.
+    /// Sets the clock ahead by years, back by days, or right again. Returns `true` if it goes back.
     pub(crate) fn step_clock(&mut self, draw: &mut Draw) -> bool {
         const DAY: i64 = 86_400 * SECOND;
         let before = self.clock.0.last().map_or(0, |(_, offset)| *offset);
         let days = draw.pick(&[-3, -1, 0, 0, 1_826]);
         self.clock.0.push((self.now, days * DAY));
         days * DAY < before
-    }
-
-    /// The first publication.
-    fn begin(&mut self, draw: &mut Draw) {
-        self.pass_time(draw);
-        let (now, beginning) = (self.now, self.style.keeps == Keeps::All && draw.chance(50));
-        for set in &mut self.sets {
-            (set.inventory, set.dump, set.published, set.before) = (now, now, now, now);
-            // Without an inventory the changes since the beginning of time are the only way to a copy.
-            let everything = beginning || !(self.style.list || self.style.dump);
-            set.next_segment(if everything { BEGINNING } else { now });
-        }
-    }
-
-    /// Publishes what changed, and perhaps a new inventory.
-    pub(crate) fn publish(&mut self, draw: &mut Draw, anew: bool) {
-        self.pass_time(draw);
-        let now = self.now;
-        let Self { style, sets, .. } = self;
-        for set in sets {
-            if anew || draw.chance(style.renews) {
-                set.inventory = now;
-                // A dump that is older than the list is read with the changes since then.
-                if draw.chance(70) || anew || style.keeps == Keeps::SinceInventory || style.is_still {
-                    set.dump = now;
-                }
-            }
-            (set.before, set.published) = (set.published, now);
-            match style.changes {
-                Changes::None | Changes::List => renew_list(style, set, now, draw),
-                Changes::Index => renew_index(style, set, draw),
-            }
-        }
-        self.pass_time(draw);
-    }
-}
-
-fn renew_list(style: &Style, set: &mut Set, now: i64, draw: &mut Draw) {
-    let from = match style.keeps {
-        Keeps::All => set.segments[0].from,
-        Keeps::SinceInventory => set.inventory,
-        Keeps::SinceLast if style.loses && draw.chance(30) => now,
-        Keeps::SinceLast => set.before,
-        Keeps::Last(count) => {
-            let events = set.changes(BEGINNING, now);
-            let dropped = events.len().checked_sub(count + 1).map(|at| events[at].time);
-            dropped.unwrap_or(set.segments[0].from).max(set.segments[0].from)
-        }
-    };
-    if style.archive && from > set.segments[0].from {
-        let number = set.archived.len();
-        let start = set.archived.last().and_then(|last| last.until).unwrap_or(set.segments[0].from);
-        if start < from {
-            let name = format!("archived-{number}.xml");
-            set.archived.push(Segment { name, from: start, until: Some(from) });
-        }
-    }
-    set.segments[0].from = from;
-}
-
-fn renew_index(style: &Style, set: &mut Set, draw: &mut Draw) {
-    if draw.chance(60) {
-        // A segment that ends before the last publication is closed by now; later changes are in the next.
-        let end = set.before;
-        if let Some(open) = set.segments.last_mut().filter(|open| open.from < end) {
-            open.until = Some(end);
-            set.next_segment(end);
-        }
-    }
-    let kept = match style.keeps {
-        Keeps::All => return,
-        Keeps::SinceInventory => {
-            let inventory = set.inventory;
-            set.segments.iter().filter(|one| one.until.is_none_or(|until| until > inventory)).count()
-        }
-        Keeps::SinceLast => 1,
-        Keeps::Last(count) => count,
-    };
-    let dropped: Vec<_> = set.segments.drain(..set.segments.len().saturating_sub(kept)).collect();
-    if style.archive {
-        set.archived.extend(dropped);
     }
 }

@@ -108,7 +108,7 @@ pub(crate) enum Start {
 }
 
 impl Style {
-    /// Draws the habits of a Source out of the features that `allows` admits.
+    /// Draws the habits of a Source from the features that `allows` accepts.
     pub(crate) fn draw(draw: &mut Draw, allows: &dyn Fn(Feature) -> bool) -> Self {
         use Feature as F;
         // Each feature is drawn before it is looked up: what is switched off must not change the other draws.
@@ -222,7 +222,7 @@ impl Style {
         style
     }
 
-    /// Takes back what does not go together: what nobody publishes, and what no reader could understand.
+    /// Removes combinations that nobody publishes and no reader could understand.
     fn settle(&mut self) {
         if self.changes == Changes::None {
             self.change_dump &= self.list || self.dump;

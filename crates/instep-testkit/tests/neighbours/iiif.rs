@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instep_testkit::{FakeSource, Page, Run, Server, Tree, instep, peers};
+use instep_testkit::{FakeSource, Page, Run, Server, Tree, instep, peers, wait_for};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -157,12 +157,11 @@ fn a_source_that_is_served_answers_its_collection_as_it_is_now() {
         let url = collection.replace("collection", "page-0");
         Run::of(std::process::Command::new("curl").args(["-sSf", &url])).with_code(0).stdout
     };
-    // The change is published within a moment, and the collection made again after a pause.
-    let is_there = (0..1_200).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        page().contains("b.json") && page().contains("\"Delete\"")
+    // The server publishes the change, and some time later it writes the collection again.
+    wait_for(|| match page() {
+        page if page.contains("b.json") && page.contains("\"Delete\"") => Ok(()),
+        page => Err(page),
     });
-    assert!(is_there, "{}", page());
     sync();
     assert_eq!(Tree::of(&copy).names(), ["b.json"]);
     let none = collection.replace("collection.json", "..%2Fresourcelist.xml");

@@ -1,4 +1,4 @@
-//! Publishing: by one machine after the other, and whatever happens to the database.
+//! Publications by one machine after the other, and during failures of the database.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Stdio, thread};
 
@@ -23,7 +23,7 @@ fn a_publisher_that_is_killed_is_succeeded_on_another_machine_and_a_copy_goes_on
     source.write("f1.txt", "two");
     fs::remove_file(source.room.path().join("data/f2.txt")).unwrap();
     second.wait_for("ready");
-    // The same Change List, with what the first one wrote into it.
+    // The same Change List, with the changes that the first server wrote into it.
     wait_for(|| if second.changes().contains("f2.txt") { Ok(()) } else { Err("not published") });
     let changes = second.changes();
     assert_eq!(changes.matches("<url>").count(), 3, "{changes}");
@@ -44,7 +44,7 @@ fn a_publisher_that_was_stopped_for_longer_than_its_lease_ends_and_writes_nothin
     first.signal("-STOP");
     let second = source.start("second", free_port().unwrap(), &["--standby"]);
     second.wait_for("ready");
-    // Nothing has changed meanwhile: it notices all the same.
+    // Nothing has changed meanwhile, but the server still notices that it has lost the right.
     first.signal("-CONT");
     let mut first = first;
     assert_eq!(ended(&mut first.child).code(), Some(7), "it has lost the right to publish");
@@ -53,7 +53,7 @@ fn a_publisher_that_was_stopped_for_longer_than_its_lease_ends_and_writes_nothin
     assert_eq!(second.changes().matches("<url>").count(), 1, "{}", second.changes());
 }
 
-/// Returns text in which no number, digest or length shows when it was written.
+/// Returns the text without numbers, digests and lengths, which depend on the time of writing.
 fn timeless(text: &str) -> String {
     let mut timeless: String =
         text.chars().map(|character| if character.is_ascii_digit() { '#' } else { character }).collect();
@@ -78,7 +78,7 @@ fn documents(folder: &Path, all: &mut BTreeMap<String, Vec<String>>) {
     }
 }
 
-/// Publishes a folder several times, and returns what is in place then.
+/// Publishes a folder several times, and returns the documents that are then in place.
 fn published(room: &Path, catalogue: &[&str]) -> BTreeMap<String, Vec<String>> {
     let (data, out) = (room.join("data"), room.join("out"));
     fs::create_dir_all(data.join("d")).unwrap();
@@ -110,7 +110,7 @@ fn published(room: &Path, catalogue: &[&str]) -> BTreeMap<String, Vec<String>> {
     publish(&["--rebase", "http://source.example/", "http://moved.example/data/"], 0);
     write("new2.txt", "newer");
     publish(&["--base-url", "http://moved.example/data/"], 0);
-    // Nothing is new, and another base URL is refused.
+    // Nothing has changed, and another base URL is refused.
     publish(&["--base-url", "http://moved.example/data/"], 0);
     publish(&base, 6);
     let check = |code| {
@@ -139,7 +139,7 @@ fn the_documents_are_the_same_whichever_engine_has_the_catalogue() {
     for (name, texts) in &by_file {
         assert_eq!(texts, &by_server[name], "{name}");
     }
-    // What the database itself does is refused with the word for it.
+    // Work that the database does itself is refused with a message that says so.
     for (words, part) in
         [(vec!["backup", "data", "file.zip"], "pg_dump"), (vec!["compact", "data"], "VACUUM FULL")]
     {
@@ -168,11 +168,12 @@ fn a_publication_outlives_its_server_and_one_that_is_killed_is_repaired() {
     };
     for pause in [150, 400, 700, 1_000, 1_400] {
         let mut killed = publish();
+        // Each is killed at another stage of its work; nothing shows from outside which stage that is.
         thread::sleep(std::time::Duration::from_millis(pause));
         let _ = killed.kill();
         let _ = killed.wait();
     }
-    // Once it has the right to publish, it is in the midst of its work.
+    // The publication is under way once it has the right to publish.
     let token = || source.sql("SELECT COALESCE(token, '') FROM instep_source.source");
     let of_the_dead = token();
     let mut run = publish();

@@ -36,7 +36,7 @@ fn lists(port: u16, name: &str) {
     });
 }
 
-/// Two servers answer alike, with validators that fit both.
+/// Asserts that two servers give the same answers, and that each accepts the validators of the other.
 fn answer_alike(first: u16, second: u16, names: &[String]) {
     for name in names {
         let (one, other) = (Answer::of(first, name).unwrap(), Answer::of(second, name).unwrap());
@@ -56,21 +56,17 @@ fn two_servers_answer_with_the_same_bytes_and_validators() {
     let Some(source) = SharedSource::new() else { return };
     (0..20).for_each(|number| source.write(&format!("f{number}.txt"), "one"));
     let options = ["--gzip", "--dump", "always"];
-    let first = source.start("first", source.port, &options);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &[&options[..], &["--standby"]].concat());
-    assert_eq!(second.wait_for("standby")["address"], format!("127.0.0.1:{port}"));
+    let (first, second, port) = source.start_two(&options);
     for round in 0..3 {
         let name = format!("new{round}.txt");
         source.write(&name, "new");
         source.write("f0.txt", &format!("{round}"));
         lists(source.port, &name);
         lists(port, &name);
-        // Whatever else the publication wrote, such as a dump that was built meanwhile.
+        // A publication may write further documents later, such as a dump that was built meanwhile.
         wait_until("both have the same documents", || names(&first) == names(&second));
         answer_alike(source.port, port, &names(&first));
-        // Any server shows the resources.
+        // Each server also serves the resources.
         let (one, other) = (Answer::of(source.port, &name).unwrap(), Answer::of(port, &name).unwrap());
         assert_eq!((one.status, &one.body, one.header("etag")), (200, &other.body, other.header("etag")));
     }
@@ -82,15 +78,11 @@ fn two_servers_answer_with_the_same_bytes_and_validators() {
 fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_over() {
     let Some(source) = SharedSource::new() else { return };
     (0..20).for_each(|number| source.write(&format!("f{number}.txt"), "one"));
-    let first = source.start("first", source.port, &[]);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &["--standby"]);
-    second.wait_for("standby");
+    let (first, second, port) = source.start_two(&[]);
     source.write("a.txt", "one");
     lists(port, "a.txt");
     let described = Answer::of(port, ".well-known/resourcesync").unwrap();
-    // Somebody looks all the time, also while the publisher changes.
+    // A reader requests the list all the time, also while another server becomes the publisher.
     let stop = Arc::new(AtomicBool::new(false));
     let looks = thread::spawn({
         let stop = Arc::clone(&stop);
@@ -102,6 +94,7 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
                 let changes = answer.text().matches("<url>").count();
                 assert!(changes >= most, "{changes} changes after {most}");
                 most = changes;
+                // Only a pause between two requests: the test waits for nothing here.
                 thread::sleep(Duration::from_millis(20));
             }
         }
@@ -110,7 +103,7 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
         source.write(&format!("b{number}.txt"), "one");
         lists(source.port, &format!("b{number}.txt"));
     });
-    // At once after a reader saw the last one there.
+    // Killed at once after a reader has seen the last change there.
     let seen = Answer::of(source.port, CHANGES).unwrap();
     first.signal("-9");
     wait_for(|| match Answer::of(port, CHANGES) {
@@ -118,15 +111,15 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
         other => Err(format!("{other:?}")),
     });
     second.wait_for("ready");
-    // A document that did not have to change is the same. The publisher may have been killed before it recorded that all
-    // documents are in place: then they are written again.
+    // A document without changes is the same. The publisher may have been killed before it recorded that all
+    // documents are in place; then they are written again.
     let same = Answer::of(port, ".well-known/resourcesync").unwrap();
     assert_eq!((same.text(), same.header("etag")), (described.text(), described.header("etag")));
     source.write("c.txt", "one");
     lists(port, "c.txt");
     stop.store(true, Ordering::Release);
     looks.join().unwrap();
-    // The one that was killed comes back, and shows what the other one publishes.
+    // The killed server starts again, and shows what the other one publishes.
     let back = source.start("first", source.port, &["--standby"]);
     back.wait_for("standby");
     lists(source.port, "c.txt");
@@ -138,11 +131,7 @@ fn no_document_goes_back_when_the_publisher_is_killed_and_another_server_takes_o
 fn a_listener_of_a_server_that_stands_by_hears_a_change_whose_documents_it_can_fetch() {
     let Some(source) = SharedSource::new() else { return };
     source.write("a.txt", "one");
-    let first = source.start("first", source.port, &[]);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &["--standby"]);
-    second.wait_for("standby");
+    let (first, mut second, port) = source.start_two(&[]);
     let topic = "resourcesync/change-notification";
     wait_until("the server that stands by has the topic", || {
         Answer::of(port, topic).is_ok_and(|answer| answer.status == 204)
@@ -155,13 +144,12 @@ fn a_listener_of_a_server_that_stands_by_hears_a_change_whose_documents_it_can_f
             assert!(hears.read_line(&mut heard).unwrap() > 0, "{heard}");
         }
         assert!(Answer::of(port, CHANGES).unwrap().text().contains(name));
-        // Who comes late reads the last one.
+        // A late listener gets the last message.
         let last = Answer::of(port, topic).unwrap();
         assert!(last.text().contains(name), "{last:?}");
         assert_eq!(last.body, Answer::of(source.port, topic).unwrap().body);
     }
-    // A server that stands by ends at once, although somebody listens.
-    let mut second = second;
+    // A standby server ends at once, although it has a listener.
     second.signal("-TERM");
     assert_eq!(ended(&mut second.child).code(), Some(143));
     assert!(hears.read_to_end(&mut Vec::new()).is_ok());
@@ -175,7 +163,7 @@ fn a_server_that_has_no_documents_yet_asks_clients_to_wait() {
     let first = source.start("first", source.port, &[]);
     first.wait_for("ready");
     first.signal("-STOP");
-    // As if it was in the midst of its first publication.
+    // As during the first publication.
     source.sql("DELETE FROM instep_source.document");
     source.sql("UPDATE instep_source.source SET documents = 0");
     let port = free_port().unwrap();
@@ -203,9 +191,9 @@ fn a_folder_that_has_older_documents_is_brought_up_to_date_before_it_is_publishe
     source.write("c.txt", "one");
     let by_second = publish("second");
     assert_eq!(by_second.matches("<url>").count(), 2, "{by_second}");
-    // Nothing has changed: what is in place must be what the other machine wrote.
+    // Nothing has changed: the documents in place must be those that the other machine wrote.
     assert_eq!(publish("first"), by_second);
-    // An earlier version of the program shares no documents: they are shared by the next run.
+    // An earlier version of the program does not share documents, so the next run shares them.
     source.sql("DELETE FROM instep_source.document");
     source.sql("UPDATE instep_source.source SET documents = 0");
     source.sql("DELETE FROM instep_source.meta WHERE name = 'shared'");

@@ -14,7 +14,7 @@ use instep_testkit::{LONG, PostgresServer, Run, free_port, instep, peers};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A Source with the resources of one folder, which each machine can read.
+/// A Source with the resources of one folder, which all machines can read.
 pub(super) struct SharedSource {
     pub(super) database: PostgresServer,
     pub(super) room: TempDir,
@@ -22,7 +22,7 @@ pub(super) struct SharedSource {
     pub(super) port: u16,
 }
 
-/// A server on a machine of its own: a folder for state and documents that no other one has.
+/// A server on its own machine: it has its own folder for state and documents.
 pub(super) struct Node {
     pub(super) child: Child,
     lines: Receiver<Value>,
@@ -57,7 +57,7 @@ impl SharedSource {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let (sender, receiver) = channel();
-        // Whatever is printed is read, or the program would wait for a reader.
+        // The output must be read; otherwise the program would wait for a reader.
         thread::spawn(move || {
             lines
                 .filter_map(|line| serde_json::from_str(&line).ok())
@@ -70,7 +70,18 @@ impl SharedSource {
         }
     }
 
-    /// Asks the database, without us.
+    /// Starts two servers: the first one publishes, and the second one is on standby. Returns the port of the second
+    /// one too.
+    pub(super) fn start_two(&self, options: &[&str]) -> (Node, Node, u16) {
+        let first = self.start("first", self.port, options);
+        first.wait_for("ready");
+        let port = free_port().unwrap();
+        let second = self.start("second", port, &[options, &["--standby"]].concat());
+        assert_eq!(second.wait_for("standby")["address"], format!("127.0.0.1:{port}"));
+        (first, second, port)
+    }
+
+    /// Runs a statement with psql, without our code.
     pub(super) fn sql(&self, sql: &str) -> String {
         let url = self.database.url();
         let [psql] = peers::find(["psql"]).unwrap();
@@ -89,7 +100,7 @@ impl SharedSource {
 }
 
 impl Node {
-    /// Waits for a line of a type.
+    /// Waits for a line of this type.
     pub(super) fn wait_for(&self, kind: &str) -> Value {
         loop {
             let line = self.lines.recv_timeout(LONG).unwrap();
@@ -126,12 +137,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Asks for a path below the base URL.
+    /// Requests a path below the base URL.
     pub(super) fn of(port: u16, path: &str) -> std::io::Result<Self> {
         Self::with(port, path, "")
     }
 
-    /// Asks with further lines of headers.
+    /// Requests a path with further header lines.
     pub(super) fn with(port: u16, path: &str, headers: &str) -> std::io::Result<Self> {
         let mut stream = asked(port, path, &format!("Connection: close\r\n{headers}"))?;
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Subscribers of the hub, which several servers have together.
+//! Subscribers of the hub, which the servers of a Source share.
 
 use std::{
     fmt::Write as _,
@@ -8,11 +8,11 @@ use std::{
     thread,
 };
 
-use instep_testkit::{LONG, free_port, wait_for};
+use instep_testkit::{LONG, wait_for};
 
 use super::source::SharedSource;
 
-/// A callback that confirms each request and takes each delivery.
+/// A callback that confirms each request and accepts each delivery.
 struct Callback {
     port: u16,
     deliveries: Receiver<Delivered>,
@@ -106,13 +106,9 @@ fn subscriptions(source: &SharedSource, number: &str) {
 fn a_subscriber_that_asks_any_server_is_delivered_to_by_whichever_one_publishes() {
     let Some(source) = SharedSource::new() else { return };
     source.write("a.txt", "one");
-    let first = source.start("first", source.port, &[]);
-    first.wait_for("ready");
-    let port = free_port().unwrap();
-    let second = source.start("second", port, &["--standby"]);
-    second.wait_for("standby");
+    let (first, second, port) = source.start_two(&[]);
     let [early, late] = [(); 2].map(|()| Callback::start());
-    // The one that stands by takes the request once it shows the Source; the one that publishes carries it out.
+    // The standby server accepts the request once it shows the Source; the publishing server carries it out.
     wait_for(|| match ask(port, "subscribe", &source, early.port) {
         status if status == "202" => Ok(()),
         status => Err(status),
@@ -127,7 +123,8 @@ fn a_subscriber_that_asks_any_server_is_delivered_to_by_whichever_one_publishes(
     }
     assert_eq!(ask(port, "unsubscribe", &source, late.port), "202");
     subscriptions(&source, "1");
-    // Nobody subscribes again: the successor has the subscription, its secret, and whatever was not delivered.
+    // Nobody subscribes again: the successor has the subscription, its secret, and the messages that were not
+    // delivered.
     first.signal("-9");
     second.wait_for("ready");
     for name in ["c.txt", "d.txt"] {
@@ -136,7 +133,7 @@ fn a_subscriber_that_asks_any_server_is_delivered_to_by_whichever_one_publishes(
         assert!(heard.iter().all(|delivered| delivered.is_signed));
     }
     assert!(late.deliveries.try_recv().is_err(), "it has left");
-    // Requests are not left lying about.
+    // No requests are left over.
     assert_eq!(source.sql("SELECT count(*) FROM instep_source.hub_request"), "0");
     assert_eq!(ask(port, "unsubscribe", &source, early.port), "202");
     subscriptions(&source, "0");

@@ -24,7 +24,7 @@ fn all(of: &[(&str, &str)]) -> Vec<(String, String)> {
 #[test]
 fn a_copy_in_a_bucket_takes_the_state_of_a_moment_and_goes_on_from_there() {
     let Some(server) = S3Server::moto() else { return };
-    // A folder first, which a bucket must be like.
+    // First into a folder, as the reference for the bucket.
     for store in ["", "then", "then-named?layout=names"] {
         let room = tempfile::tempdir().unwrap();
         let source =
@@ -46,7 +46,8 @@ fn a_copy_in_a_bucket_takes_the_state_of_a_moment_and_goes_on_from_there() {
             server.configure(sync.args(["--max-delete", "100%"]).args(more).arg(&state));
             Run::of(&mut sync)
         };
-        // `b.txt` is gone since, and nobody keeps what it was: that is said, and nothing of what came later is passed.
+        // `b.txt` was deleted since, and its old state is not kept anywhere. This is reported, and no later state is
+        // used in its place.
         let then = sync(&["--as-of", &moment]).with_code(3);
         assert!(then.stderr.contains("b.txt"), "{}", then.stderr);
         assert_eq!(exported(&server, &state, &folder), all(&[("a.txt", "one"), ("d/c.txt", "three")]));

@@ -1,4 +1,4 @@
-//! Sources whose resources are objects, against both servers: what a listing says is enough to know what has changed.
+//! Sources whose resources are objects, with both servers: a listing is enough to find the changes.
 
 use std::{fs, path::Path, process::Command};
 
@@ -37,7 +37,7 @@ impl<'s> ObjectSource<'s> {
         command
     }
 
-    /// Publishes, and returns what the summary says with the number of requests for bytes.
+    /// Publishes, and returns the summary with the number of requests for bytes.
     pub(crate) fn publish(&self, more: &[&str]) -> (u64, u64, u64, i64) {
         let counter = RequestCounter::before(self.server.port());
         let mut command = self.command(more);
@@ -70,13 +70,13 @@ fn is_published_from(server: &S3Server) {
     let list = source.document("resourcelist.xml");
     assert_eq!(list.matches("<url>").count(), 32, "{list}");
     assert!(list.contains("http://h/data/a=b.html") && !list.contains("hidden"), "{list}");
-    // That of no bytes.
+    // The digest of an empty object.
     assert!(
         list.contains("sha-256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         "{list}"
     );
 
-    // A listing, and no byte of any object.
+    // One listing, and no byte of any object.
     let (created, updated, deleted, gets) = source.publish(&[]);
     assert_eq!((created, updated, deleted), (0, 0, 0));
     assert!(gets <= 2, "{gets} requests for nothing new");
@@ -92,7 +92,7 @@ fn is_published_from(server: &S3Server) {
         assert!(changes.contains(&format!("change=\"{change}\"")), "{changes}");
     }
 
-    // Of a digest that was not asked for before each object has to be asked.
+    // If the options request a further digest, each object has to be read.
     let (.., deleted, _) = source.publish(&["--hash", "md5,sha-256", "--snapshot"]);
     assert_eq!(deleted, 0);
     assert!(source.document("resourcelist.xml").contains("md5:d41d8cd98f00b204e9800998ecf8427e"));
@@ -107,7 +107,7 @@ fn is_published_from(server: &S3Server) {
         "{names:?}"
     );
 
-    // A bucket that is empty all at once, or cannot be read, deletes nothing.
+    // A bucket that is suddenly empty, or cannot be read, deletes nothing.
     let names = server.objects(source.room.path(), "content/").into_keys().collect::<Vec<_>>();
     names.iter().for_each(|name| source.remove(name));
     let refused = Run::of(&mut source.command(&[])).with_code(6);

@@ -1,25 +1,25 @@
-//! Copies whose bytes are in object storage, against both servers; a referee that shares no code with us compares bucket,
-//! state and Source.
+//! Copies whose bytes are in object storage, with both servers. A referee that shares no code with us compares
+//! bucket, state and Source.
 
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     sync::mpsc::channel,
-    time::Duration,
 };
 
 use instep_testkit::{Run, S3Server, Server, instep, peers};
 use tempfile::TempDir;
 
-use super::killed::{CutAt, RequestCounter, cutting_proxy};
+use super::killed::{CutAt, RequestCounter, cutting_proxy, is_killed_at_put};
 
 /// The bucket of each server.
 const BUCKET: &str = S3Server::BUCKET;
 
-/// Reads every pack as a web archive, with its digests, and every resource that the state says is held by its place: it must
-/// be what the Source has now. Nothing else may be in the bucket. Prints the number of resources and of packs.
+/// Reads every pack as a web archive and checks its digests. Reads every resource that the state records as held,
+/// which must equal that of the Source. Nothing else may be in the bucket. Prints the number of resources and of
+/// packs.
 const REFEREE: &str = r#"
 import gzip, io, os, sqlite3, sys, urllib.request
 from warcio.archiveiterator import ArchiveIterator
@@ -106,7 +106,7 @@ impl<'s> Kept<'s> {
         Run::of(audit.args(more).arg(self.state())).with_code(code)
     }
 
-    /// The numbers of resources and of packs, once the referee agrees.
+    /// Returns the numbers of resources and of packs that the referee found correct.
     pub(crate) fn judged(&self) -> (u32, u32) {
         let objects = self.room.path().join("objects");
         let _ = fs::remove_dir_all(&objects);
@@ -129,7 +129,7 @@ impl<'s> Kept<'s> {
     }
 }
 
-/// The contract with every server.
+/// The test for every server.
 fn is_kept_in(server: &S3Server) {
     for (prefix, layout) in [("packed", ""), ("named", "?layout=names")] {
         let Some(kept) = Kept::new(server, prefix, layout) else { return };
@@ -173,7 +173,7 @@ fn a_copy_is_kept_in_s3s() {
     is_kept_in(&server);
 }
 
-/// Kills a run at one PUT after the other, before it arrives or once it is done but not answered.
+/// Kills a run at one PUT after the other: before the PUT arrives, or when it is carried out but not answered.
 fn is_killed_at_each_put(server: &S3Server) {
     for (prefix, layout) in [("packs-killed", ""), ("names-killed", "?layout=names")] {
         let Some(kept) = Kept::new(server, prefix, layout) else { return };
@@ -188,23 +188,8 @@ fn is_killed_at_each_put(server: &S3Server) {
             }
             kept.publish();
             let at = if step % 2 == 0 { CutAt::Answer } else { CutAt::Request };
-            let (reached, reports) = channel();
-            let port = cutting_proxy(server.port(), step.div_ceil(2) as i64, at, reached);
-            let mut command = kept.sync(&[]);
-            command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}"));
-            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            let is_killed = loop {
-                if reports.recv_timeout(Duration::from_millis(20)).is_ok() {
-                    child.kill().unwrap();
-                    child.wait().unwrap();
-                    break true;
-                }
-                if let Some(status) = child.try_wait().unwrap() {
-                    assert!(status.success(), "{status}");
-                    break false;
-                }
-            };
-            // Whatever is held now is there, and is what the state says.
+            let is_killed = is_killed_at_put(server, step.div_ceil(2) as i64, at, kept.sync(&[]));
+            // Whatever the state records as held is in the bucket.
             let _ = kept.audit(&["--offline"], 0);
             kept.synced();
             kept.judged();
@@ -244,7 +229,7 @@ fn a_thousand_small_resources_cost_one_put_at_most() {
     assert!((1..=3).contains(&puts), "{puts} PUTs for 2,999 resources");
     assert_eq!(kept.judged(), (2_999, u32::try_from(puts).unwrap()));
 
-    // Nor does an audit ask for each.
+    // An audit does not request each object either.
     let counter = RequestCounter::before(server.port());
     let mut audit = kept.command(&["audit", "--offline"]);
     audit.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", counter.port));

@@ -1,5 +1,5 @@
-//! Copies in object storage in other forms, against both servers: a folder, a bag, objects under their names, and an index
-//! that readers of web archives follow.
+//! Exports of copies in object storage, with both servers: to a folder, to a bag, to objects under their names, and
+//! as an index for readers of web archives.
 
 use std::{fs, process::Command};
 
@@ -7,8 +7,8 @@ use instep_testkit::{Run, S3Server};
 
 use super::copies::Kept;
 
-/// Reads each line of an index as pywb does: sorted, and each leads to the record of its URI, whose digest is right and is
-/// that of the line. Prints the number of lines.
+/// Reads an index as pywb does: its lines are sorted, and each leads to the record of its URI, whose digest is
+/// correct and equals that of the line. Prints the number of lines.
 const REFEREE: &str = r#"
 import io, json, os, sys
 from warcio.archiveiterator import ArchiveIterator
@@ -76,7 +76,7 @@ fn is_exported_from(server: &S3Server) {
         kept.judged();
         let judged =
             Run::of(Command::new(&kept.python).args(["-c", REFEREE]).arg(path("objects")).arg(&index));
-        // The large one is an object of its own.
+        // The large resource is a separate object.
         assert_eq!(judged.with_code(0).stdout.trim(), "21");
         let one = export(&["--folder", &named("x"), "--cdxj", &index], 2);
         assert!(one.stderr.contains("cannot be used with"), "{}", one.stderr);

@@ -1,4 +1,4 @@
-//! A Source of objects that learns of them without a listing: from an inventory that a service writes, and from its events.
+//! A Source of objects that finds them without a listing: from an inventory that the service writes, and from events.
 
 use std::{fs, io::Write as _};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::content::ObjectSource;
 
-/// The columns as S3 writes them when all that is used here is asked for.
+/// The columns that S3 writes if everything that is used here is requested.
 const SCHEMA: &str = "Bucket, Key, Size, LastModifiedDate, ETag, IsMultipartUploaded, EncryptionStatus";
 
 /// The time of the inventory: after everything that it names was put.
@@ -19,7 +19,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes an inventory as S3 does: a manifest, and files of rows without a head, in gzip.
+/// Writes an inventory as S3 does: a manifest, and files of rows without a header line, in gzip.
 fn write_inventory(
     server: &S3Server,
     source: &ObjectSource<'_>,
@@ -73,22 +73,22 @@ fn an_inventory_stands_for_the_listing_and_its_tags_for_the_bytes() {
     write_inventory(&server, &source, "inventory/2026-01-01T01-00Z", CREATED, [&rows, &others]);
     let newest = format!("s3://{}/inventory", S3Server::BUCKET);
 
-    // Five requests: the folder, the manifest, two files, and nothing of any object.
+    // Five requests: the folder, the manifest, two files, and no object.
     let (created, .., gets) = source.publish(&["--hash", "md5", "--inventory", &newest]);
     assert_eq!(created, 32);
     assert!(gets <= 5, "{gets} requests for an inventory");
     let list = source.document("resourcelist.xml");
     assert!(list.contains("http://h/data/a%20b.txt") && !list.contains("a=b.html"), "{list}");
     assert!(list.contains(&format!("md5:{}", hex(&Md5::digest(b"text 7")))), "{list}");
-    // The same one has nothing new, and is not read again.
+    // The same inventory is not read again.
     let (created, updated, deleted, gets) = source.publish(&["--hash", "md5", "--inventory", &newest]);
     assert_eq!((created, updated, deleted), (0, 0, 0));
     assert!(gets <= 3, "{gets} requests for the same inventory");
-    // A listing says what has come since. Of what it lists anew each object is asked once: its times are others.
+    // A listing shows the later objects. It states other times than the inventory, so each object is inspected once.
     let (created, updated, deleted, _) = source.publish(&["--hash", "md5"]);
     assert_eq!((created, updated, deleted), (1, 0, 0));
 
-    // One that is older than what is known takes nothing away.
+    // An inventory that is older than the known state removes nothing.
     write_inventory(
         &server,
         &source,
@@ -98,7 +98,7 @@ fn an_inventory_stands_for_the_listing_and_its_tags_for_the_bytes() {
     );
     let (created, updated, deleted, _) = source.publish(&["--hash", "md5", "--inventory", &newest]);
     assert_eq!((created, updated, deleted), (0, 0, 0));
-    // A newer one does.
+    // A newer inventory does.
     write_inventory(&server, &source, "inventory/2026-01-03T01-00Z", CREATED, [&rows, &others[..1]]);
     let (created, updated, deleted, _) = source.publish(&["--hash", "md5", "--inventory", &newest]);
     assert_eq!((created, updated, deleted), (0, 0, 2));
@@ -129,7 +129,7 @@ fn an_inventory_that_cannot_be_used_is_named_and_takes_nothing_away() {
     manifest(&|manifest| manifest["fileSchema"] = "Bucket, Key, Size".into());
     refused("has no column LastModifiedDate");
     manifest(&|manifest| manifest["files"][1]["MD5checksum"] = "0".repeat(32).into());
-    refused("its MD5 is another one");
+    refused("the MD5 differs");
     manifest(&|manifest| manifest["files"][1]["key"] = "inventory/gone.csv.gz".into());
     refused("no object inventory/gone.csv.gz");
     server.remove("inventory/manifest.json");
@@ -158,7 +158,7 @@ fn events_of_a_bucket_are_changes_that_need_no_listing() {
         json!({"Event": "s3:TestEvent"}),
         json!({"Records": [record(put, "new+one.txt"), record(put, "d/f03.txt")]}),
         json!({"Records": [record("ObjectRemoved:Delete", "d/f04.txt")]}),
-        // Of the Source itself, elsewhere, and one that was late: nothing has changed.
+        // Events about documents of the Source, about another prefix, and a late one: nothing has changed.
         json!({"Records": [record(put, "resourcesync/resourcelist.xml"), record(put, "d/f05.txt")]}),
         json!({"source": "aws.s3", "detail": {"bucket": {"name": "another"}, "object": {"key": "a"}}}),
     ];
@@ -172,7 +172,7 @@ fn events_of_a_bucket_are_changes_that_need_no_listing() {
     let summary: Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
     let counts = ["reported", "refused", "created", "updated", "deleted"].map(|name| summary[name].as_u64());
     assert_eq!(counts, [Some(5), Some(0), Some(1), Some(1), Some(1)], "{summary}");
-    // What they brought stands, and a listing finds nothing else.
+    // The changes by events stay, and a listing finds no others.
     let (created, updated, deleted, _) = source.publish(&[]);
     assert_eq!((created, updated, deleted), (0, 0, 0));
     let changes = source.document("changelist-000001.xml");

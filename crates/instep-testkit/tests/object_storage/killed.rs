@@ -1,4 +1,4 @@
-//! The program is killed while it delivers, at one request after another.
+//! The program is killed during a delivery, at one request after the other.
 
 use std::{
     fs,
@@ -18,22 +18,25 @@ use instep_testkit::{Run, S3Server, peers};
 
 use super::{Published, REFEREE};
 
-/// No delivery of this test has so many PUTs.
+/// More PUTs than any delivery of this test has.
 const MANY: usize = 60;
+
+/// The pause between two checks if a command has ended without reaching the PUT.
+const BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 
 /// The moment at which a proxy cuts a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CutAt {
     /// The request never arrives.
     Request,
-    /// It is done, and nobody hears of it.
+    /// The request is carried out, but its answer never arrives.
     Answer,
-    /// Not at all: each PUT is reported.
+    /// Never; but each PUT is reported.
     Never,
 }
 
-/// Starts a proxy that passes connections on, up to the PUT with a number: that one and later ones, or their answers, never
-/// arrive, and `reached` is told. Returns its port.
+/// Starts a proxy that passes connections on up to the PUT with a number. That PUT and later ones, or the answers to them,
+/// never arrive, and each is reported to `reached`. Returns the port of the proxy.
 pub(crate) fn cutting_proxy(to: u16, number: i64, at: CutAt, reached: Sender<()>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -50,6 +53,25 @@ pub(crate) fn cutting_proxy(to: u16, number: i64, at: CutAt, reached: Sender<()>
         }
     });
     port
+}
+
+/// Runs a command that uses a server, and kills it at the PUT with a number; `false` if it ended before.
+pub(crate) fn is_killed_at_put(server: &S3Server, number: i64, at: CutAt, mut command: Command) -> bool {
+    let (reached, reports) = channel();
+    let port = cutting_proxy(server.port(), number, at, reached);
+    command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}"));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    loop {
+        if reports.recv_timeout(BETWEEN_CHECKS).is_ok() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return true;
+        }
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{status}");
+            return false;
+        }
+    }
 }
 
 /// A proxy that counts the requests for objects.
@@ -81,7 +103,7 @@ impl RequestCounter {
     }
 }
 
-/// Passes requests on: they have no bodies, so that each begins a piece of what arrives.
+/// Passes requests on. They have no bodies, so each begins a piece of the stream.
 fn count_gets(mut client: TcpStream, mut server: TcpStream, counted: &AtomicI64) {
     let mut buffer = [0; 65_536];
     while let Ok(length @ 1..) = client.read(&mut buffer) {
@@ -105,7 +127,7 @@ fn pass(
 ) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read @ 1..) = client.read(&mut buffer) {
-        // A request begins with a write of its own.
+        // Each request begins with a separate write.
         if buffer.starts_with(b"PUT /") && left.fetch_sub(1, SeqCst) <= 1 {
             match at {
                 CutAt::Request => {
@@ -148,23 +170,9 @@ fn a_delivery_killed_at_any_put_leaves_no_reader_astray_and_goes_on() {
     for (killed, step) in (1..MANY).enumerate() {
         fs::write(published.files.join("f1.txt"), "x".repeat(step)).unwrap();
         server.upload(&published.files.join("f1.txt"), "docs/f1.txt");
-        let (reached, reports) = channel();
-        let port = cutting_proxy(server.port(), step as i64, CutAt::Request, reached);
-        let mut command = published.command(&server, &["--rotate-entries", "2"]);
-        command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", port));
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let is_killed = loop {
-            if reports.recv_timeout(Duration::from_millis(20)).is_ok() {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                break true;
-            }
-            if let Some(status) = child.try_wait().unwrap() {
-                assert!(status.success(), "{status}");
-                break false;
-            }
-        };
-        // The resource is newer than a list that is not delivered yet: only documents are looked at now.
+        let command = published.command(&server, &["--rotate-entries", "2"]);
+        let is_killed = is_killed_at_put(&server, step as i64, CutAt::Request, command);
+        // The resource is newer than a list that is not delivered yet, so only documents are checked now.
         let documents = REFEREE.replace("elif md is not None", "elif False");
         let _ = Run::of(Command::new(&python).args(["-c", &documents, &server.base_url()])).with_code(0);
         published.publish(&server, &["--rotate-entries", "2"]);

@@ -1,10 +1,10 @@
-//! Keys of every kind: those that a URI leads back to are published and can be synced, and each other one is named.
+//! Keys of every kind: those that a URI can express are published and can be synced, and the others are reported.
 
 use std::{collections::BTreeSet, fs};
 
 use instep_testkit::{Run, S3Server, instep};
 
-/// Keys that are resources, as they are, and as they stand in URIs.
+/// Keys that are resources, and the same keys as they are written in URIs.
 const RESOURCES: [(&str, &str); 9] = [
     ("plain.txt", "plain.txt"),
     ("a b.txt", "a%20b.txt"),
@@ -17,7 +17,7 @@ const RESOURCES: [(&str, &str); 9] = [
     ("d/caf\u{e9}/\u{fffd}.txt", "d/caf%C3%A9/%EF%BF%BD.txt"),
 ];
 
-/// Keys that no URI leads back to.
+/// Keys that no URI can express.
 const UNUSABLE: [&str; 5] = ["a//b", "/a", "a/./b", "a/../b", "d/"];
 
 #[test]
@@ -31,7 +31,7 @@ fn what_is_published_can_be_synced_and_what_cannot_be_published_is_named() {
     };
     RESOURCES.iter().for_each(|(key, _)| put(key, &format!("bytes of {key}")));
     UNUSABLE.iter().for_each(|key| put(key, "no resource"));
-    // The marker of a folder, and a hidden object, are meant to be left out.
+    // The marker of a folder and a hidden object are left out on purpose.
     put("folder/", "");
     put(".hidden", "no resource");
 
@@ -51,15 +51,15 @@ fn what_is_published_can_be_synced_and_what_cannot_be_published_is_named() {
     for (_, uri) in RESOURCES {
         assert!(list.contains(&format!("<loc>{base}{uri}</loc>")), "{uri}: {list}");
     }
-    // A second run finds nothing new, the documents of the Source among the objects.
+    // A second run finds nothing new, although the documents of the Source are among the objects.
     assert!(Run::of(&mut command).with_code(3).stdout.contains("\"created\":0"));
 
-    // The server answers whoever names himself.
+    // The server answers everybody who gives a name.
     let (copy, name) = (room.path().join("copy"), room.path().join("name"));
     fs::write(&name, "anybody").unwrap();
     let mut sync = instep(["sync", &format!("{base}.well-known/resourcesync")]);
     drop(Run::of(sync.arg(&copy).arg("--bearer-file").arg(&name)).with_code(0));
-    // Under which names they lie is another story.
+    // The names of their files are tested elsewhere.
     let is_own = |entry: &walkdir::DirEntry| entry.file_name() == ".instep";
     let files = walkdir::WalkDir::new(&copy).into_iter().filter_entry(|entry| !is_own(entry));
     let files = files.map(Result::unwrap).filter(|entry| entry.file_type().is_file());

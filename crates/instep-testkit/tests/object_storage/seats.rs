@@ -1,4 +1,4 @@
-//! A host's limit holds over all workers: the server counts the requests that it has under way.
+//! The limit of a host holds over all workers: the server counts its simultaneous requests.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::workers::SharedFleet;
 
 const FILES: usize = 100;
 
-/// Transfers at a time that the host bears.
+/// The limit of simultaneous transfers at the host.
 const LIMIT: usize = 4;
 
-/// A host whose answers take a while, so that requests that overlap are seen.
+/// A host with slow answers, so that simultaneous requests are seen.
 fn slow_host() -> FakeSource {
     let files = (0..FILES).map(|number| (format!("n/{number:05}.txt"), format!("resource {number}")));
     let source = FakeSource::start().with_resources(files);
@@ -56,7 +56,7 @@ fn three_workers_share_what_a_host_bears_and_the_seats_of_one_that_is_killed_com
     let most = host.most_at_once();
     assert!(most <= LIMIT, "{most} requests at a time");
 
-    // Whoever takes over needs the seats that the dead one had.
+    // The worker that takes over needs the seats of the dead one.
     host.forget_requests();
     wait_in_step(&fleet, &names);
     assert_eq!(host.most_at_once(), LIMIT);
@@ -69,7 +69,7 @@ fn three_workers_look_at_no_more_sources_of_a_host_than_it_may_have() {
     let host = slow_host();
     let names = ["a", "b", "c", "d", "e"];
     names.iter().for_each(|name| fleet.add_url(name, &host.capability_list_url()));
-    // A pause that one worker is asked for is written down for the others, and forgotten when it is over.
+    // A pause that the host requests from one worker is recorded for the others, and removed when it is over.
     host.fail("n/00050.txt", [Fault::RetryAfter(503, "1".to_owned())]);
     let _workers = ["one", "two", "three"].map(|folder| fleet.work(folder, &["--runs-per-host", "2"]));
     let mut most = 0;

@@ -1,5 +1,5 @@
-//! One large Source that several `instep run` bring in step together: each takes slices of its plan, and whoever is killed
-//! costs what it had not committed.
+//! One large Source that several `instep run` bring in step together: each takes slices of its plan, and a killed one
+//! loses only what it had not committed.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::workers::{SharedFleet, Worker, text};
 
 const FILES: usize = 12_000;
 
-/// Resources that a worker which helps can lose: a group, and what it has in hand.
+/// The resources that a helping worker can lose: a group, and those in transfer.
 const MOST_LOST: usize = 1_024 + 512;
 
-/// Resources that the worker which shares a Source can lose.
+/// The resources that the worker that shares a Source can lose.
 const MOST_LOST_BY_FIRST: usize = 2_048 + 512;
 
 /// A fleet with three workers, then one Source that takes each of them some time.
@@ -57,7 +57,7 @@ impl OneSource {
         });
     }
 
-    /// The copy is equal to the Source, and nothing was placed twice.
+    /// Asserts that the copy equals the Source, and that nothing was stored twice.
     fn assert_equal(&self) {
         let truth: Vec<_> = (0..FILES).map(|number| text("a", number)).collect();
         assert!(self.fleet.resources("a") == truth, "the copy is not equal to the Source");
@@ -68,7 +68,7 @@ impl OneSource {
         assert_eq!(numbers, FILES.to_string(), "each row has a number of its own");
     }
 
-    /// The number of resources that were asked for more than once.
+    /// Returns the number of resources that were requested more than once.
     fn fetched_again(&self) -> usize {
         let tally = self.source.tally();
         tally.iter().filter(|(path, _)| path.starts_with("n/")).map(|(_, count)| *count - 1).sum()
@@ -93,7 +93,7 @@ fn workers_share_a_large_source_and_each_change_counts_once() {
     assert_eq!((sum(0), sum(1)), (FILES, FILES), "{shares:?}");
     let least = shares.iter().filter(|share| share[0] > FILES / 10).count();
     assert_eq!(least, 3, "each worker did some of it: {shares:?}");
-    // What changes later is little, and done by one.
+    // Later changes are few, and one worker applies them.
     one.source.put("n/00007.txt", "another text");
     drop(Run::of(&mut one.fleet.command(&["source", "run", "a"])).with_code(0));
     wait_until("the change has come", || one.fleet.resources("a")[7] == "another text");
@@ -122,7 +122,7 @@ fn when_the_worker_that_shares_a_large_source_is_killed_another_one_concludes() 
     one.wait_for_the_end();
     one.assert_equal();
     assert!(one.changed() <= FILES);
-    // Those that help may have been about to commit when another one took the Source over.
+    // Helping workers may have been about to commit when another worker took the Source over.
     let most = MOST_LOST_BY_FIRST + 2 * MOST_LOST;
     assert!(one.fetched_again() <= most, "{} were fetched again", one.fetched_again());
     let checkpoints = "SELECT count(*) FROM instep.set_of_resources WHERE datetime IS NOT NULL";

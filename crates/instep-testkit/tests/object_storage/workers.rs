@@ -16,14 +16,14 @@ const BUCKET: &str = S3Server::BUCKET;
 
 const FILES: usize = 120;
 
-/// A file in the midst of a Source, whose first request is kept waiting.
+/// A file of a Source whose first request is kept waiting.
 const HELD: &str = "n/00060.txt";
 
 pub(super) fn text(source: &str, number: usize) -> String {
     format!("resource {number} of {source}")
 }
 
-/// A fleet, and where it is kept.
+/// A fleet, its database and its bucket.
 pub(crate) struct SharedFleet {
     database: PostgresServer,
     bucket: S3Server,
@@ -63,7 +63,7 @@ impl SharedFleet {
         command
     }
 
-    /// Adds a Source with files of its own.
+    /// Adds a Source with its own files.
     fn add(&self, name: &str) -> FakeSource {
         let files = (0..FILES).map(|number| (format!("n/{number:05}.txt"), text(name, number)));
         let source = FakeSource::start().with_resources(files);
@@ -76,7 +76,7 @@ impl SharedFleet {
         drop(Run::of(&mut self.command(&add)).with_code(0));
     }
 
-    /// Starts a worker that looks at one Source at a time, in a folder of its own.
+    /// Starts a worker with its own folder. It visits one Source at a time.
     pub(crate) fn work(&self, folder: &str, options: &[&str]) -> Worker {
         let store = format!("s3://{BUCKET}/fleet");
         let mut command = self.command(&["run", "--json", "--runs", "1"]);
@@ -86,12 +86,12 @@ impl SharedFleet {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let is_ready = |line: String| serde_json::from_str::<Value>(&line).unwrap()["type"] == "ready";
         assert!(lines.any(is_ready));
-        // Whatever else is printed is read, or the program would wait for a reader.
+        // The output must be read; otherwise the program would wait for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Worker(child)
     }
 
-    /// Asks the database, without us.
+    /// Runs a statement with psql, without our code.
     pub(crate) fn sql(&self, sql: &str) -> String {
         let url = self.database.url();
         let run = Run::of(Command::new(&self.psql).args(["-A", "-t", "-X", "-c", sql, &url]));
@@ -123,7 +123,7 @@ impl SharedFleet {
             "SELECT p.key, h.\"offset\", h.packed FROM instep.held h JOIN instep.copy c ON c.id = h.copy
              JOIN instep.pack p ON p.copy = h.copy AND p.id = h.pack WHERE c.name = '{copy}' ORDER BY h.uri"
         ));
-        // After the rows: an object is there before a row leads to it.
+        // Read after the rows, because an object exists before a row refers to it.
         let objects = self.bucket.objects(self.room.path(), &format!("fleet/{copy}/"));
         let resource = |row: &str| {
             let [key, offset, length] = row.split('|').collect::<Vec<_>>()[..] else { panic!("{row}") };
@@ -156,13 +156,14 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
     fleet.database.stop_at_once();
     fleet.database.begin();
 
-    // Others take over what the two had, and the copies are whole.
+    // The others take over the Sources of the two, and the copies are complete.
     wait_for(|| {
         let states = fleet.states();
         let is_so = states.len() == names.len() && states.iter().all(|(state, _)| state == "in-step");
         if is_so { Ok(()) } else { Err(format!("not every Source is in step: {states:?}")) }
     });
-    // The one that was stopped goes on, with a look that is another one's now: it commits nothing, and begins again.
+    // The stopped worker continues a look at a Source that another worker has now. It commits nothing, and registers
+    // again.
     workers[stopped].signal("-CONT");
     sources[1].release();
     wait_until("two workers are left", || fleet.sql("SELECT count(*) FROM instep_fleet.worker") == "2");
@@ -188,12 +189,12 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
         .sql("SELECT max(n) FROM (SELECT sum(changed) AS n FROM instep_fleet.look GROUP BY source) AS s");
     assert_eq!(looks, FILES.to_string(), "no change is recorded twice");
 
-    // Life goes on.
+    // The fleet continues to follow changes.
     sources[1].put(HELD, "another text");
     drop(Run::of(&mut fleet.command(&["source", "run", "b"])).with_code(0));
     wait_for(|| match fleet.resources("b")[60].as_str() {
         "another text" => Ok(()),
-        // A look that failed waits for its next turn: that is what to find out then.
+        // A failed look is repeated at its next turn, which is awaited here.
         text => Err(format!("{text:?}: {:?}", fleet.states())),
     });
 }

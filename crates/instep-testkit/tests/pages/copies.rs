@@ -104,7 +104,7 @@ fn finding_d14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_b
     let run = instep(["sync", &url]).arg(&copy).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let serving = Serving::spawn(instep(["status", "--listen", "127.0.0.1:0", "--json"]).arg(&copy));
-    // Nothing was sampled by this process: the points are those of the state.
+    // This process has taken no samples, so the points are those of the state.
     let page = serving.page("?range=30d");
     assert!(page.contains("the most in the last 30 days was"), "{page}");
     assert!(!page.contains("Throughput by host"), "{page}");
@@ -120,7 +120,7 @@ fn finding_d14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_b
     assert!(status.contains("Now         fetching, 0 of 1 resource, "), "{status}");
     sync.kill().unwrap();
     sync.wait().unwrap();
-    // A process that was killed is not taken for one that runs.
+    // A killed process is not shown as running.
     serving.wait_for("", |page| !page.contains("In flight"));
 }
 

@@ -17,7 +17,7 @@ fn finding_d14_the_first_page_shows_how_much_there_is_how_it_changes_and_what_it
     fs::write(folder.path().join("a/5.txt"), "new").unwrap();
     fs::remove_file(folder.path().join("4.txt")).unwrap();
     let all = ["1 created", "1 updated", "1 deleted"];
-    // Changes are counted when they are recorded, and the documents follow.
+    // Changes are counted when they are recorded, which is before the documents are in place.
     let is_published =
         |page: &str| page.contains("3 changes in 1 document") && page.contains("resources\">4<");
     let page = serving.wait_for("", is_published);
@@ -55,7 +55,7 @@ fn finding_d14_the_state_is_a_page_for_people_and_json_for_programs() {
         let state: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(state["sets"][0]["resources"], 1);
     }
-    // A cache must not give one what is meant for the other.
+    // A cache must not give one client the answer for the other.
     for accept in [PERSON, PROGRAM] {
         assert!(serving.get("status", accept).head.contains("vary: accept"));
     }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// The `Accept` of a browser.
 pub(crate) const PERSON: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-/// A program that says in a line of JSON at which URL it answers.
+/// A program that reports its URL in a JSON line.
 pub(crate) struct Serving {
     child: Child,
     /// Its base URL.
@@ -29,7 +29,7 @@ impl Serving {
         Self::spawn(instep(arguments).arg(folder))
     }
 
-    /// Starts a command and waits until it says that it answers.
+    /// Starts a command and waits until it reports that it answers.
     pub(crate) fn spawn(command: &mut std::process::Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -37,12 +37,12 @@ impl Serving {
             let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
             (line["type"] == "ready").then(|| line["url"].as_str().unwrap().to_owned())
         });
-        // Whatever else is printed is read, or the program would wait for a reader.
+        // The output must be read; otherwise the program would wait for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, base: ready.unwrap() }
     }
 
-    /// Asks for a path below the base URL.
+    /// Requests a path below the base URL.
     pub(crate) fn get(&self, path: &str, accept: &str) -> PageAnswer {
         self.get_as(path, self.address(), accept)
     }
@@ -51,7 +51,7 @@ impl Serving {
         self.base.trim_start_matches("http://").trim_end_matches('/')
     }
 
-    /// Asks for a path in the name of a host.
+    /// Requests a path with this `Host`.
     pub(crate) fn get_as(&self, path: &str, host: &str, accept: &str) -> PageAnswer {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -66,14 +66,14 @@ impl Serving {
         PageAnswer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// Asks for a page as a browser does, and checks what holds for every page.
+    /// Requests a page as a browser does, and checks the rules for every page.
     pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.get(path, PERSON);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.assert_page(path)
     }
 
-    /// Asks for a page until it shows something.
+    /// Requests a page until it shows something.
     pub(crate) fn wait_for(&self, path: &str, shows: impl Fn(&str) -> bool) -> String {
         wait_for(|| {
             let page = self.page(path);
@@ -98,8 +98,8 @@ pub(crate) struct PageAnswer {
 }
 
 impl PageAnswer {
-    /// Checks what holds for every page: it is HTML under a strict policy, has a heading, runs nothing that is written in
-    /// it, and loads nothing from elsewhere.
+    /// Checks the rules for every page: it is HTML under a strict policy, has a heading, contains no inline script,
+    /// and loads nothing from other hosts.
     pub(crate) fn assert_page(self, path: &str) -> String {
         let Self { head, body, .. } = self;
         assert!(head.contains("content-type: text/html; charset=utf-8"), "{path}: {head}");

@@ -35,7 +35,8 @@ fn finding_d14_a_stylesheet_adds_one_instruction_to_each_document_and_nothing_el
     }
     assert!(read("resourcesync/resourcelist.xml").contains(INSTRUCTION));
     assert!(read("resourcesync/stylesheet.xsl").contains("<xsl:stylesheet"));
-    // The instruction goes when it is no longer wanted; the stylesheet itself stays for a while, as all that was named.
+    // The instruction is removed when it is no longer wanted. The stylesheet stays for a while, like everything that
+    // documents have named.
     publish(&[]);
     assert_eq!(names.map(read), plain);
 }

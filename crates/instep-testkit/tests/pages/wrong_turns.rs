@@ -1,4 +1,4 @@
-//! Addresses that lead to nothing, or are meant for programs.
+//! Addresses without a page, or meant for programs.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A Destination that subscribes at a hub which somebody else wrote.
+//! A Destination that subscribes to a hub of another implementation.
 
 use std::{process::Command, time::Duration};
 
@@ -31,7 +31,7 @@ fn an_independent_hub_brings_each_change_until_it_is_unsubscribed() {
     let report = following.during(|| {
         let subscribed = hub.next("subscribe");
         assert_eq!(subscribed["topic"], source.url(TOPIC));
-        // The look that follows a subscription is over: what comes now comes by the hub.
+        // The run that follows a subscription has ended: later changes arrive by the hub.
         following.wait_until(|heard| heard.notes.iter().any(|note| note.starts_with("subscribed to")));
         source.wait_for("changelist-000001.xml", 2);
         source.put("a.txt", "changed");
@@ -48,7 +48,7 @@ fn an_independent_hub_brings_each_change_until_it_is_unsubscribed() {
     assert_equal(&source, &following);
 }
 
-/// A notification about changes of one time.
+/// Returns a notification about changes at one time.
 fn payload(source: &FakeSource, from: DateTime, changes: &[(&str, &str)]) -> String {
     let until = source.clock().now();
     let root = format!("<rs:md capability=\"change-notification\" from=\"{from}\" until=\"{until}\"/>");
@@ -70,7 +70,7 @@ fn w5_a_payload_that_continues_what_is_held_is_applied_once_without_reading_a_li
         let before = source.clock().now();
         source.put("a.txt", "first");
         publish(&url, &source.url(TOPIC), &payload(&source, before, &[("a.txt", "updated")]));
-        // With this the look that followed the subscription is over.
+        // Now the run that followed the subscription has ended.
         following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with("~")));
         source.fail_always("changelist.xml", Fault::Status(500));
         source.fail_always("changelist-000001.xml", Fault::Status(500));
@@ -123,7 +123,7 @@ fn w5_a_payload_after_a_gap_leads_to_the_change_list() {
     let _ = following.during(|| {
         hub.next("subscribe");
         source.wait_for("changelist-000001.xml", 2);
-        // A notification that never comes.
+        // A notification that is never sent.
         source.put("a.txt", "missed");
         let before = source.clock().now();
         source.put("b.txt", "told");

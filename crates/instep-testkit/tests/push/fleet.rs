@@ -1,4 +1,4 @@
-//! A fleet that follows several Sources by one address that hubs call.
+//! A fleet that follows several Sources, with one callback address for all hubs.
 
 use std::{fs, process::Stdio};
 
@@ -29,7 +29,7 @@ fn hubs_of_many_sources_call_one_address_and_each_wakes_its_own_source() {
     for (name, source) in &sources {
         let copy = home.path().join("fleet").join(name).join("a.txt");
         wait_until("the first copy", || copy.exists());
-        // The looks that the subscription led to are over, or see the change.
+        // The runs that followed the subscriptions have ended, or find this change.
         source.put("a.txt", *name);
         publish(&url, &source.url(TOPIC), "<whatever>it is a hint</whatever>");
         wait_until("the change", || fs::read_to_string(&copy).is_ok_and(|text| text == *name));

@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::support::{Following, notification, runtime, topical};
 
-/// A channel that says what a test tells it to.
+/// A channel that sends the messages of the test.
 struct Channel {
     address: String,
     say: tokio::sync::mpsc::Sender<String>,
@@ -86,7 +86,7 @@ fn fn_2_a_withdrawn_capability_list_ends_following_and_deletes_nothing() {
         channel.opened.blocking_recv().unwrap();
         source.wait_for("changelist-000001.xml", 2);
         let list = source.capability_list_url();
-        // A word that the Source Description does not confirm changes nothing.
+        // A message that the Source Description does not confirm changes nothing.
         let looks = source.requests_for("capabilitylist.xml");
         channel.say(framework(&source, &list, "capabilitylist", "deleted"));
         source.wait_for("capabilitylist.xml", looks + 1);

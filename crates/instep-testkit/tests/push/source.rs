@@ -1,4 +1,4 @@
-//! A Source whose channels, hub and announcements somebody else's programs hear.
+//! A Source whose channels, hub and announcements are used by programs of other projects.
 
 use std::{fs, process::Command};
 
@@ -50,7 +50,7 @@ fn an_independent_subscriber_is_served_by_our_hub_and_leaves() {
     let Some(subscriber) = Peer::start("subscriber.py", &[&serving.topic(), "--leave"]) else { return };
     let confirmed = subscriber.next("confirmed");
     assert_eq!((&confirmed["mode"], &confirmed["lease"]), (&"subscribe".into(), &"864000".into()));
-    // Changes until one is told: the first may come before the subscription is noted.
+    // Repeats changes until one is announced: the first may come before the subscription is recorded.
     let changing = std::thread::scope(|scope| {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let serving = &serving;
@@ -122,7 +122,7 @@ fn r5_without_a_hub_a_channel_is_announced_as_a_websocket_alone() {
     let list = Run::of(Command::new(curl).args(["-sf", &list])).with_code(0).stdout;
     let announced = |url: &str| list.contains(&format!("<loc>{url}</loc>"));
     assert!(announced(&serving.topic().replacen("http", "ws", 1)), "{list}");
-    // As a topic of WebSub it would want a hub (CN-4).
+    // As a topic of WebSub it would need a hub (CN-4).
     assert!(!announced(&serving.topic()) && !list.contains("rel=\"hub\""), "{list}");
 }
 

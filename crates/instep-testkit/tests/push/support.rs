@@ -1,4 +1,4 @@
-//! Programs that talk in lines of JSON, a Source that has a topic, and a Destination that follows it.
+//! Programs that communicate in JSON lines, a Source that has a topic, and a Destination that follows it.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -14,7 +14,7 @@ use instep_testkit::{FakeSource, LONG, Page, peers, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A program written for these tests that nothing of instep is in.
+/// A program of these tests that contains no code of instep.
 pub(crate) struct Peer {
     child: Child,
     lines: mpsc::Receiver<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Peer {
 impl Peer {
     /// Starts a script of `data/websub`; `None` if there is no Python with the packages it needs.
     pub(crate) fn start(script: &str, arguments: &[&str]) -> Option<Self> {
-        // The reference client stands for the virtual environment that has `websockets` too.
+        // The path of the reference client leads to the virtual environment that also has `websockets`.
         let [python, _] = peers::find(["python3", "resync-sync"])?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/websub").join(script);
         let mut command = Command::new(python);
@@ -46,7 +46,7 @@ impl Peer {
         self.lines.recv_timeout(LONG).unwrap()
     }
 
-    /// The next event of this name; others before it are passed over.
+    /// Waits for the next event of this name, and skips others.
     pub(crate) fn next(&self, event: &str) -> Value {
         loop {
             let line: Value = serde_json::from_str(&self.line()).unwrap();
@@ -67,12 +67,13 @@ impl Drop for Peer {
 /// The path of the topic of a [`topical`] Source.
 pub(crate) const TOPIC: &str = "topic";
 
-/// A Source of three resources that has a topic of each kind at a hub; channels over WebSockets only where they are named.
+/// Returns a Source of three resources with a topic of each kind at a hub. It has channels over WebSockets only if
+/// they are named.
 pub(crate) fn topical(hub: Option<&str>, sockets: &[(&str, &str)]) -> FakeSource {
     topical_at(FakeSource::start(), hub, sockets)
 }
 
-/// The same, beginning from a Source that is there.
+/// Gives an existing Source these topics and channels.
 pub(crate) fn topical_at(source: FakeSource, hub: Option<&str>, sockets: &[(&str, &str)]) -> FakeSource {
     let source = source.with_resources([("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")]);
     let mut entries = String::new();
@@ -104,7 +105,7 @@ pub(crate) fn notification(source: &FakeSource, root: &str, entries: &str) -> St
     )
 }
 
-/// A copy that is followed while a test looks on.
+/// A Destination that follows a Source during a test.
 pub(crate) struct Following {
     _folder: TempDir,
     pub(crate) options: SyncOptions,
@@ -112,12 +113,12 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// Looks without a word only every ten minutes, so that what happens in a test happens for what was heard.
+    /// Polls only every ten minutes, so that every run in a test follows from a message.
     pub(crate) fn of(source: &FakeSource, allowed: &[&str]) -> Self {
         Self::at(source.url(""), allowed)
     }
 
-    /// The same of any Source.
+    /// Follows any Source by its URL.
     pub(crate) fn at(url: String, allowed: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
         let mut options = SyncOptions::new(url, folder.path().join("copy"));
@@ -129,7 +130,7 @@ impl Following {
         Self { _folder: folder, options, monitor: TestMonitor::new() }
     }
 
-    /// With callbacks at a port that is free.
+    /// Adds a callback server at a free port.
     pub(crate) fn with_callbacks(mut self) -> Self {
         let port = instep_testkit::free_port().unwrap();
         self.options.callbacks = Some(CallbackOptions::new(format!("http://127.0.0.1:{port}/push")));
@@ -144,7 +145,7 @@ impl Following {
         self.monitor.recorded()
     }
 
-    /// Waits until something was told.
+    /// Waits for an event.
     pub(crate) fn wait_until(&self, told: impl Fn(&RecordedEvents) -> bool) {
         wait_for(|| match self.heard() {
             heard if told(&heard) => Ok(()),
@@ -154,7 +155,7 @@ impl Following {
 
     /// Follows while `test` runs, and then ends.
     pub(crate) fn during(&self, test: impl FnOnce()) -> SyncReport {
-        /// Also where the test fails: else the thread that follows would be waited for without end.
+        /// Ends it also if the test fails; otherwise the thread would be waited for without end.
         struct End<'a>(&'a SyncOptions);
         impl Drop for End<'_> {
             fn drop(&mut self) {
@@ -171,7 +172,7 @@ impl Following {
         })
     }
 
-    /// Follows until it ends by itself.
+    /// Follows until following ends without a request.
     pub(crate) fn to_its_end(&self, test: impl FnOnce()) -> SyncReport {
         let runtime = runtime();
         thread::scope(|scope| {

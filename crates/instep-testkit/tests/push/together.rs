@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::support::Following;
 
-/// Passes everything on to a port but WebSockets, as many a server in front of another does.
+/// A proxy that passes on everything except WebSockets, as many do.
 fn front(to: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -43,7 +43,7 @@ fn pass_on(mut client: TcpStream, to: u16) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A Source with a hub, and those who go to it.
+/// A Source with a hub, and its subscribers.
 struct Serving {
     files: TempDir,
     url: String,

@@ -44,7 +44,7 @@ pub(crate) struct LimitArgs {
     timeout: Duration,
 }
 
-/// The way to the network.
+/// The route to the network: certificates and proxy.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RouteArgs {
     /// Trust these certificates (PEM) in addition to the system's

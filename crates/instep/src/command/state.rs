@@ -82,16 +82,16 @@ impl StateCommand {
         match self.task {
             StateTask::Export(ExportStateArgs { dir, file }) if file == Path::new(STANDARD) => {
                 let figures = export_state(&dir, &mut BufWriter::new(io::stdout().lock()))?;
-                output.note(told("Exported", &figures));
+                output.note(summary("Exported", &figures));
             }
             StateTask::Export(ExportStateArgs { dir, file }) => {
                 let figures = export_to(&dir, &file)?;
-                output.closing(format!("{} to {}", told("Exported", &figures), file.display()));
+                output.closing(format!("{} to {}", summary("Exported", &figures), file.display()));
                 show("state export", &figures, output);
             }
             StateTask::Import(ImportStateArgs { dir, file, state }) => {
                 let figures = import_state(&dir, state.as_deref(), &mut *open(&file)?)?;
-                output.closing(format!("{} into {}", told("Imported", &figures), dir.display()));
+                output.closing(format!("{} into {}", summary("Imported", &figures), dir.display()));
                 show("state import", &figures, output);
             }
         }
@@ -125,7 +125,7 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(opened)))
 }
 
-fn told(what: &str, figures: &StateFigures) -> String {
+fn summary(what: &str, figures: &StateFigures) -> String {
     let pending = match figures.owed {
         0 => String::new(),
         owed => format!(", {} pending", count(owed)),

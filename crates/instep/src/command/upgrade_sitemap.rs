@@ -61,7 +61,7 @@ impl UpgradeSitemapCommand {
         let left_out = sitemap.write_manifest(&manifest)?;
         left_out.iter().for_each(|unusable| show_unusable(unusable, output));
         if !left_out.is_empty() {
-            // What an entry without a usable loc stood for would seem to be gone (B33).
+            // The resource of an entry without a usable `loc` would seem to be deleted (B33).
             options.guard.most = MaxDeletions::Count(0);
         }
         let root = sitemap.folder().to_owned();
@@ -75,7 +75,7 @@ impl UpgradeSitemapCommand {
         }
         let exit = publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
             let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
-            let up = up.with_context(|| format!("{} is no folder", self.base_url))?;
+            let up = up.with_context(|| format!("{} is not a folder", self.base_url))?;
             let has_changed = report.created + report.updated + report.deleted > 0;
             let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
             output.note(format!("{written} Sitemaps are Resource Lists now"));

@@ -15,7 +15,7 @@ use super::{
     verified::{CopiedBytes, copy_verified},
 };
 
-/// A folder while it is filled, beside the name that it gets.
+/// A folder that is being filled, under a temporary name.
 #[derive(Debug)]
 pub(super) struct UnfinishedFolder {
     folder: PathBuf,
@@ -30,7 +30,7 @@ impl UnfinishedFolder {
         if folder.exists() {
             bail!("{} is there already; name a folder that is not", folder.display());
         }
-        let name = folder.file_name().with_context(|| format!("{} is no name", folder.display()))?;
+        let name = folder.file_name().with_context(|| format!("{} is not a name", folder.display()))?;
         let path = folder.with_file_name(format!("{}.unfinished", name.to_string_lossy()));
         // Of an export that was killed.
         if path.exists() {

@@ -1,4 +1,4 @@
-//! The name that requests are made in while only this machine can ask.
+//! The host that requests must name while only this machine can send them.
 
 use std::net::IpAddr;
 

@@ -279,5 +279,5 @@ fn common_folder(mappings: &[Mapping]) -> anyhow::Result<PathBuf> {
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
-    path.to_str().map(str::to_owned).context("The path of the copy is no text")
+    path.to_str().map(str::to_owned).context("The path of the copy is not UTF-8")
 }

@@ -9,7 +9,7 @@ const END: &str = "<!--/instep-->";
 /// The namespace of ResourceSync.
 const TERMS: &str = "http://www.openarchives.org/rs/terms/";
 
-/// The words that make a Resource List of a Sitemap.
+/// The text that turns a Sitemap into a Resource List.
 pub(super) struct Addition<'a> {
     /// The Capability List.
     pub(super) up: &'a str,

@@ -52,7 +52,7 @@ impl SitemapFiles {
             Ok(())
         })?;
         if form == Form::Index {
-            // A Sitemap that nobody knows of would seem to be gone with all that it lists.
+            // If a Sitemap was skipped, everything that it lists would seem to be deleted.
             if let Some(first) = unusable.as_ref().and_then(|unusable| unusable.findings.first()) {
                 bail!("{}: {first}; correct it first", file.display());
             }
@@ -79,7 +79,8 @@ impl SitemapFiles {
 
     /// Writes the entries of all lists as a manifest of a Source.
     ///
-    /// Errors: a list cannot be read to its end. A part of them would tell of deletions that never were.
+    /// Errors: a list cannot be read to its end. Nothing is written then, because a part of the lists would report
+    /// deletions that did not happen.
     pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<NamelessEntries>> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;

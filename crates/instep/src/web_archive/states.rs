@@ -13,8 +13,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::is_document;
 
-/// The newest state of each resource, without a body if it was gone when it was visited last; and bodies by the digests that
-/// revisits name.
+/// The newest state of each resource, without a body if the last visit found it deleted; and bodies by the digests
+/// that revisits name.
 const TABLES: &str = "
 CREATE TABLE newest (
     uri TEXT NOT NULL PRIMARY KEY, date TEXT NOT NULL, body TEXT, length INTEGER, media_type TEXT, lastmod TEXT
@@ -140,7 +140,7 @@ impl States {
     ) -> io::Result<Option<String>> {
         match kept {
             Ok((body, length)) => self.put(uri, date, &state(body, length)).map(|()| None),
-            // Its coding is damaged, or its bytes are; the record itself ends where it says.
+            // Its coding or its bytes are damaged, but the record itself ends where it states.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) =>
             {
@@ -157,8 +157,8 @@ impl States {
         }
     }
 
-    /// Keeps a state, or that the resource was gone, unless a newer one is known. Dates are of one form, so their texts have
-    /// their order.
+    /// Stores a state, or the fact that the resource was deleted, unless a newer one is known. All dates have one
+    /// form, so they are compared as text.
     fn keep_newest(&self, uri: &str, date: &str, state: Option<&UnpackedState>) -> io::Result<()> {
         let sql = "INSERT INTO newest VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (uri) DO UPDATE
                    SET date = ?2, body = ?3, length = ?4, media_type = ?5, lastmod = ?6 WHERE date <= ?2";

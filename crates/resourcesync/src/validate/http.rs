@@ -82,11 +82,11 @@ impl HttpAnswer {
             }
         }
         if let (Some(rule), Some(false)) = (package, self.is_zip) {
-            add(rule, Severity::Error, "a body that is no ZIP file".into(), "a package".into());
+            add(rule, Severity::Error, "a body that is not a ZIP file".into(), "a package".into());
             add(
                 "ZIP-1",
                 Severity::Info,
-                "a body that is no ZIP file".into(),
+                "a body that is not a ZIP file".into(),
                 "a body that begins with PK".into(),
             );
         }

@@ -111,7 +111,8 @@ impl Validator {
     ) -> io::Result<()> {
         let mut named = BTreeSet::from([MANIFEST.to_owned()]);
         let last_only = report.header.as_ref().is_some_and(|header| header.dialect.repeats_paths());
-        // From the end: of several entries with one path, only the last can be verified in some dialects (CDM-10).
+        // In reverse order: in some dialects, only the last of several entries with one path can be verified
+        // (CDM-10).
         for promise in promises.iter().rev() {
             let Some(member) = package.member(&promise.path)? else {
                 let found = format!("no member for path=\"{}\"", promise.path);

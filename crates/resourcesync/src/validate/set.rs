@@ -115,8 +115,8 @@ impl DocumentSet {
             else {
                 continue;
             };
-            // Of a file, the URI that it is fetched from is known if it is listed; otherwise what leads back to it may
-            // state that.
+            // The URI at which a file is served is known if the file is listed. Otherwise the link of its target back
+            // to it may state the URI.
             let base = target.header.as_ref().and_then(|target| target.index().or(target.up()));
             let likely = || base.filter(|base| last_segment(base) == last_segment(uri));
             let parent = listed.get(uri).copied().or_else(likely).unwrap_or(uri);

@@ -1,31 +1,24 @@
 //! The contract of a copy's storage: the same tests for a folder, memory, a bucket by names and a bucket by packs, and for
 //! both kinds of bucket on each server that speaks S3.
 
+mod storages;
+
 use std::{
-    path::PathBuf,
     process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
-use instep_objects::{Bucket, ObjectPlace};
+use instep_objects::ObjectPlace;
 use instep_testkit::S3Server;
-use object_store::{ObjectStore, memory::InMemory};
-use resourcesync::MediaType;
-use tempfile::TempDir;
+use storages::{Implementation, TestStorage};
 
 use super::bench::{SHA256, mapper, uri};
 use crate::{
     ObjectLayout,
-    commit::{Commit, CommitOptions, Committer, NewFile},
+    commit::{Commit, NewFile},
     map::CopyPath,
-    state::{HeldAt, HeldResource, PackTotals, ResourceMetadata, SetId, StatePlace},
-    store::{
-        BucketNames, CopyStore, FolderOptions, FolderStore, MOST_PACKED, MemoryStore, PackSpans, PackStore,
-        StagingArea, Store, StoreError,
-    },
+    state::{HeldAt, PackTotals, ResourceMetadata},
+    store::{MOST_PACKED, MemoryStore, PackSpans, StoreError},
 };
 
 /// The variable by which a process that is started for one server knows the prefix of its objects.
@@ -33,119 +26,6 @@ const PREFIX: &str = "INSTEP_TEST_STORE_PREFIX";
 
 /// The variable that is set for a server that does not take long keys.
 const SHORT: &str = "INSTEP_TEST_STORE_SHORT_KEYS";
-
-/// A kind of storage.
-enum Implementation {
-    Folder,
-    Memory(Arc<MemoryStore>),
-    Bucket(ObjectLayout, ObjectPlace),
-}
-
-/// A place for a copy that is opened as often as a test likes.
-pub(super) struct TestStorage {
-    folder: TempDir,
-    implementation: Implementation,
-}
-
-/// A copy that is open.
-pub(super) struct OpenCopy {
-    committer: Committer,
-    store: CopyStore,
-    set: SetId,
-}
-
-impl TestStorage {
-    fn of(implementation: Implementation) -> Self {
-        Self { folder: TempDir::new().unwrap(), implementation }
-    }
-
-    fn in_memory(layout: ObjectLayout) -> Self {
-        let place = ObjectPlace::parse("s3://library/one").unwrap();
-        let place = place.in_store(Arc::new(InMemory::new()) as Arc<dyn ObjectStore>);
-        Self::of(Implementation::Bucket(layout, place))
-    }
-
-    fn is_packed(&self) -> bool {
-        matches!(self.implementation, Implementation::Bucket(ObjectLayout::Packs, _))
-    }
-
-    fn copy_folder(&self) -> PathBuf {
-        self.folder.path().join("copy")
-    }
-
-    fn store(&self) -> CopyStore {
-        let folder = || FolderStore::open(&self.copy_folder(), FolderOptions::new()).unwrap();
-        match &self.implementation {
-            Implementation::Folder => (Arc::new(folder()) as Arc<dyn Store>).into(),
-            Implementation::Memory(memory) => (Arc::clone(memory) as Arc<dyn Store>).into(),
-            Implementation::Bucket(layout, place) => {
-                let bucket = Arc::new(Bucket::open(place).unwrap());
-                let staging = Arc::new(folder()) as Arc<dyn StagingArea>;
-                match layout {
-                    ObjectLayout::Names => {
-                        let names = Arc::new(BucketNames::new(Arc::clone(&staging), bucket));
-                        CopyStore::Names { staging, names }
-                    }
-                    ObjectLayout::Packs => {
-                        CopyStore::Packs(Arc::new(PackStore::new(staging, bucket, "copy".to_owned())))
-                    }
-                }
-            }
-        }
-    }
-
-    pub(super) fn open(&self) -> OpenCopy {
-        let store = self.store();
-        let mut state = StatePlace::open_file(&self.folder.path().join("state.sqlite")).unwrap();
-        let set = state.set("http://h/capabilitylist.xml").unwrap();
-        let (committer, _) = Committer::open(store.clone(), state, CommitOptions::new()).unwrap();
-        OpenCopy { committer, store, set }
-    }
-}
-
-impl OpenCopy {
-    fn add(&mut self, text: &str, bytes: &[u8]) {
-        let uri = uri(text);
-        let mut file = self.store.staging().stage(&SHA256).unwrap();
-        bytes.chunks(1 << 20).for_each(|chunk| file.write(chunk).unwrap());
-        let staged = file.finish(None).unwrap();
-        let path = mapper().map(&uri).unwrap();
-        let mut metadata = ResourceMetadata::new();
-        metadata.media_type = Some(MediaType::new("text/plain"));
-        self.committer.add(Commit::File(NewFile::new(uri, path, staged, metadata, self.set))).unwrap();
-    }
-
-    fn delete(&mut self, text: &str) {
-        self.committer.add(Commit::Deletion { uri: uri(text), set: self.set, datetime: None }).unwrap();
-    }
-
-    fn held(&self) -> Vec<HeldResource> {
-        self.committer.state().held_after(None, 10_000).unwrap()
-    }
-
-    fn read(&self, held: &HeldResource) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.store.read(&held.path, &held.place).unwrap().read_to_end(&mut bytes).unwrap();
-        bytes
-    }
-
-    /// Each held resource with its bytes, read one by one and all together, which must be the same.
-    fn contents(&self) -> Vec<(String, Vec<u8>)> {
-        let all = self.held();
-        let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));
-        let mut together: Vec<Option<Vec<u8>>> = vec![None; all.len()];
-        for index in order {
-            let mut bytes = Vec::new();
-            let held = &all[index];
-            let read = self.store.read_within(&mut spans, &held.path, &held.place);
-            read.unwrap().read_to_end(&mut bytes).unwrap();
-            together[index] = Some(bytes);
-        }
-        let contents: Vec<_> = all.iter().map(|held| (held.uri.to_string(), self.read(held))).collect();
-        assert!(contents.iter().map(|(_, bytes)| Some(bytes)).eq(together.iter().map(Option::as_ref)));
-        contents
-    }
-}
 
 fn owned(all: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = all.iter().map(|(uri, bytes)| ((*uri).to_owned(), bytes.to_vec())).collect();

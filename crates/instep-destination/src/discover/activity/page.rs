@@ -47,7 +47,7 @@ pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError
     }
     let json: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if json.get("orderedItems").is_some_and(|items| !items.is_array()) {
-        return Err(wrong("orderedItems is no list".to_owned()));
+        return Err(wrong("orderedItems is not a list".to_owned()));
     }
     let page = page_of(&json, &download.uri);
     match page.is_collection() {

@@ -1,6 +1,7 @@
-//! Every link of a page, a header and a robots.txt is followed (A4), and so many documents are asked for (B9).
+//! Every link of a page, a header and a robots.txt is followed (A4), up to a limit on the number of documents (B9).
 
 use super::*;
+use crate::discover::discover_again;
 
 /// Serves a Capability List of one Resource List, and the list.
 fn serve_set(source: &FakeSource, name: &str) {

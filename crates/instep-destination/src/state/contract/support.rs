@@ -7,14 +7,14 @@ use crate::{
     state::{CopyState, HeldAt, Ledger, Operation, ResourceMetadata, SetId, StatePlace},
 };
 
-/// A test by its name.
+/// A test with its name.
 #[cfg(feature = "postgres")]
 pub(super) type NamedTest = (&'static str, fn(&TestPlace));
 
 /// A place for the state of one copy.
 pub(super) struct TestPlace {
     pub(super) at: StatePlace,
-    /// Goes with this value.
+    /// Removed with this value.
     pub(super) folder: tempfile::TempDir,
 }
 

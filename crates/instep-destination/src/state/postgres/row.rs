@@ -39,13 +39,13 @@ pub(super) fn change(row: &Row, column: usize) -> Result<Change, EngineFault> {
 
 pub(super) fn path(row: &Row, column: usize) -> Result<CopyPath, EngineFault> {
     let path: &str = row.try_get(column)?;
-    CopyPath::from_state(path).ok_or_else(|| EngineFault::Value(format!("{path:?} is no path of a copy")))
+    CopyPath::from_state(path).ok_or_else(|| EngineFault::Value(format!("{path:?} is not a path of a copy")))
 }
 
 /// Returns the place of the bytes in a column that the state made.
 pub(super) fn place(row: &Row, column: usize) -> Result<HeldAt, EngineFault> {
     let Some(text) = text(row, column)? else { return Ok(HeldAt::Path) };
-    place_from_text(text).ok_or_else(|| EngineFault::Value(format!("{text:?} is no place")))
+    place_from_text(text).ok_or_else(|| EngineFault::Value(format!("{text:?} is not a place")))
 }
 
 /// Returns a number that is never negative.

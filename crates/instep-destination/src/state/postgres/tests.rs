@@ -1,4 +1,4 @@
-//! Beside the contract: servers that refuse, fail and come back, and several runs over one copy.
+//! Tests beyond the contract: servers that refuse, fail and come back, and several runs over one copy.
 
 mod earlier;
 mod encrypted;

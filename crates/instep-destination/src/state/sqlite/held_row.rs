@@ -41,7 +41,8 @@ pub(super) fn read_with(row: &Row<'_>, uri: Uri) -> rusqlite::Result<HeldResourc
 
 pub(super) fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
     let path = row.get_ref(column)?.as_str()?;
-    let outside = || row::unreadable(column, std::io::Error::other(format!("{path:?} is no path of a copy")));
+    let outside =
+        || row::unreadable(column, std::io::Error::other(format!("{path:?} is not a path of a copy")));
     CopyPath::from_state(path).ok_or_else(outside)
 }
 

@@ -117,7 +117,7 @@ impl SqliteState {
 /// Returns the place of the bytes in a column that the state made.
 pub(super) fn place(from: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
     let Some(text) = row::text(from, column)? else { return Ok(HeldAt::Path) };
-    let damaged = || row::unreadable(column, std::io::Error::other(format!("{text:?} is no place")));
+    let damaged = || row::unreadable(column, std::io::Error::other(format!("{text:?} is not a place")));
     place_from_text(text).ok_or_else(damaged)
 }
 

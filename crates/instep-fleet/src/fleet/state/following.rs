@@ -23,7 +23,7 @@ impl FleetState {
         Some(options)
     }
 
-    /// Remembers that the channels of a Source are listened to.
+    /// Records that the channels of a Source are listened to.
     pub(in crate::fleet) fn watched(&mut self, watch: SourceWatch) {
         self.watches.insert(watch.definition.name.clone(), watch);
     }
@@ -37,7 +37,7 @@ impl FleetState {
         self.callbacks.clone()
     }
 
-    /// Asks all watches to end, and returns them.
+    /// Requests the end of all watches, and returns them.
     pub(in crate::fleet) fn end_watches(&mut self) -> Vec<JoinHandle<()>> {
         let watches = std::mem::take(&mut self.watches).into_values();
         watches.inspect(|watch| watch.ending.request()).map(|watch| watch.task).collect()

@@ -1,4 +1,4 @@
-//! Workers hold Sources, one at a time, and whatever they lose is free.
+//! Workers hold Sources: each Source has one worker at a time, and is free again if that worker is removed.
 
 use super::support::{TestFleet, name, source, worker};
 use crate::{
@@ -33,7 +33,7 @@ pub(super) fn two(at: &TestFleet) -> [FleetRecord; 2] {
     one.add(&[source("a")], 0).unwrap();
     one.register(&worker(1)).unwrap();
     two.register(&worker(2)).unwrap();
-    // An answer that was lost: it is said again.
+    // As if the answer was lost: the call is repeated.
     two.register(&worker(2)).unwrap();
     assert_eq!(one.workers().unwrap().len(), 2);
     [one, two]

@@ -1,4 +1,4 @@
-//! The writing of commands and processes is read again, and none of it is half done.
+//! Everything that commands and processes write is read back, and never half of it.
 
 use std::path::PathBuf;
 
@@ -94,7 +94,7 @@ pub(super) fn a_process_reads_again_what_a_command_wrote(at: &TestFleet) {
     let again = process.read_again().unwrap().sources;
     assert!(again.iter().any(|known| known.definition.name == name("a") && known.standing.paused));
     at.open().remove(&name("b")).unwrap();
-    // A database is asked for the number of Sources from time to time only.
+    // With a database, the Sources are counted only from time to time.
     wait_until("the Source that was removed is unknown", || {
         let again = process.read_again().unwrap();
         again.are_all && again.sources.len() == 1 || again.number == Some(1)

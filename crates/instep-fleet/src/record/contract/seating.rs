@@ -15,7 +15,7 @@ use crate::{
 const HOST: &str = "https://host.example";
 const LIMIT: u64 = 8;
 
-/// Asks for seats at the host; returns those that are held then, and those that may be used.
+/// Requests seats at the host. Returns the seats that are then held, and those that may be used.
 fn asked(record: &FleetRecord, worker: i64, (kept, wanted): (u64, u64)) -> Option<(u64, u64)> {
     let request = BTreeMap::from([(HOST.to_owned(), LaneRequest { kept, wanted })]);
     let answers = record.ask_lanes((worker, LIMIT), &request).unwrap()?;

@@ -1,4 +1,4 @@
-//! Two versions of the program at the same record in PostgreSQL, as while workers are brought up to date one by one.
+//! Two versions of the program that use the same record in PostgreSQL, as while workers are upgraded one by one.
 //!
 //! The golden files have the tables and the statements of the version before.
 

@@ -1,17 +1,21 @@
-//! Transfers of simulated workers, and the seats that they need for them. A transfer that has begun ends within some
-//! seconds, whatever becomes of its worker.
+//! Transfers of simulated workers, and the seats that they need for them. A transfer ends within some seconds after
+//! it has begun, even if its worker dies.
 
-use super::*;
+use super::{
+    rows::Rows,
+    simulation::{Answer, END, FAULTS_UNTIL, Simulation, Worker},
+    *,
+};
 
 pub(super) const HOSTS: usize = 2;
 
-/// The transfers that a host bears.
+/// The limit of transfers at a host.
 const LIMIT: u64 = 3;
 
 /// A transfer takes less than this: the time between the last request of a worker and its removal.
 const LONGEST: u64 = 5_000;
 
-/// From here on every worker wants more than there is of every host; then nobody wants anything.
+/// From here on every worker wants more than each host has; after that, no worker wants anything.
 const GREEDY: u64 = FAULTS_UNTIL + 25_000;
 const GREEDY_UNTIL: u64 = END - 20_000;
 

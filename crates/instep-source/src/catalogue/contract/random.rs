@@ -1,4 +1,4 @@
-//! Operations at random: after them both engines say the same of everything.
+//! Random operations, after which the contents of both engines must be equal.
 
 use std::cell::Cell;
 
@@ -56,7 +56,7 @@ fn operation() -> impl Strategy<Value = RandomStep> {
     ]
 }
 
-/// Carries an operation out, and returns what it says.
+/// Carries out an operation, and returns its result as text.
 fn apply(
     place: &ContractPlace,
     catalogue: &mut Option<Catalogue>,
@@ -106,7 +106,7 @@ fn apply(
     }
 }
 
-/// Everything that a catalogue says.
+/// Returns the whole content of a catalogue as text.
 fn everything(catalogue: &Catalogue) -> Vec<String> {
     let snapshot = catalogue.snapshot().unwrap();
     let mut all = vec![format!("{:?} {:?}", snapshot.head(), snapshot.at())];

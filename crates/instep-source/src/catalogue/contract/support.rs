@@ -36,7 +36,7 @@ impl ContractPlace {
         Self { at, folder, clock: Arc::new(AtomicI64::new(START)) }
     }
 
-    /// Opens the catalogue with a clock that goes on by a microsecond with each look.
+    /// Opens the catalogue with a clock that advances by a microsecond with each reading.
     pub(super) fn open(&self) -> Catalogue {
         let clock = Arc::clone(&self.clock);
         let clock = Arc::new(move || clock.fetch_add(1, Ordering::SeqCst));

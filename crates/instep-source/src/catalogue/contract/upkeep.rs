@@ -80,7 +80,7 @@ pub(super) fn versions_are_kept_by_number_and_age(at: &ContractPlace) {
         (b.clone(), version(3, Some("1"))),
     ];
     assert_eq!(keep(first, 9, 0), [""; 0]);
-    // The same again stays as it is.
+    // A version that exists already stays as it is.
     assert_eq!(keep(vec![(a.clone(), version(1, Some("other")))], 9, 0), [""; 0]);
     let snapshot = catalogue.snapshot().unwrap();
     assert_eq!(snapshot.versions(&a).unwrap(), [version(1, Some("1")), version(2, None)]);

@@ -1,4 +1,4 @@
-//! Looks for resources and changes as people do.
+//! Searches by folder, by a part of the URI, and in the history of one resource.
 
 use std::ops::ControlFlow;
 
@@ -6,11 +6,15 @@ use resourcesync::Uri;
 
 use super::{
     moment::SourceReader,
-    row::{change_columns, read_change, read_resource, resource_columns},
+    row::{read_change, read_resource},
 };
-use crate::catalogue::{CatalogueError, ChangeRecord, Resource, codec::SharedTypes};
+use crate::catalogue::{
+    CatalogueError, ChangeRecord, Resource,
+    codec::SharedTypes,
+    columns::{change_columns, resource_columns},
+};
 
-/// The first page of a walk from a key on, and the longest: most walks end after a few rows.
+/// The sizes of the first and of the largest page of a walk: most walks end after a few rows.
 const PAGES: (i64, i64) = (16, 512);
 
 pub(super) fn resources_from(
@@ -31,7 +35,7 @@ pub(super) fn resources_from(
             rows.iter().map(|row| read_resource(row, &mut types)).collect::<Result<Vec<_>, _>>()
         })?;
         let is_last = (page.len() as i64) < limit;
-        // No key lies between one and the same with a zero behind it.
+        // The smallest key after the last one: no key lies between a key and the same key with a zero byte appended.
         from = page.last().map_or_else(Vec::new, |last| [&last.key, &b"\0"[..]].concat());
         for resource in page {
             if visit(resource)?.is_break() {
@@ -52,7 +56,7 @@ pub(super) fn matching(
     most: usize,
 ) -> Result<Vec<Resource>, CatalogueError> {
     reader.read(|session, source| {
-        // Letters of ASCII match in both cases: a URI has no others.
+        // ASCII letters match in both cases; a URI has no other letters.
         let sql = concat!(
             "SELECT ",
             resource_columns!(),

@@ -1,4 +1,5 @@
-//! Readers: of what was committed last, over a connection that all share, or of one moment, over a connection of its own.
+//! Readers of the last committed state, over a shared connection; and readers of one moment, over their own
+//! connection.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -15,21 +16,21 @@ pub(super) struct SourceReader {
     moment: Option<ReadMoment>,
 }
 
-/// A moment at which everything is read.
+/// The moment that a reader shows.
 #[derive(Debug)]
 struct ReadMoment {
     head: Head,
-    /// The connection whose transaction sees it; `None` after it was lost.
+    /// The connection whose transaction shows it; `None` after it was lost.
     session: RefCell<Option<PooledSession>>,
 }
 
 impl SourceReader {
-    /// Returns a reader of what was committed last.
+    /// Returns a reader of the last committed state.
     pub(super) fn new(link: Arc<ServerLink>, source: i64) -> Self {
         Self { link, source, moment: None }
     }
 
-    /// Returns a reader of the catalogue as it is now; the link is this reader's alone.
+    /// Returns a reader of the catalogue as it is now. Only this reader uses the link.
     pub(super) fn at_moment(link: ServerLink, source: i64) -> Result<(Self, Head), PostgresError> {
         let mut reader = Self::new(Arc::new(link), source);
         let (session, head) = reader.until_it_answers(|| reader.begin())?;
@@ -37,7 +38,7 @@ impl SourceReader {
         Ok((reader, head))
     }
 
-    /// Reads, again if the connection is lost meanwhile.
+    /// Reads, and reads again if the connection is lost meanwhile.
     pub(super) fn read<T>(
         &self,
         work: impl Fn(&Session, i64) -> Result<T, EngineFault>,
@@ -48,8 +49,8 @@ impl SourceReader {
         })
     }
 
-    /// Reads what a moment shows. It is gone with its connection: reading goes on only if nothing was recorded since, so
-    /// that another transaction shows the same.
+    /// Reads at the moment. If its connection is lost, reading continues only if nothing was recorded since: a new
+    /// transaction then shows the same rows.
     fn read_at<T>(
         &self,
         moment: &ReadMoment,
@@ -106,7 +107,7 @@ impl SourceReader {
     }
 }
 
-/// Returns `true` if both show the same resources and changes. What else is committed between the two changes neither.
+/// Returns `true` if two positions have the same resources and changes. Other commits between them change neither.
 fn is_same(one: Head, other: Head) -> bool {
     (one.sequence, one.revision, one.baselined) == (other.sequence, other.revision, other.baselined)
 }

@@ -1,4 +1,4 @@
-//! Reads a catalogue of a database, a page with each statement.
+//! Reads a catalogue in a database, one page with each statement.
 
 use std::{cell::RefCell, ops::ControlFlow};
 
@@ -9,18 +9,19 @@ use tokio_postgres::Row;
 use super::{
     lookup,
     moment::{SourceReader, head},
-    row::{change_columns, count, read_change, read_resource, read_stamp, resource_columns},
+    row::{count, read_change, read_resource, read_stamp},
     versions,
 };
 use crate::catalogue::{
     CatalogueError, ChangeRecord, Head, KnownStamp, Resource, ResourceOutline, ResourceTotals,
     ResourceVersion,
     codec::SharedTypes,
-    door::{KeyRange, ReadCatalogue},
+    columns::{change_columns, resource_columns},
+    engine::{KeyRange, ReadCatalogue},
     stamp_page::{self, StampPage},
 };
 
-/// Rows that are fetched at once where a reader goes through many.
+/// The rows of a page, for readers of many rows.
 const PAGE: i64 = 1_024;
 
 fn totals(row: &Row) -> Result<ResourceTotals, EngineFault> {

@@ -1,4 +1,4 @@
-//! Values in the rows of PostgreSQL.
+//! Values of columns in PostgreSQL.
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
 
@@ -11,35 +11,17 @@ use crate::catalogue::{
     codec::{SharedTypes, read_change_kind, read_digests, write_digests},
 };
 
-/// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
-macro_rules! resource_columns {
-    () => {
-        "key, file_length, mtime_ns, ctime_ns, inode, rehash, sets, uri,
-         lastmod, length, digests, media_type, encoding, changefreq, links, file, since, changes"
-    };
-}
-pub(super) use resource_columns;
-
-/// The columns of a [`ChangeRecord`], in the order in which [`read_change`] takes them.
-macro_rules! change_columns {
-    () => {
-        "sequence, datetime, kind, sets, uri,
-         lastmod, length, digests, media_type, encoding, changefreq, links, before, patch"
-    };
-}
-pub(super) use change_columns;
-
-/// Returns a number that is never negative.
+/// Reads a number that is never negative.
 pub(super) fn count(row: &Row, column: usize) -> Result<u64, EngineFault> {
     Ok(row.try_get::<_, i64>(column)?.cast_unsigned())
 }
 
-/// Returns the fault of a value that no version of instep writes.
+/// Returns the error for a value that no version of instep writes.
 pub(super) fn damaged(what: &str, uri: &str) -> EngineFault {
     EngineFault::Value(format!("{what} of {uri}"))
 }
 
-/// Returns the position in the columns sequence, datetime, forgotten, revision and baselined.
+/// Reads the position of the catalogue from the columns sequence, datetime, forgotten, revision and baselined.
 pub(super) fn read_head(row: &Row) -> Result<Head, EngineFault> {
     Ok(Head {
         sequence: count(row, 0)?,
@@ -55,7 +37,7 @@ fn read_uri(row: &Row, column: usize) -> Result<Uri, EngineFault> {
     Uri::parse_recorded(text).map_err(|_| damaged("uri", text))
 }
 
-/// Returns digests; none for NULL.
+/// Reads digests; NULL means none.
 fn digests(row: &Row, column: usize, what: &str, uri: &Uri) -> Result<Digests, EngineFault> {
     match row.try_get::<_, Option<&[u8]>>(column)? {
         Some(bytes) => read_digests(bytes).ok_or_else(|| damaged(what, uri.as_str())),
@@ -63,7 +45,7 @@ fn digests(row: &Row, column: usize, what: &str, uri: &Uri) -> Result<Digests, E
     }
 }
 
-/// Returns the state in the columns from `first` on.
+/// Reads a state from the columns that begin with `first`.
 pub(super) fn read_state(
     row: &Row,
     first: usize,
@@ -86,7 +68,7 @@ pub(super) fn read_state(
     })
 }
 
-/// Returns the stamp in four columns.
+/// Reads a stamp from four columns.
 pub(super) fn read_stamp(row: &Row, first: usize) -> Result<Option<FileStamp>, EngineFault> {
     let Some(length) = row.try_get::<_, Option<i64>>(first)? else { return Ok(None) };
     Ok(Some(FileStamp {
@@ -97,7 +79,7 @@ pub(super) fn read_stamp(row: &Row, first: usize) -> Result<Option<FileStamp>, E
     }))
 }
 
-/// Returns a resource out of [`resource_columns`].
+/// Reads a resource from the columns of `resource_columns!`.
 pub(super) fn read_resource(row: &Row, types: &mut SharedTypes) -> Result<Resource, EngineFault> {
     let uri = read_uri(row, 7)?;
     Ok(Resource {
@@ -115,7 +97,7 @@ pub(super) fn read_resource(row: &Row, types: &mut SharedTypes) -> Result<Resour
     })
 }
 
-/// Returns a line of the change log out of [`change_columns`].
+/// Reads an entry of the change log from the columns of `change_columns!`.
 pub(super) fn read_change(row: &Row, types: &mut SharedTypes) -> Result<ChangeRecord, EngineFault> {
     let uri = read_uri(row, 4)?;
     let damaged = |what| damaged(what, uri.as_str());
@@ -132,7 +114,7 @@ pub(super) fn read_change(row: &Row, types: &mut SharedTypes) -> Result<ChangeRe
     })
 }
 
-/// States of many rows, a column each, for one statement.
+/// The states of many rows as one array per column, for one statement.
 #[derive(Debug, Default)]
 pub(super) struct StateArrays<'a> {
     pub(super) lastmod: Vec<Option<String>>,

@@ -1,5 +1,5 @@
-//! The rows of an open transaction: those that observations are about are read at once, and written at once at the end of
-//! the work, so that no round trip is paid for each.
+//! The rows of an open transaction. The rows that observations need are read together, and written together at the
+//! end of the work, so that no row costs a round trip.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,14 +10,15 @@ use instep_postgres::{EngineFault, PostgresError, Session};
 use resourcesync::{DateTime, Digests, Uri};
 
 use super::{
-    row::{read_resource, resource_columns},
+    row::read_resource,
     shared, versions,
     written::{LogLine, write_lines, write_resources},
 };
 use crate::catalogue::{
     CatalogueError, History, Keep, NamedValue, Observation, Patch, Resource, ResourceVersion,
     codec::{SharedTypes, write_change, write_digests, write_patch},
-    door::{LedgerRows, NewChange},
+    columns::resource_columns,
+    engine::{LedgerRows, NewChange},
     shared::SharedRows,
 };
 
@@ -26,14 +27,15 @@ pub(super) struct SourceRows<'a> {
     session: &'a Session,
     source: i64,
     place: &'a str,
-    /// The rows that were read or written; `None` for one that is not there.
+    /// The rows that were read or written; `None` for a row that does not exist.
     known: BTreeMap<Vec<u8>, Option<Resource>>,
-    /// The keys of those that are to be written.
+    /// The keys of rows that are not written yet.
     unwritten: BTreeSet<Vec<u8>>,
     lines: Vec<LogLine>,
-    /// The fault for which the transaction is tried again.
+    /// The fault because of which the transaction is repeated.
     pub(super) passing: Option<EngineFault>,
-    /// `true` if a piece of work has failed: what the transaction did is lost, and the others are done again without it.
+    /// `true` if a piece of work has failed: the transaction is rolled back, and the other pieces are repeated
+    /// without it.
     pub(super) has_failed: bool,
 }
 
@@ -60,7 +62,7 @@ impl<'a> SourceRows<'a> {
         CatalogueError::Postgres(Arc::new(fault.at(self.place)))
     }
 
-    /// Returns the error of work that is done again.
+    /// Returns the error for work that is repeated.
     fn repeated(&self) -> CatalogueError {
         let source = "the transaction is tried again".into();
         CatalogueError::Postgres(Arc::new(PostgresError::Unreachable {
@@ -76,7 +78,7 @@ impl<'a> SourceRows<'a> {
         work(self.session, self.source).map_err(|fault| self.failed(fault))
     }
 
-    /// Reads the rows with some keys that are not known.
+    /// Reads the rows of those keys that were not read before.
     fn read(&mut self, keys: &[&[u8]]) -> Result<(), CatalogueError> {
         let unknown: Vec<&[u8]> = keys.iter().copied().filter(|key| !self.known.contains_key(*key)).collect();
         if unknown.is_empty() {
@@ -99,7 +101,7 @@ impl<'a> SourceRows<'a> {
         self.known.insert(resource.key.clone(), Some(resource));
     }
 
-    /// Writes the rows and lines of the last piece of work.
+    /// Writes the rows and log entries of the last piece of work.
     fn write(&mut self) -> Result<(), CatalogueError> {
         let (known, lines) = (std::mem::take(&mut self.known), std::mem::take(&mut self.lines));
         let unwritten = std::mem::take(&mut self.unwritten);
@@ -141,7 +143,7 @@ impl LedgerRows for SourceRows<'_> {
 
     fn release(&mut self) -> Result<(), CatalogueError> {
         let written = self.write();
-        // The caller takes the work for done or failed by this.
+        // The result of this call decides if the caller considers the work done.
         self.has_failed |= written.is_err() && self.passing.is_none();
         written
     }
@@ -220,8 +222,8 @@ impl LedgerRows for SourceRows<'_> {
 
     fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
         self.run(|session, source| {
-            // In two steps, since one may get the key or the URI of another that moves too. The keys of what applications and
-            // manifests name hold the whole URI.
+            // In two steps, because a resource may get the key or URI that another moving resource still has. The key
+            // of a resource that an application or a manifest named contains its URI.
             let keys = "UPDATE resource SET key = '\\xff'::bytea || substring(key for 1) || convert_to($3 || substr(uri, length($2) + 1), 'UTF8')
                         WHERE source = $1 AND starts_with(uri, $2) AND substring(key from 2) = convert_to(uri, 'UTF8')";
             session.execute(keys, &[&source, &from, &to])?;
@@ -236,7 +238,7 @@ impl LedgerRows for SourceRows<'_> {
             }
             let arrive = "UPDATE memento SET uri = substr(uri, 2) WHERE source = $1 AND starts_with(uri, ' ')";
             session.execute(arrive, &[&source])?;
-            // A Source without a name of its own is found by its base URL.
+            // A Source without a name of its own is named after its base URL, which changes now.
             session.execute("UPDATE source SET name = $3 WHERE id = $1 AND name = $2", &[&source, &from, &to])?;
             Ok(())
         })

@@ -3,7 +3,7 @@
 
 use instep_postgres::{TableStep, Tables};
 
-/// The end of the name of the schema: tables of copies may be in the same database.
+/// The suffix of the schema name, because the same database may have tables of copies.
 pub(super) const SCHEMA: &str = "_source";
 
 /// The tables.
@@ -11,8 +11,9 @@ pub(super) const TABLES: Tables = Tables {
     steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SHARED_ROWS), TableStep::Adds(HUB_ROWS)],
 };
 
-/// Keys are bytes, which compare as such. URIs are found by their hash, since an index takes only a third of a page, and
-/// compared whole. A version of a resource is a `memento`, since `version` has that of the tables. Rows that are updated often leave room in their pages.
+/// Keys are compared as bytes. URIs are found by their hash and then compared in full, because an entry of an index
+/// may have only a third of a page. A version of a resource is called `memento`, because `version` has the version of
+/// the tables. Tables with frequent updates leave free space in their pages.
 const VERSION_1: &str = r#"
 CREATE TABLE source (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE,
@@ -55,8 +56,8 @@ CREATE TABLE meta (
 );
 "#;
 
-/// Documents and messages for servers that do not publish. A document has the number of its last write; without a length it
-/// was removed. The parts of one are found by its number, so that a reader never mixes two states.
+/// Documents and messages for the servers that do not publish. A document has the number of its last write; no length
+/// means that it was removed. Parts are found by the number of their document, so a reader never mixes two states.
 const SHARED_ROWS: &str = r#"
 ALTER TABLE source ADD COLUMN documents bigint NOT NULL DEFAULT 0,
     ADD COLUMN forgotten_documents bigint NOT NULL DEFAULT 0, ADD COLUMN messages bigint NOT NULL DEFAULT 0;
@@ -76,7 +77,7 @@ CREATE TABLE message (
 );
 "#;
 
-/// The hub. A callback may be longer than an index takes, so subscriptions are found by hashes.
+/// The rows of the hub. Subscriptions are found by hashes, because a callback may be too long for an index.
 const HUB_ROWS: &str = r#"
 CREATE TABLE subscription (
     source bigint NOT NULL, topic text COLLATE "C" NOT NULL, callback text COLLATE "C" NOT NULL, secret text,

@@ -16,7 +16,7 @@ use crate::catalogue::{
     },
 };
 
-/// The time for which a server that stands by waits for the database: it looks again soon anyway, and must be able to end.
+/// The longest wait of a standby server for the database. It reads again soon anyway, and must be able to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A reader of the shared rows of one Source.
@@ -24,17 +24,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct SharedReader {
     link: ServerLink,
     source: i64,
-    /// `None` until somebody waits.
+    /// `None` before the first wait.
     wakeups: Mutex<Option<Wakeups>>,
 }
 
 impl SharedReader {
-    /// Returns a reader for the server that publishes, which outlives a failover of the database.
+    /// Returns a reader for the publishing server. It continues after a failover of the database.
     pub(super) fn of_publisher(address: &Address, source: i64) -> Self {
         Self { link: ServerLink::new(address.clone()), source, wakeups: Mutex::default() }
     }
 
-    /// Returns a reader for a server that stands by.
+    /// Returns a reader for a standby server.
     pub(super) fn beside(address: &Address, source: i64) -> Self {
         let link = ServerLink::with_patience(address.clone(), PATIENCE);
         Self { link, source, wakeups: Mutex::default() }
@@ -86,8 +86,8 @@ impl ReadShared for SharedReader {
     }
 
     fn wake(&self) {
-        // Outside of the transaction: an engine without notifications must not refuse what was written.
-        // Whoever misses it reads the rows a little later.
+        // Sent after the transaction, because some engines have no notifications, and a failure must not undo the
+        // rows. A server that misses the wake-up reads the rows a little later.
         if let Ok(session) = self.link.session()
             && wake(&session, &self.channel()).is_err()
         {
@@ -120,7 +120,7 @@ fn read_document(row: &tokio_postgres::Row) -> Result<SharedDocument, EngineFaul
     Ok(SharedDocument { number: number.cast_unsigned(), name, content })
 }
 
-/// Writes rows within the transaction of the one process that writes the Source.
+/// Writes rows within a transaction of the writing process.
 pub(super) fn write(session: &Session, source: i64, rows: &SharedRows) -> Result<(), EngineFault> {
     match rows {
         SharedRows::Hub(rows) => subscribers::write(session, source, rows),
@@ -142,7 +142,7 @@ pub(super) fn write(session: &Session, source: i64, rows: &SharedRows) -> Result
     }
 }
 
-/// Writes parts. A process that was killed may have left others under their numbers.
+/// Writes parts. They replace parts with the same numbers that a killed process left.
 fn write_parts(session: &Session, source: i64, parts: &[SharedPart]) -> Result<(), EngineFault> {
     if parts.is_empty() {
         return Ok(());
@@ -160,7 +160,7 @@ fn write_parts(session: &Session, source: i64, parts: &[SharedPart]) -> Result<(
     session.execute(sql, &[&source, &documents, &numbers, &bytes]).map(drop)
 }
 
-/// Writes documents in place of those of the same names, and drops what nobody reads any more.
+/// Writes the rows of documents, in place of earlier ones with the same names, and removes the parts of those.
 fn write_documents(session: &Session, source: i64, documents: &[SharedDocument]) -> Result<(), EngineFault> {
     let last = documents.iter().map(|document| document.number.cast_signed()).max().unwrap_or_default();
     let names: Vec<&str> = documents.iter().map(|document| document.name.as_str()).collect();
@@ -176,7 +176,7 @@ fn write_documents(session: &Session, source: i64, documents: &[SharedDocument])
     let sql = "DELETE FROM document_part WHERE source = $1
                AND document IN (SELECT number FROM document WHERE source = $1 AND name = ANY($2))";
     session.execute(sql, &[&source, &names])?;
-    // A removal is of interest only where the document was.
+    // A removal is recorded only if the document existed.
     let sql = "INSERT INTO document (source, name, number, length, modified, digest)
                SELECT $1, next.name, next.number, next.length, COALESCE(next.modified, 0), next.digest
                FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
@@ -187,7 +187,7 @@ fn write_documents(session: &Session, source: i64, documents: &[SharedDocument])
                    modified = excluded.modified, digest = excluded.digest";
     session.execute(sql, &[&source, &names, &numbers, &lengths, &times, &digests])?;
     session.execute("UPDATE source SET documents = $2 WHERE id = $1", &[&source, &last])?;
-    // A killed process may have left parts behind the last number that counts.
+    // A killed process may have left parts with numbers above the last committed one.
     let sql = "DELETE FROM document_part WHERE source = $1 AND document > $2";
     session.execute(sql, &[&source, &last])?;
     let sql = "WITH gone AS (DELETE FROM document WHERE source = $1 AND length IS NULL AND number <= (

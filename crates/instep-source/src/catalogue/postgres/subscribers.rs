@@ -1,4 +1,4 @@
-//! The rows of the hub: subscriptions, messages that wait for them, and requests that reached other servers.
+//! The rows of the hub: subscriptions, messages that are to be delivered, and requests that other servers received.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::catalogue::{
     },
 };
 
-/// The time for which a reader waits for a server: a subscriber may wait meanwhile.
+/// The longest wait of a reader for the server: a subscriber may be waiting for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A reader of the rows of the hub of one Source.
@@ -64,7 +64,8 @@ impl ReadSubscribers for SubscriberReader {
     }
 
     fn leave_request(&self, form: &[u8]) -> Result<bool, CatalogueError> {
-        // A request whose answer is lost is left twice, which does no harm: it is for the same subscription.
+        // If the answer of the database is lost, the request is written twice. That is harmless, because both concern
+        // the same subscription.
         Ok(self.link.read(|session| {
             let sql = "INSERT INTO hub_request (source, form) SELECT $1, $2
                        WHERE (SELECT count(*) FROM hub_request WHERE source = $1) < $3";
@@ -85,7 +86,7 @@ fn read_subscriber(row: &Row) -> Result<SubscriberRow, EngineFault> {
     Ok(SubscriberRow { topic: row.try_get(0)?, callback: row.try_get(1)?, state: Some(state) })
 }
 
-/// Writes rows within the transaction of the one process that writes the Source.
+/// Writes rows within a transaction of the writing process.
 pub(super) fn write(session: &Session, source: i64, rows: &HubRows) -> Result<(), EngineFault> {
     match rows {
         HubRows::Subscribers(subscribers) => write_subscribers(session, source, subscribers),
@@ -116,7 +117,7 @@ fn write_subscribers(
             session.execute(sql, &[&source, topic, callback])?;
             continue;
         };
-        // An index takes only a third of a page, and a callback may be longer.
+        // An entry of an index may have only a third of a page, and a callback may be longer.
         let sql = "INSERT INTO subscription
                    (source, topic, callback, secret, expires, delivered, failures, failing_since, next_attempt)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

@@ -1,4 +1,4 @@
-//! Beside the contract: servers that refuse, fail and come back, and several processes over one Source.
+//! Tests beyond the contract: servers that refuse, fail and come back, and several processes over one Source.
 
 mod faults;
 mod processes;
@@ -72,7 +72,7 @@ fn tables_of_a_newer_version_or_of_others_are_left_alone() {
     sql(&server, "CREATE SCHEMA other_source; CREATE TABLE other_source.x ()");
     let elsewhere = tempfile::tempdir().unwrap();
     let foreign = open(elsewhere.path(), &format!("{}?schema=other", server.url())).unwrap_err();
-    assert!(error_chain(&foreign).contains("no catalogue of instep"), "{foreign}");
+    assert!(error_chain(&foreign).contains("not a catalogue of instep"), "{foreign}");
 }
 
 #[test]

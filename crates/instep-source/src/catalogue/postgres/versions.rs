@@ -36,7 +36,8 @@ pub(super) fn since(
     rows.iter().map(|row| Ok(row.try_get::<_, Option<i64>>(0)?.map(DateTime::from_unix_micros))).collect()
 }
 
-/// Adds versions, and drops those of the same resources that are too many or too old. Returns the digests of dropped ones.
+/// Adds versions, and removes versions of the same resources that are too many or too old. Returns the digests of the
+/// removed ones.
 pub(super) fn keep(
     session: &Session,
     source: i64,
@@ -109,7 +110,7 @@ fn drop_surplus(
     Ok(dropped)
 }
 
-/// Returns those of the digests that no version has.
+/// Returns the digests that no version has.
 pub(super) fn unreferenced(
     session: &Session,
     source: i64,

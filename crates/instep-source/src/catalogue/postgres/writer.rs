@@ -8,18 +8,19 @@ use super::{row::read_head, rows::SourceRows};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
-    door::{CatalogueTransaction, WriteCatalogue},
+    engine::{CatalogueTransaction, WriteCatalogue},
     ledger::ChangeLog,
     timeline::Timeline,
 };
 
-/// The time for which the right to write is certain after a beat: others wait for longer than that before they take it.
+/// The time after a heartbeat for which this process certainly has the right to write: other processes wait longer
+/// than this before they take it.
 pub(super) const CERTAIN_FOR: Duration = Duration::from_secs(12);
 
-/// The writer of a Source, with the right to write it.
+/// The writer of a Source. It has the right to write it.
 #[derive(Debug)]
 pub(in crate::catalogue) struct SourceWriter {
-    /// `None` if the catalogue was opened to be read.
+    /// `None` if the catalogue was opened for reading.
     writer: Option<NumberedWriter<WriteLease>>,
     source: i64,
     place: String,
@@ -60,7 +61,7 @@ impl WriteCatalogue for SourceWriter {
                 write_counters(session, source, &ledger.counters)
             });
             match written {
-                // The work that failed has its answer: the rest is done again without it.
+                // The failed work has been answered; the rest is repeated without it.
                 Err(error) if has_failed && !error.may_pass() => {}
                 written => return Ok(written?),
             }
@@ -73,14 +74,14 @@ impl WriteCatalogue for SourceWriter {
 
     fn confirm(&mut self) -> Result<(), CatalogueError> {
         match &mut self.writer {
-            // A transaction is refused if another process has the right.
+            // An empty transaction, which fails if another process has the right.
             Some(writer) if writer.right.unconfirmed_for() > CERTAIN_FOR => Ok(writer.write(|_| Ok(()))?),
             _ => Ok(()),
         }
     }
 }
 
-/// Returns the position of the catalogue, and the last datetime that was given out.
+/// Returns the position of the catalogue, and the last datetime that was assigned.
 pub(super) fn begin(session: &Session, source: i64) -> Result<(Head, i64), EngineFault> {
     let sql = "SELECT sequence, datetime, forgotten, revision, baselined, clock FROM source WHERE id = $1";
     let row = session.one(sql, &[&source])?;

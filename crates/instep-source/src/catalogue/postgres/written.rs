@@ -1,14 +1,14 @@
-//! Statements that write many rows at once, a column each.
+//! Statements that write many rows, with one array per column.
 
 use std::os::unix::ffi::OsStrExt as _;
 
 use instep_postgres::{EngineFault, Session};
 use resourcesync::Uri;
 
-use super::row::{StateArrays, resource_columns};
-use crate::catalogue::{FileStamp, Resource, ResourceState};
+use super::row::StateArrays;
+use crate::catalogue::{FileStamp, Resource, ResourceState, columns::resource_columns};
 
-/// A line of the change log that is to be written.
+/// An entry of the change log that is to be written.
 pub(super) struct LogLine {
     pub(super) sequence: i64,
     pub(super) datetime: i64,
@@ -19,7 +19,7 @@ pub(super) struct LogLine {
     pub(super) state: ResourceState,
 }
 
-/// Writes rows, whether or not they are there.
+/// Inserts rows, or replaces those that exist.
 pub(super) fn write_resources(
     session: &Session,
     source: i64,
@@ -80,7 +80,7 @@ pub(super) fn write_resources(
     Ok(())
 }
 
-/// Adds lines to the change log.
+/// Adds entries to the change log.
 pub(super) fn write_lines(session: &Session, source: i64, lines: &[LogLine]) -> Result<(), EngineFault> {
     let numbers = |of: fn(&LogLine) -> i64| -> Vec<i64> { lines.iter().map(of).collect() };
     let uris: Vec<&str> = lines.iter().map(|line| line.uri.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Connections that read, while nobody does.
+//! Connections for reading that are not in use.
 
 use std::{
     path::Path,
@@ -10,10 +10,10 @@ use rusqlite::Connection;
 
 use crate::catalogue::CatalogueError;
 
-/// The part of the file that a reading connection keeps in memory.
+/// The part of the file that a reading connection keeps in memory, in KiB.
 pub(super) const CACHE_KIB: u32 = 2_048;
 
-/// Connections that read, kept for the next reader.
+/// Reading connections, kept for the next reader.
 #[derive(Debug, Default)]
 pub(super) struct IdleConnections(Mutex<Vec<Connection>>);
 

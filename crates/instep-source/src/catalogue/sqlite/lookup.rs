@@ -1,13 +1,16 @@
-//! Looks for resources and changes as people do.
+//! Searches by folder, by a part of the URI, and in the history of one resource.
 
 use std::ops::ControlFlow;
 
 use resourcesync::Uri;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
-use super::row::{change_columns, read_change, read_resource, resource_columns};
+use super::row::{read_change, read_resource};
 use crate::catalogue::{
-    CatalogueError, ChangeRecord, Resource, ResourceTotals, codec::SharedTypes, error::Doing,
+    CatalogueError, ChangeRecord, Resource, ResourceTotals,
+    codec::SharedTypes,
+    columns::{change_columns, resource_columns},
+    error::Doing,
 };
 
 const READING: &str = "looking for resources";

@@ -1,4 +1,4 @@
-//! Reads the file over a connection of its own.
+//! Reads the file over its own connection.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -8,21 +8,22 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     idle::IdleConnections,
     lookup,
-    row::{change_columns, read_change, read_head, read_resource, read_stamp, resource_columns},
+    row::{read_change, read_head, read_resource, read_stamp},
     versions,
 };
 use crate::catalogue::{
     CatalogueError, ChangeRecord, Head, KnownStamp, Resource, ResourceOutline, ResourceTotals,
     ResourceVersion,
     codec::SharedTypes,
-    door::{KeyRange, ReadCatalogue},
+    columns::{change_columns, resource_columns},
+    engine::{KeyRange, ReadCatalogue},
     error::Doing,
     stamp_page::{self, StampPage},
 };
 
 const READING: &str = "reading";
 const COUNTING: &str = "counting";
-/// A page of resources behind a key, and one of changes behind a sequence number.
+/// Statements for a page of resources after a key, and for a page of changes after a sequence number.
 pub(super) const RESOURCES: &str = concat!(
     "SELECT ",
     resource_columns!(),
@@ -34,12 +35,12 @@ pub(super) const CHANGES: &str = concat!(
     " FROM change WHERE sequence > ?1 AND sets & ?2 != 0 ORDER BY sequence LIMIT ?3"
 );
 
-/// A connection, given back when this is dropped.
+/// A connection, which is returned when this value is dropped.
 #[derive(Debug)]
 pub(super) struct FileReader {
     connection: Option<Connection>,
     idle: Arc<IdleConnections>,
-    /// `true` while a transaction keeps what is read at one moment.
+    /// `true` while a transaction keeps the reader at one moment.
     is_at_moment: bool,
 }
 
@@ -48,9 +49,9 @@ impl FileReader {
         Self { connection: Some(connection), idle, is_at_moment: false }
     }
 
-    /// From now on everything is read as it is at this moment.
+    /// Begins a transaction: from now on the reader shows the catalogue as it is at this moment.
     pub(super) fn begin(&mut self) -> Result<Head, CatalogueError> {
-        // SQLite's snapshot begins with the first read, which is that of the head.
+        // The snapshot of SQLite begins with the first read, which is that of the head.
         self.connection()?.execute_batch("BEGIN").doing(READING)?;
         self.is_at_moment = true;
         self.head()

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::rows::FileRows;
 use crate::catalogue::{CatalogueError, error::Doing};
 
-/// The beginning of keys that are on their way: no root has this number.
+/// The first byte of keys while they are being changed. No root has this number.
 const BEHIND_ALL: [u8; 1] = [u8::MAX];
 
 const MOVING: &str = "moving to another base URL";
@@ -16,7 +16,8 @@ impl FileRows<'_> {
         for table in [
             "UPDATE resource SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
             "UPDATE change SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
-            // Behind a blank, which no URI begins with, until all have moved: one may get the URI of another that moves too.
+            // First with a blank before them, which no URI begins with: a resource may get the URI that another
+            // moving resource still has.
             "UPDATE version SET uri = ' ' || ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
         ] {
             self.prepare(table)?.execute(params![from, to, rest_of(from)]).doing(MOVING)?;
@@ -27,7 +28,7 @@ impl FileRows<'_> {
         Ok(())
     }
 
-    /// The keys of what applications and manifests name hold the whole URI.
+    /// Changes the keys of resources that an application or a manifest named: they contain the URI.
     fn rebase_named_keys(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
         let mut keys: Vec<(Vec<u8>, String)> = Vec::new();
         {
@@ -52,7 +53,7 @@ impl FileRows<'_> {
     }
 }
 
-/// The position of the first character after the beginning that is replaced; URIs are ASCII.
+/// Returns the position of the first character after the replaced prefix; URIs are ASCII.
 fn rest_of(from: &str) -> i64 {
     from.len() as i64 + 1
 }

@@ -1,4 +1,4 @@
-//! Values to columns and back.
+//! Values of columns in SQLite.
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt};
 
@@ -14,27 +14,9 @@ use crate::catalogue::{
     error::Doing,
 };
 
-/// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
-macro_rules! resource_columns {
-    () => {
-        "key, file_length, mtime_ns, ctime_ns, inode, rehash, sets, uri,
-         lastmod, length, digests, media_type, encoding, changefreq, links, file, since, changes"
-    };
-}
-pub(super) use resource_columns;
-
-/// The columns of a [`ChangeRecord`], in the order in which [`read_change`] takes them.
-macro_rules! change_columns {
-    () => {
-        "sequence, datetime, kind, sets, uri,
-         lastmod, length, digests, media_type, encoding, changefreq, links, before, patch"
-    };
-}
-pub(super) use change_columns;
-
 const READING: &str = "reading a row";
 
-/// A [`ResourceState`] as it is bound.
+/// The columns of a [`ResourceState`], as parameters.
 pub(super) struct StateColumns<'a> {
     lastmod: Option<ToSqlOutput<'a>>,
     length: Option<i64>,
@@ -58,7 +40,7 @@ impl<'a> StateColumns<'a> {
         }
     }
 
-    /// A row with these columns between others.
+    /// Returns the parameters of a row that has these columns between others.
     pub(super) fn between<'r>(
         &'r self,
         before: &'r [&'r dyn ToSql],
@@ -77,7 +59,7 @@ impl<'a> StateColumns<'a> {
     }
 }
 
-/// Returns the state in the columns from `first` on.
+/// Reads a state from the columns that begin with `first`.
 pub(super) fn read_state(
     row: &Row<'_>,
     first: usize,
@@ -103,7 +85,7 @@ pub(super) fn read_state(
     })
 }
 
-/// A resource out of [`resource_columns`].
+/// Reads a resource from the columns of `resource_columns!`.
 pub(super) fn read_resource(row: &Row<'_>, types: &mut SharedTypes) -> Result<Resource, CatalogueError> {
     let uri = read_uri(row, 7)?;
     Ok(Resource {
@@ -121,7 +103,7 @@ pub(super) fn read_resource(row: &Row<'_>, types: &mut SharedTypes) -> Result<Re
     })
 }
 
-/// A line of the change log out of [`change_columns`].
+/// Reads an entry of the change log from the columns of `change_columns!`.
 pub(super) fn read_change(row: &Row<'_>, types: &mut SharedTypes) -> Result<ChangeRecord, CatalogueError> {
     let uri = read_uri(row, 4)?;
     let damaged = |what| CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
@@ -143,7 +125,7 @@ pub(super) fn read_change(row: &Row<'_>, types: &mut SharedTypes) -> Result<Chan
     })
 }
 
-/// Reads the position of the catalogue, as this connection sees it.
+/// Reads the position of the catalogue in the view of this connection.
 pub(super) fn read_head(connection: &Connection) -> Result<Head, CatalogueError> {
     connection
         .prepare_cached("SELECT sequence, datetime, forgotten, revision, baselined FROM head")
@@ -161,7 +143,7 @@ pub(super) fn read_head(connection: &Connection) -> Result<Head, CatalogueError>
         .doing("reading the head")
 }
 
-/// The last datetime that was given out when this was committed.
+/// Reads the last datetime that was assigned in the view of this connection.
 pub(super) fn read_clock(connection: &Connection) -> Result<i64, CatalogueError> {
     connection.query_row("SELECT clock FROM head", [], |row| row.get(0)).doing("reading the head")
 }
@@ -171,7 +153,7 @@ fn read_uri(row: &Row<'_>, column: usize) -> Result<Uri, CatalogueError> {
     Uri::parse_recorded(text).map_err(|_| CatalogueError::Damaged { what: "uri", uri: text.to_owned() })
 }
 
-/// Returns the stamp in the columns from the second on.
+/// Reads a stamp from the second column on.
 pub(super) fn read_stamp(row: &Row<'_>) -> rusqlite::Result<Option<FileStamp>> {
     let Some(length) = row.get::<_, Option<i64>>(1)? else { return Ok(None) };
     Ok(Some(FileStamp {
@@ -186,7 +168,7 @@ fn text(value: ValueRef<'_>) -> Option<&str> {
     value.as_str_or_null().ok().flatten()
 }
 
-/// The form that the Source itself writes is a number of microseconds, any other is kept as text.
+/// Writes a datetime: as a number of microseconds if it has the form that the Source writes, otherwise as text.
 fn write_datetime(datetime: &DateTime) -> ToSqlOutput<'static> {
     let own = datetime.precision() == Precision::Fraction(6) && datetime.offset_minutes() == 0;
     ToSqlOutput::Owned(match own {

@@ -5,11 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use resourcesync::{Digests, Uri};
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::row::{StateColumns, read_resource, resource_columns};
+use super::row::{StateColumns, read_resource};
 use crate::catalogue::{
     CatalogueError, Keep, NamedValue, Observation, Patch, Resource, ResourceVersion,
     codec::{SharedTypes, write_change, write_digests, write_patch},
-    door::{LedgerRows, NewChange},
+    columns::resource_columns,
+    engine::{LedgerRows, NewChange},
     error::Doing,
 };
 
@@ -29,7 +30,7 @@ macro_rules! insert {
 }
 
 const INSERT: &str = insert!("NOTHING");
-/// The row that was there keeps the time since when, and counts the change.
+/// The existing row keeps the time since which the resource is known, and counts the change.
 const REPLACE: &str = insert!(
     "UPDATE SET
      file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
@@ -39,7 +40,7 @@ const REPLACE: &str = insert!(
      links = excluded.links, file = excluded.file, changes = changes + excluded.changes"
 );
 
-/// The connection that writes, within a transaction.
+/// The writing connection, within a transaction.
 pub(super) struct FileRows<'a> {
     connection: &'a Connection,
     types: SharedTypes,
@@ -54,7 +55,7 @@ impl<'a> FileRows<'a> {
         self.connection.prepare_cached(sql).doing(RECORDING)
     }
 
-    /// Writes the row of a resource; returns `false` if one is there that stays.
+    /// Writes the row of a resource. Returns `false` if there is a row already, which stays as it is.
     fn put(
         &mut self,
         sql: &'static str,
@@ -111,7 +112,7 @@ impl LedgerRows for FileRows<'_> {
     }
 
     fn replace(&mut self, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
-        // The row is there: the time of another one is not written.
+        // The row exists, so this time is not written.
         self.put(REPLACE, next, (0, changes)).map(drop)
     }
 

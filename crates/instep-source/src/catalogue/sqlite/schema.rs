@@ -2,10 +2,11 @@
 
 use instep_store::database::Schema;
 
-/// The file. `FULL` makes each commit wait for the disk: what was recorded may be published the next moment, and must not be
-/// forgotten by a power loss. The log is folded back every 2,000 pages of 8 KiB and never keeps more than 64 MiB.
+/// The file. With `FULL`, each commit waits for the disk: a recorded change may be published at once, so a power
+/// failure must not lose it. A checkpoint of the write-ahead log is made every 2,000 pages of 8 KiB, and the log
+/// keeps at most 64 MiB.
 pub(super) const SCHEMA: Schema = Schema {
-    // "inst", so that a database of somebody else is not taken for ours.
+    // "inst", by which a catalogue is recognised.
     application_id: 0x696e_7374,
     steps: &STEPS,
     settings: "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -49,13 +50,13 @@ CREATE TABLE version (
 ) WITHOUT ROWID;
 CREATE INDEX version_digests ON version (digests);
 ",
-    // Each record has its version from here on: see `records`.
+    // From here on each record has its own version; see `records`.
     r#"
 UPDATE meta SET value = '["' || replace(CAST(value AS TEXT), ' ', '","') || '"]' WHERE name = 'algorithms';
 UPDATE meta SET value = CAST('{"version":1,"record":' || CAST(value AS TEXT) || '}' AS BLOB);
 "#,
-    // The number of changes of each kind in each hour, kept longer than the changes themselves: what the log still holds is
-    // counted once.
+    // Counts of changes by kind and hour are kept longer than the changes. The migration counts those that the log
+    // still has.
     "
 CREATE TABLE activity (
     hour INTEGER NOT NULL, kind INTEGER NOT NULL, changes INTEGER NOT NULL, PRIMARY KEY (hour, kind)

@@ -7,7 +7,7 @@ use super::{row::read_head, rows::FileRows};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
-    door::{CatalogueTransaction, WriteCatalogue},
+    engine::{CatalogueTransaction, WriteCatalogue},
     error::Doing,
     ledger::ChangeLog,
     timeline::Timeline,
@@ -17,7 +17,7 @@ use crate::catalogue::{
 #[derive(Debug)]
 pub(in crate::catalogue) struct FileWriter {
     connection: Connection,
-    /// The file as it is read beside its writer; `None` if this is the writer. Goes after the connection.
+    /// The file, if it was opened for reading; `None` if this is the writer. Dropped after the connection.
     _beside: Option<Beside>,
 }
 
@@ -26,10 +26,10 @@ impl FileWriter {
         Self { connection, _beside: beside }
     }
 
-    /// Commits; nothing of the transaction stays when that fails.
+    /// Commits. If that fails, nothing of the transaction stays.
     fn commit(&self, written: rusqlite::Result<()>) -> Result<(), CatalogueError> {
         let committed = written.and_then(|()| self.connection.execute_batch("COMMIT"));
-        // SQLite rolls back by itself on some errors, and not on others.
+        // SQLite rolls back after some errors only.
         if committed.is_err() && !self.connection.is_autocommit() {
             self.connection.execute_batch("ROLLBACK").doing("rolling back")?;
         }

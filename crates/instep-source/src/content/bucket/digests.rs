@@ -18,9 +18,9 @@ const PIECE: u64 = 8 << 20;
 /// The reason why nothing is known of an object.
 #[derive(Debug)]
 pub(super) enum LookFault {
-    /// It is not there any more.
+    /// It no longer exists.
     Gone,
-    /// It is another one than was listed.
+    /// It was replaced since the listing.
     Changed,
     /// The storage failed.
     Unreadable(BucketError),
@@ -108,7 +108,7 @@ fn indexed(object: &ListedObject, digests: Digests, media_type: Option<String>) 
     IndexedObject { path: name, length, etag, modified, digests, media_type }
 }
 
-/// Hashes the bytes of an object, which must be the listed ones.
+/// Hashes the bytes of an object, which must still be the listed object.
 fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
     let start = bucket.begin(&object.name, PIECE).map_err(fault)?;
     if start.length != object.length || is_another(object, start.etag.as_deref()) {
@@ -119,7 +119,7 @@ fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Resul
         hasher.update(piece);
         Ok(())
     };
-    // Nothing fails but the storage.
+    // Only the storage can fail here.
     read(bucket, &object.name, &start, &mut take).map_err(fault)?.map_err(|_| LookFault::Changed)?;
     Ok(indexed(object, hasher.finish(), start.media_type))
 }
@@ -138,8 +138,8 @@ pub(super) fn to_file(bucket: &Bucket, name: &str) -> Result<io::Result<File>, B
     Ok(copied.and_then(|()| file.rewind()).map(|()| file))
 }
 
-/// Passes an object whose start was read to `take`, a piece at a time, each of the same object. Within is the failure of who
-/// takes the pieces.
+/// Passes an object, whose start was read already, to `take` in pieces of the same object. The inner error is that of
+/// `take`.
 fn read(
     bucket: &Bucket,
     name: &str,
@@ -162,7 +162,7 @@ fn read(
 fn fault(error: BucketError) -> LookFault {
     match error {
         error if error.is_missing() => LookFault::Gone,
-        // It ended before the piece did that its length promised.
+        // The object ended before its stated length.
         error if error.is_short() || error.is_replaced() => LookFault::Changed,
         error => LookFault::Unreadable(error),
     }

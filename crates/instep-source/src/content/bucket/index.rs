@@ -53,12 +53,12 @@ impl IndexedObject {
     }
 }
 
-/// The time that a listing is of.
+/// The moment that a listing describes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ListingTime {
-    /// The bucket is as it says.
+    /// The present.
     Now,
-    /// The bucket was so at a time in microseconds since 1970, and may be another one since.
+    /// A time in microseconds since 1970: the bucket may have changed since.
     At(i64),
 }
 

@@ -1,4 +1,4 @@
-//! An inventory that a service has written of a bucket: a manifest, and files of CSV with the objects as they were then.
+//! An inventory of a bucket that the service has written: a manifest, and CSV files with the objects at that time.
 
 use std::{
     fs::File,
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::digests::to_file;
 use crate::error::StorageFailure;
 
-/// The end of the name of each manifest.
+/// The suffix of the names of manifests.
 const MANIFEST: &str = "manifest.json";
 
 /// The most bytes of a manifest: it names each file of the inventory.
@@ -126,14 +126,12 @@ impl BucketInventory {
             };
             let bytes = to_file(&self.kept_in, &file.key);
             let mut bytes = bytes.map_err(|error| StorageFailure::at(self.kept_in.place(), error))??;
-            // Before the first row: a file that is damaged at its end would be half taken.
+            // Checked before the first row, so that nothing is taken from a file that is damaged at its end.
             let expected = file.md5.as_deref().map(md5_of_etag);
             let found = md5_of(&mut bytes)?;
             let found = found.get(&Algorithm::Md5).and_then(Digest::bytes);
             if expected.is_some_and(|expected| expected.as_ref().map(|bytes| &bytes[..]) != found) {
-                return Err(wrong(
-                    "is not the one that its manifest names: its MD5 is another one".to_owned(),
-                ));
+                return Err(wrong("does not match its manifest: the MD5 differs".to_owned()));
             }
             let mut rows = csv::ReaderBuilder::new()
                 .has_headers(false)
@@ -210,7 +208,7 @@ impl Columns {
         })
     }
 
-    /// Reads a row; `None` for a version that is not the newest one, and for a deletion marker.
+    /// Reads a row; `None` for an old version and for a deletion marker.
     ///
     /// # Errors
     /// A sentence that describes the fault.
@@ -221,7 +219,7 @@ impl Columns {
             return Ok(None);
         }
         let (key, length, modified) = (value(self.key), value(self.length), value(self.modified));
-        let length = length.parse().map_err(|_| format!("{length:?} is no size"))?;
+        let length = length.parse().map_err(|_| format!("{length:?} is not a size"))?;
         let modified = DateTime::parse(modified).map_err(|error| format!("{modified:?}: {error}"))?;
         let etag = value(self.etag).trim_matches('"');
         // Without the column, the tag may be that of parts, or of an encrypted object.
@@ -242,7 +240,7 @@ impl Columns {
 fn decoded(key: &str) -> Result<String, String> {
     let spaced = key.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8();
-    decoded.map(|key| key.into_owned()).map_err(|_| format!("the key {key:?} is no UTF-8"))
+    decoded.map(|key| key.into_owned()).map_err(|_| format!("the key {key:?} is not UTF-8"))
 }
 
 #[cfg(test)]

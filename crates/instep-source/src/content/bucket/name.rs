@@ -7,18 +7,18 @@ use crate::{
     content::{filter::is_left_out, root::OWN_NAMES},
 };
 
-/// The part that the name of an object lets it have.
+/// The use of an object according to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObjectName {
     Resource,
-    /// It is left out as a file with that name would be, or marks a folder.
+    /// The object is left out, as a file with that name would be, or it marks a folder.
     LeftOut,
-    /// It is meant as a resource, and has no URI that leads back to it; why.
+    /// The object is meant as a resource but cannot have a URI; the reason.
     Unusable(&'static str),
 }
 
 impl ObjectName {
-    /// Returns the part of a listed object.
+    /// Returns the use of a listed object.
     pub(super) fn of(object: &ListedObject) -> Self {
         let name = &object.name;
         if (name.is_empty() || name.ends_with('/')) && object.length == 0 {

@@ -62,7 +62,7 @@ impl Account {
         Self(Arc::new(SharedAccount { file, open: Mutex::default() }))
     }
 
-    /// A state was added (1) or removed (-1).
+    /// Records that a state was added (1) or removed (-1).
     pub(super) fn note(&self, states: i64, length: u64) {
         let mut open = self.open();
         open.states += states;
@@ -74,7 +74,7 @@ impl Account {
         Ok(self.written()?.map(|written| written.kept))
     }
 
-    /// Forgets a sum that does not go with the folder as it is.
+    /// Discards a sum that does not match the present folder.
     pub(super) fn verify(&self, folder: &Path) -> io::Result<()> {
         match self.written()? {
             Some(written) if written.changed_ns == changed_ns(folder) => Ok(()),

@@ -1,4 +1,4 @@
-//! The members of a package: written one after the other, each held against its line of the manifest.
+//! The members of a package: written one after the other, and each compared with its manifest entry.
 
 use std::{
     fs::File,

@@ -1,5 +1,5 @@
-//! Requests of subscribers that reach a server which stands by: it leaves them to the one that publishes, which asks the
-//! callback and delivers. A subscriber need not know which server that is.
+//! Requests of subscribers to a standby server. It passes them to the publishing server, which verifies the callback
+//! and delivers messages. Subscribers can use any server.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::catalogue::{Catalogue, HubRows, SharedRows};
 /// The longest time between two looks for requests.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The hub on a server that stands by.
+/// The hub on a standby server.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftRequests {
     catalogue: Catalogue,
@@ -35,7 +35,7 @@ impl LeftRequests {
     }
 }
 
-/// Answers a request to the hub on a server that stands by.
+/// Answers a request to the hub on a standby server.
 pub(crate) async fn leave(State(left): State<LeftRequests>, request: Request) -> Response {
     let (form, asked) = match read_request(request).await {
         Ok(read) => read,
@@ -59,8 +59,8 @@ pub(crate) async fn leave(State(left): State<LeftRequests>, request: Request) ->
 }
 
 impl Hub {
-    /// Carries out the requests that other servers leave, until the task is ended. One that is under way when this server is
-    /// killed is carried out by its successor.
+    /// Carries out the requests that other servers pass on, until the task is ended. If this server is killed
+    /// meanwhile, its successor carries them out.
     pub(crate) async fn take_requests(self: Arc<Self>, catalogue: Catalogue) {
         loop {
             let reader = catalogue.clone();

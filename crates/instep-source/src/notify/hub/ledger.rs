@@ -71,7 +71,7 @@ impl HubLedger {
         if was_slow && was_there && outcome == DeliveryOutcome::Taken {
             self.slow.insert(key.clone());
         } else {
-            // A subscriber that failed is known as such by the book; one that is gone need not be remembered.
+            // A failed subscriber is marked as such in the book, and a removed one needs no mark.
             self.slow.remove(key);
         }
         let goes_on = self.book.delivered(key, outcome, now);

@@ -1,5 +1,5 @@
-//! The book in a catalogue that several servers use: the one that publishes delivers, and its successor goes on with the
-//! same subscribers and messages.
+//! The book in a catalogue that several servers use: the publishing server delivers, and its successor continues with
+//! the same subscribers and messages.
 
 use std::path::Path;
 

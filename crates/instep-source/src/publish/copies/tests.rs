@@ -1,4 +1,4 @@
-//! A folder against documents that change while they are copied.
+//! A folder that follows shared documents, which change while they are copied.
 
 use std::{
     cell::{Cell, RefCell},

@@ -1,4 +1,4 @@
-//! Archives: what goes to them, what they cost, and how they are split.
+//! Archives: which lists they take, how much work they cause, and how they are split.
 
 use super::*;
 

@@ -74,8 +74,8 @@ impl SourceView {
         })
     }
 
-    /// Visits the items of a folder in each part of the content: a folder, a manifest, folders that are served below. The
-    /// function learns whether an item is the first of its part, and breaks off that part.
+    /// Visits the items of a folder in each part of the content: a folder, a manifest, folders that are served below.
+    /// `true` tells the function that an item is the first of its part; it can stop the visit of that part.
     fn visit_folder(
         &self,
         snapshot: &Snapshot,

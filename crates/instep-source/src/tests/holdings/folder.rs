@@ -1,4 +1,4 @@
-//! A folder that is changed and scanned, and a naive account of what must be known of it.
+//! A folder that is changed and scanned, and a naive model of the expected catalogue.
 
 use std::{
     collections::BTreeMap,

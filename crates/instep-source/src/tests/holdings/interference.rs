@@ -1,4 +1,4 @@
-//! Others write while a scan reads, and a scan is killed.
+//! Files that are written while a scan reads them, and a scan that is killed.
 
 use std::{
     collections::BTreeSet,

@@ -129,7 +129,7 @@ fn base_in(document: &Path) -> Option<String> {
 fn look(folder: &Path) -> anyhow::Result<FolderSurvey> {
     let mut contents = FolderSurvey::default();
     let mut folders = vec![folder.to_owned()];
-    // An earlier publication is no content.
+    // An earlier publication is not content of the Source.
     let published = folder.join("resourcesync").join("capabilitylist.xml").is_file();
     let documents = published.then(|| folder.join("resourcesync"));
     while let Some(folder) = folders.pop() {

@@ -167,7 +167,7 @@ impl ImportArgs {
             false => File::open(&self.file).and_then(|mut file| file.read_to_end(&mut bytes)),
         };
         read.with_context(|| format!("Cannot read {shown}"))?;
-        // A name that is not UTF-8 is no reason to lose a Source; a URL that is not costs itself.
+        // A name that is not UTF-8 does not matter. A URL that is not UTF-8 is skipped alone.
         let text = String::from_utf8_lossy(&bytes);
         let format = self.format.unwrap_or_else(|| ImportFormat::of(&self.file.to_string_lossy(), &text));
         let ImportedList { sources: listed, faults, .. } =

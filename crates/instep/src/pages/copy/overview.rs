@@ -117,7 +117,7 @@ fn verdict(state: &ShownCopy) -> Markup {
     )
 }
 
-/// Returns why a copy does not equal its Source, or nobody knows, although no run failed.
+/// Returns the reason why a copy differs from its Source, or may differ, although no run failed.
 fn doubt(status: &Status) -> Option<String> {
     let kept: u64 = status.sources.iter().map(|source| source.kept).sum();
     let unknown =

@@ -62,7 +62,7 @@ impl OperatorFile {
         let stamp = stamp(&self.path);
         if stamp.is_none() || stamp != read.0 {
             let tokens = operators(&self.path).unwrap_or_else(|error| {
-                tracing::error!("nobody can act on the fleet: {error:#}");
+                tracing::error!("no operator can act on the fleet: {error:#}");
                 Vec::new()
             });
             *read = (stamp, tokens);

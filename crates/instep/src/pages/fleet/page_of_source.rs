@@ -26,7 +26,7 @@ use crate::pages::{
     design::{PageBody, outside_link},
 };
 
-/// From the page of a Source to the first one.
+/// The path from the page of a Source to the first page.
 const UP: &str = "../../";
 
 /// The query of a page.
@@ -37,7 +37,7 @@ pub(super) struct SourcePageQuery {
     range: String,
 }
 
-/// Makes a page of a Source beside the runtime.
+/// Makes a page of a Source on a blocking thread.
 async fn make(
     served: Arc<ServedFleet>,
     name: SourceName,

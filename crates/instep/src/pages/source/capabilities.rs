@@ -143,7 +143,7 @@ fn capability(site: &PageContext<'_>, sizes: &DocumentSizes, entry: &Entry) -> M
             }
         },
         (Some(name), None) => {
-            let size = sizes.of(site, name).map(|size| said(site, sizes, &capability, &size));
+            let size = sizes.of(site, name).map(|size| size_in_words(site, sizes, &capability, &size));
             node(site, name, &label, &size.unwrap_or_default())
         }
         (None, None) => html! { div.node { (outside_link(entry.loc.as_str())) small { (label) } } },
@@ -154,7 +154,7 @@ fn node(site: &PageContext<'_>, name: &str, label: &str, size: &str) -> Markup {
     html! { div.node { a href=(site.document_path(name)) { (label) } small { (size) } } }
 }
 
-fn said(
+fn size_in_words(
     site: &PageContext<'_>,
     sizes: &DocumentSizes,
     capability: &Capability,

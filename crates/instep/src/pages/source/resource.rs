@@ -80,7 +80,7 @@ fn check(resource: &Resource) -> Option<String> {
         _ => return None,
     };
     let expected: String = digest.bytes()?.iter().map(|byte| format!("{byte:02x}")).collect();
-    // As the bytes are stored: a coded resource is compared as it is published.
+    // For the bytes as they are stored: a resource with a content coding is compared in the form that is published.
     let quoted = resource.uri.as_str().replace('\'', "'\\''");
     Some(format!("test \"$(curl -fsS '{quoted}' | {program})\" = '{expected}  -' && echo identical"))
 }

@@ -1,4 +1,4 @@
-//! The search: resources whose URI contains each of the words, found by reading the catalogue in parts beside each other.
+//! The search: finds resources whose URI contains each of the words, by reading parts of the catalogue in parallel.
 
 use std::{
     sync::{
@@ -26,7 +26,7 @@ const MOST: usize = 200;
 /// Words of a search, and bytes of each.
 const MOST_WORDS: usize = 8;
 const MOST_BYTES: usize = 200;
-/// Threads of one search. More would take the cores from those who serve.
+/// The number of threads of one search. More would slow down the requests of others.
 const MOST_THREADS: usize = 4;
 
 /// Lets one search run at a time: each reads the complete catalogue on several threads.

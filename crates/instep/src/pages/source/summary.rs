@@ -50,8 +50,8 @@ pub(super) const OTHERS: &str = "everything else";
 /// The name of the group of the resources outside every folder.
 pub(super) const TOP: &str = "(no folder)";
 
-/// The last summary. One that is quick to make is made again when the catalogue is another one; of a large Source it is made
-/// beside the request, which gets the last one.
+/// The last summary. If it is quick to make, it is made again when the catalogue has changed. For a large Source it
+/// is made in the background, and the request gets the last one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summaries(Arc<Mutex<SummaryState>>);
 
@@ -117,7 +117,7 @@ impl Summaries {
         Some((Arc::clone(&kept.summary), renewal))
     }
 
-    /// Begins to make the summary beside the request.
+    /// Begins to make the summary in the background.
     fn begin(&self, view: &SourceView, snapshot: Snapshot) {
         if mem::replace(&mut self.lock().is_being_made, true) {
             return;

@@ -46,7 +46,7 @@ impl<R: BufRead> DocumentReader<R> {
             }
             Stop::Encoding(offset) => {
                 self.locate(offset);
-                self.ill_formed("bytes that are no UTF-8")
+                self.ill_formed("bytes that are not UTF-8")
             }
             Stop::Unclosed => self.syntax(SyntaxErrorKind::Truncated),
             Stop::Reference => self.not_well_formed(IllFormedError::UnclosedReference),

@@ -53,6 +53,31 @@ fn commit_one(state: &mut PostgresState, set: SetId) {
     state.commit_group(Some(intent), &[&group], &ledger).unwrap();
 }
 
+/// Commits the group with this number: fifty files, an intent and a checkpoint.
+pub(super) fn commit_fifty(state: &mut PostgresState, number: usize, set: SetId) {
+    let name = |index: usize| format!("{number:03}-{index:02}");
+    let group: Vec<_> = (0..50).map(|index| place(&name(index), set)).collect();
+    let intent = state.write_intent(&group).unwrap();
+    let mut ledger = Ledger::default();
+    let mut checkpoint = Checkpoint::new();
+    checkpoint.datetime = Some(DateTime::from_unix_micros(number as i64));
+    ledger.checkpoints.insert(set, checkpoint);
+    state.commit_group(Some(intent), &[&group], &ledger).unwrap();
+}
+
+/// Everything that was committed in this number of groups is there, and each change once.
+pub(super) fn assert_whole(state: &PostgresState, set: SetId, groups: usize) {
+    assert_eq!(state.held_count().unwrap(), 50 * groups as u64);
+    assert!(state.intents().unwrap().is_empty());
+    let checkpoint = state.checkpoint(set).unwrap().unwrap();
+    assert_eq!(checkpoint.datetime, Some(DateTime::from_unix_micros(groups as i64 - 1)));
+    let changes = state.changes(100_000).unwrap();
+    let mut uris: Vec<_> = changes.iter().map(|change| change.uri.as_str()).collect();
+    assert!(uris.is_sorted(), "in the order of the groups");
+    uris.dedup();
+    assert_eq!((uris.len(), changes.len()), (50 * groups, 50 * groups));
+}
+
 #[test]
 fn a_connection_that_is_lost_at_any_message_of_a_group_costs_nothing_and_repeats_nothing() {
     let Some(server) = PostgresServer::start() else { return };
@@ -99,16 +124,9 @@ fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
         let set = state.set("http://h/list.xml").unwrap();
         state.record_changes();
         for number in 0..GROUPS {
-            let name = |index| format!("{number:03}-{index:02}");
-            let group: Vec<_> = (0..50).map(|index| place(&name(index), set)).collect();
-            let intent = state.write_intent(&group).unwrap();
-            let mut ledger = Ledger::default();
-            let mut checkpoint = Checkpoint::new();
-            checkpoint.datetime = Some(DateTime::from_unix_micros(number as i64));
-            ledger.checkpoints.insert(set, checkpoint);
-            state.commit_group(Some(intent), &[&group], &ledger).unwrap();
+            commit_fifty(&mut state, number, set);
             // Reads in between come from the same server.
-            assert!(state.held(&format!("http://h/{}", name(49))).unwrap().is_some());
+            assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
             sender.send(number).unwrap();
         }
         (state, set)
@@ -120,13 +138,5 @@ fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
         }
     }
     let (state, set) = run.join().unwrap();
-    assert_eq!(state.held_count().unwrap(), 50 * GROUPS as u64);
-    assert!(state.intents().unwrap().is_empty());
-    let checkpoint = state.checkpoint(set).unwrap().unwrap();
-    assert_eq!(checkpoint.datetime, Some(DateTime::from_unix_micros(GROUPS as i64 - 1)));
-    let changes = state.changes(100_000).unwrap();
-    let mut uris: Vec<_> = changes.iter().map(|change| change.uri.as_str()).collect();
-    assert!(uris.is_sorted(), "in the order of the groups");
-    uris.dedup();
-    assert_eq!(uris.len(), 50 * GROUPS);
+    assert_whole(&state, set, GROUPS);
 }

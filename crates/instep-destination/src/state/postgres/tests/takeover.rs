@@ -3,42 +3,13 @@
 use std::{sync::mpsc, thread};
 
 use instep_testkit::PostgresServer;
-use resourcesync::DateTime;
 
 use super::{
     copy,
-    faults::{names, place},
+    faults::{assert_whole, commit_fifty, names, place},
     sql,
 };
-use crate::state::{
-    Checkpoint, Ledger, ReadFollowed as _, ReadHeld as _, ReadState as _, SetId, WriteGroups as _,
-    WriteRecords as _, postgres::PostgresState,
-};
-
-/// Commits a group of files, with everything that it has.
-fn commit(state: &mut PostgresState, number: usize, set: SetId) {
-    let name = |index: usize| format!("{number:03}-{index:02}");
-    let group: Vec<_> = (0..50).map(|index| place(&name(index), set)).collect();
-    let intent = state.write_intent(&group).unwrap();
-    let mut ledger = Ledger::default();
-    let mut checkpoint = Checkpoint::new();
-    checkpoint.datetime = Some(DateTime::from_unix_micros(number as i64));
-    ledger.checkpoints.insert(set, checkpoint);
-    state.commit_group(Some(intent), &[&group], &ledger).unwrap();
-}
-
-/// Everything that was committed is there, and each change once.
-fn assert_whole(state: &PostgresState, set: SetId, groups: usize) {
-    assert_eq!(state.held_count().unwrap(), 50 * groups as u64);
-    assert!(state.intents().unwrap().is_empty());
-    let checkpoint = state.checkpoint(set).unwrap().unwrap();
-    assert_eq!(checkpoint.datetime, Some(DateTime::from_unix_micros(groups as i64 - 1)));
-    let changes = state.changes(100_000).unwrap();
-    let mut uris: Vec<_> = changes.iter().map(|change| change.uri.as_str()).collect();
-    assert!(uris.is_sorted(), "in the order of the groups");
-    uris.dedup();
-    assert_eq!((uris.len(), changes.len()), (50 * groups, 50 * groups));
-}
+use crate::state::{Ledger, ReadHeld as _, WriteGroups as _, WriteRecords as _, postgres::PostgresState};
 
 #[test]
 fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost() {
@@ -54,7 +25,7 @@ fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost
         let set = state.set("http://h/list.xml").unwrap();
         state.record_changes();
         for number in 0..GROUPS {
-            commit(&mut state, number, set);
+            commit_fifty(&mut state, number, set);
             // Reads in between come from the server that took over.
             assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
             sender.send(number).unwrap();
@@ -95,7 +66,7 @@ fn a_transaction_that_loses_against_another_one_is_tried_again() {
             ),
         );
         let number = usize::from(code == "40P01");
-        commit(&mut state, number, set);
+        commit_fifty(&mut state, number, set);
         assert_whole(&state, set, number + 1);
     }
     // Any other failure ends the run at once.

@@ -1,4 +1,4 @@
-//! Work that one copy has together: names that are asked for at once, and helpers that are waited for.
+//! Work of one copy in common: lookups of many names in one statement, and a run that waits for its helpers.
 
 use std::{collections::BTreeSet, thread};
 

@@ -44,8 +44,9 @@ fn a_process_that_lost_the_right_is_told_so_before_it_delivers() {
     first.confirm().unwrap();
     let taken = "UPDATE source SET token = 'of another'; UPDATE beat SET token = 'of another'";
     sql(&server, taken);
-    // A beat is younger than the time for which others wait.
+    // The last heartbeat is recent: until it is older, no other process may have taken the right.
     first.confirm().unwrap();
+    // Only time makes it older.
     thread::sleep(CERTAIN_FOR + Duration::from_secs(1));
     let refused = Error::from(first.confirm().unwrap_err());
     assert_eq!(refused.kind(), ErrorKind::Locked, "{refused}");

@@ -1,4 +1,4 @@
-//! Subscribers come, fail, return and go; time is an argument.
+//! The book of the hub: subscribers that come, fail, return and leave. Time is an argument.
 
 use super::*;
 

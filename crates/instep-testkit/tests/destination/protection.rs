@@ -1,5 +1,5 @@
-//! A copy guards its owner: no file of somebody else is overwritten, no other Source gets in, and what is not done is
-//! said.
+//! Protection of the owner of a copy: files of others are not overwritten, no other Source is accepted, and
+//! everything left undone is reported.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn b25_a_copy_between_files_leaves_them_as_they_are() {
     let run = copy.sync_with(|options| options.into_existing = true);
     assert_eq!((run.exit_code(), run.report().created), (3, 2), "{:?}", run.heard);
     assert_eq!(copy.read("a.txt").as_deref(), Some("mine"));
-    // Once it is out of the way, what is pending comes.
+    // Once the file is moved away, the pending resource is fetched.
     fs::remove_file(copy.dir().join("a.txt")).unwrap();
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
@@ -176,7 +176,7 @@ fn o2_a_gap_below_the_changes_is_closed_by_the_next_inventory() {
     assert_eq!(copy.read("never-listed.txt"), None, "{:?}", run.heard);
     assert!(!run.report().is_in_step());
     assert!(!copy.sync().report().is_in_step(), "nothing new was published");
-    // The changes reach back to the checkpoint, and say nothing of what was before them.
+    // The changes reach back to the checkpoint and show nothing before it.
     copy.source.snapshot();
     let run = copy.sync();
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
@@ -279,7 +279,7 @@ fn o4_an_audit_reports_what_is_pending_although_the_lists_give_nothing_to_compar
     });
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.audit().0.unwrap().exit_code(), 0);
-    // The change is known and could not be had: what is held is whole, and not what the Source has now.
+    // The change is known but could not be fetched: the held file is whole, but not the present version.
     copy.source.put("b.txt", "changed");
     copy.source.fail_always("b.txt", Fault::Status(500));
     assert_eq!(copy.sync().exit_code(), 3);
@@ -287,7 +287,7 @@ fn o4_an_audit_reports_what_is_pending_although_the_lists_give_nothing_to_compar
     let report = report.unwrap();
     assert_eq!((report.exit_code(), report.failed), (3, 1), "{heard:?}");
     assert_eq!(heard.itemized, [format!("! {}", copy.source.url("b.txt"))]);
-    // Without the Source only the files are judged.
+    // Without the Source only the files are checked.
     let offline = AuditOptions::new(None, copy.dir());
     let report = runtime().block_on(audit(&offline, &VoidMonitor)).unwrap();
     assert_eq!((report.exit_code(), report.same), (0, 3));

@@ -2,10 +2,7 @@
 
 use instep_destination::Via;
 
-use crate::support::Copy;
-
-const SPACES: &str =
-    "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'";
+use crate::support::{Copy, SPACES};
 
 #[test]
 fn r6_a_list_of_another_kind_is_no_inventory() {

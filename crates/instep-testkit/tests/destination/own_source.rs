@@ -1,4 +1,4 @@
-//! Our own Source, read by our own Destination.
+//! Copies of a Source that instep itself publishes.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::Copy;
 
-/// A folder that is published, and served as it was published.
+/// A folder that is published, and served as it is.
 struct Published {
     files: TempDir,
     options: PublishOptions,
@@ -54,7 +54,7 @@ impl Published {
         }
     }
 
-    /// As if the Source had never had these capabilities.
+    /// Makes the Source look as if it had never had these capabilities.
     fn hide(&self, capabilities: &[&str]) {
         let hidden: Vec<_> = capabilities.iter().map(|name| format!("capability=\"{name}\"")).collect();
         self.copy.source.rewrite("resourcesync/capabilitylist.xml", move |text| {

@@ -2,10 +2,7 @@
 
 use resourcesync::DateTime;
 
-use crate::{
-    support::{Copy, in_step, three},
-    unsaid::{audited, with_one_change_list, without},
-};
+use crate::support::{Copy, audited, in_step, three, with_one_change_list, without};
 use instep_testkit::{FakeSource, Layout};
 
 const DAY: i64 = 86_400;
@@ -26,7 +23,7 @@ fn write_days(copy: &Copy, documents: &[&str]) {
     }
 }
 
-/// With an archive that names a list from the first to the third day, which is not there yet.
+/// A copy of a Source with an archive that names a list from the first to the third day, which does not exist yet.
 fn with_an_archive() -> Copy {
     let copy = with_one_change_list();
     copy.source.serve("archive.xml", archive(&copy));
@@ -86,7 +83,8 @@ fn archive(copy: &Copy) -> String {
     )
 }
 
-/// The inventory stays, a change of its day is no longer listed, and the lists begin on a later day than the copy is of.
+/// The inventory stays, a change on its day is no longer listed, and the lists begin on a later day than the state of
+/// the copy.
 fn loses_no_change_of_the_day(copy: &Copy) {
     let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
     copy.sync_with(delete);

@@ -1,9 +1,9 @@
-//! The door of the catalogue: what each engine that keeps one does. The contract suite (`catalogue/contract.rs`) runs
+//! The interface that each engine of a catalogue implements. The contract suite (`catalogue/contract.rs`) runs
 //! against all of them.
 //!
-//! Rows come in pages and go in batches, so that neither a call through the door nor a round trip to a server is paid for
-//! each resource. The rules by which observations become rows stand above the door (`ledger.rs`) and are compiled for each
-//! engine. Keys and URIs are in the order of their bytes. Each method fails only if the catalogue cannot be read or written.
+//! Rows are read in pages and written in batches, so that no resource costs a call or a round trip of its own. The
+//! rules that turn observations into rows are in `ledger.rs`, above this interface, and are compiled for each engine.
+//! Keys and URIs are ordered by their bytes. A method fails only if the catalogue cannot be read or written.
 
 use std::{fmt, ops::ControlFlow, path::Path};
 
@@ -20,15 +20,15 @@ use super::{
     subscribers::ReadSubscribers,
 };
 
-/// Opens readers of a catalogue. Any number of them read beside the one writer.
+/// An engine: opens readers of a catalogue. Any number of them can read while the one writer writes.
 pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
-    /// Returns a reader of what was committed last, for a page or two.
+    /// Returns a reader of the last committed state, for a page or two.
     fn reader(&self) -> Result<Box<dyn ReadCatalogue>, CatalogueError>;
 
-    /// Returns a reader of the catalogue as it is now, whatever is committed later.
+    /// Returns a reader that shows the catalogue as it is now, without later commits.
     fn moment(&self) -> Result<(Box<dyn ReadCatalogue>, Head), CatalogueError>;
 
-    /// Returns its file, or the URL of its database without a password: for messages.
+    /// Returns the file, or the URL of the database without a password, for messages.
     fn place(&self) -> &Path;
 
     /// Returns `true` if several machines can write it, one after the other.
@@ -54,13 +54,13 @@ pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Returns the most bytes that the key of a resource may have; `None` if any can be kept.
+    /// Returns the largest number of bytes in the key of a resource; `None` if there is no limit.
     fn longest_key(&self) -> Option<usize> {
         None
     }
 }
 
-/// Keys from one on, to below another.
+/// A range of keys: from the first one, up to but without the last one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyRange<'a> {
     pub(super) from: &'a [u8],
@@ -77,10 +77,10 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
     /// Returns the resources with these keys, each at its place.
     fn resources(&self, keys: &[&[u8]]) -> Result<Vec<Option<Resource>>, CatalogueError>;
 
-    /// Returns a value that was kept under a name.
+    /// Returns the value stored under a name.
     fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError>;
 
-    /// Returns the next resources of the sets in a mask behind a key.
+    /// Returns the next resources after a key that belong to a set in the mask.
     fn resources_after(
         &self,
         sets: u64,
@@ -89,7 +89,7 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
         types: &mut SharedTypes,
     ) -> Result<Vec<Resource>, CatalogueError>;
 
-    /// Returns the next changes in the sets of a mask behind a sequence number.
+    /// Returns the next changes after a sequence number in the sets of the mask.
     fn changes_after(
         &self,
         sets: u64,
@@ -101,7 +101,7 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
     /// Fills a page with the stamps of files in a range of keys.
     fn stamps(&self, range: KeyRange<'_>, page: &mut StampPage) -> Result<(), CatalogueError>;
 
-    /// Returns the number of changes in the sets of a mask behind a sequence number.
+    /// Returns the number of changes after a sequence number in the sets of the mask.
     fn count_changes(&self, sets: u64, after: u64) -> Result<u64, CatalogueError>;
 
     /// Returns the last sequence number between two whose change is older than a datetime; the first one if none is.
@@ -110,24 +110,24 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
     /// Returns the size of a set.
     fn totals(&self, set: u8) -> Result<ResourceTotals, CatalogueError>;
 
-    /// Returns hours from one on, each with a kind of change and the number of those.
+    /// Returns the counts of changes since an hour: the hour, the kind of change, and their number.
     fn activity(&self, from_hour: i64) -> Result<Vec<(i64, i64, u64)>, CatalogueError>;
 
-    /// Visits the resources of the sets in a mask, with the columns that figures need.
+    /// Visits the resources of the sets in the mask, with only the columns that statistics need.
     fn outlines(&self, sets: u64, visit: &mut dyn FnMut(ResourceOutline<'_>)) -> Result<(), CatalogueError>;
 
-    /// Visits resources from a key on, until `visit` breaks off.
+    /// Visits resources from a key on, until `visit` stops.
     fn resources_from(
         &self,
         key: &[u8],
         visit: &mut dyn FnMut(Resource) -> Result<ControlFlow<()>, CatalogueError>,
     ) -> Result<(), CatalogueError>;
 
-    /// Returns the size of the first resources in a range of keys.
+    /// Returns the totals of at most `most` resources in a range of keys.
     fn totals_between(&self, from: &[u8], to: &[u8], most: u64) -> Result<ResourceTotals, CatalogueError>;
 
-    /// Returns the first resources in a range of keys whose URI matches each of some patterns, in which `%` stands for any
-    /// text, `_` for a character, and `\` takes that meaning away; letters of ASCII match in both cases.
+    /// Returns the first resources in a range of keys whose URI matches all of the patterns. In a pattern, `%`
+    /// matches any text, `_` one character, and `\` escapes both. ASCII letters match in both cases.
     fn matching(
         &self,
         patterns: &[String],
@@ -135,13 +135,13 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
         most: usize,
     ) -> Result<Vec<Resource>, CatalogueError>;
 
-    /// Returns the newest changes of a resource behind a sequence number, the newest first.
+    /// Returns the newest changes of a resource after a sequence number, the newest first.
     fn changes_of(&self, uri: &Uri, after: u64, most: usize) -> Result<Vec<ChangeRecord>, CatalogueError>;
 
     /// Returns the versions of a resource, oldest first.
     fn versions(&self, uri: &Uri) -> Result<Vec<ResourceVersion>, CatalogueError>;
 
-    /// Returns since when each of some resources is as it is, as far as versions are kept.
+    /// Returns the time since which each of the resources has had its present state, if versions are kept.
     fn versions_since(&self, uris: &[&Uri]) -> Result<Vec<Option<DateTime>>, CatalogueError>;
 
     /// Returns the faults of the file itself.
@@ -149,20 +149,21 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
     fn file_damage(&self) -> Result<Vec<String>, CatalogueError>;
 }
 
-/// Writes the catalogue: what only its [`Writer`](super::writer::Writer) has.
+/// Writes the catalogue. Only its [`Writer`](super::writer::Writer) has one.
 pub(super) trait WriteCatalogue: Send {
-    /// Runs work in one transaction, and commits it durably. An engine may have to run it again: what it did before is
-    /// undone then.
+    /// Runs work in one transaction and commits it durably. An engine may have to run the work again; the first
+    /// attempt is undone then.
     fn transaction(
         &mut self,
         timeline: &Timeline,
         run: &mut dyn FnMut(&mut dyn CatalogueTransaction),
     ) -> Result<(), CatalogueError>;
 
-    /// Gives the space of what was dropped back: bytes before and after. Fails if the engine does that by itself.
+    /// Gives the space of removed rows back to the file system. Returns the bytes before and after. Fails if the
+    /// engine does this itself.
     fn compact(&mut self) -> Result<(u64, u64), CatalogueError>;
 
-    /// Makes sure that this process still is the one that writes.
+    /// Checks that this process still has the right to write.
     fn confirm(&mut self) -> Result<(), CatalogueError> {
         Ok(())
     }
@@ -170,40 +171,41 @@ pub(super) trait WriteCatalogue: Send {
 
 /// The catalogue while a transaction is open.
 pub(super) trait CatalogueTransaction {
-    /// Runs one piece of work; what it did is undone when it fails, and only that.
+    /// Runs one piece of work. If it fails, only its own changes are undone.
     fn attempt(
         &mut self,
         work: &mut dyn FnMut(&mut dyn CatalogueTransaction) -> Result<(), CatalogueError>,
     ) -> Result<(), CatalogueError>;
 
-    /// Records what was observed.
+    /// Records observations.
     fn record(&mut self, observations: &[Observation]) -> Result<Recorded, CatalogueError>;
 
-    /// From now on the changes of the sets in a mask are logged.
+    /// Marks the first scan of the sets in the mask as complete: from now on their changes are logged.
     fn complete_baseline(&mut self, sets: u64);
 
-    /// Keeps values under names; `None` removes the name.
+    /// Stores values under names; `None` removes the name.
     fn set_meta(&mut self, values: &[NamedValue]) -> Result<(), CatalogueError>;
 
-    /// Drops a bounded number of changes up to a sequence number; returns `true` if there may be more.
+    /// Removes changes up to a sequence number, a limited number of them at a time. Returns `true` if there may be
+    /// more.
     fn forget(&mut self, through: u64) -> Result<bool, CatalogueError>;
 
-    /// Replaces the beginning of each URI that starts with `from` by `to`, in resources, changes and versions. Nothing is
-    /// logged: the resources are the ones they were, and their changes keep their datetimes.
+    /// Replaces the prefix `from` of URIs by `to`, in resources, changes and versions. This logs no changes: the
+    /// resources stay the same ones, and their changes keep their datetimes.
     fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError>;
 
-    /// Keeps the patches that were made for changes, by their sequence numbers.
+    /// Stores the patches of changes, by sequence number.
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError>;
 
-    /// Keeps versions, and drops those that are too many or too old by them. Returns the digests of dropped ones that no
-    /// version has any more.
+    /// Stores versions, and removes those that are now too many or too old. Returns the digests of removed versions
+    /// that no other version has.
     fn keep_versions(
         &mut self,
         versions: &[(Uri, ResourceVersion)],
         keep: Keep,
     ) -> Result<Vec<Digests>, CatalogueError>;
 
-    /// Returns those of the digests that no version has.
+    /// Returns the digests that no version has.
     fn unreferenced(&mut self, digests: &[Digests]) -> Result<Vec<Digests>, CatalogueError>;
 
     /// Writes rows for the other servers of the Source.
@@ -211,7 +213,7 @@ pub(super) trait CatalogueTransaction {
     fn share(&mut self, rows: &SharedRows) -> Result<(), CatalogueError>;
 }
 
-/// A line that is added to the change log.
+/// An entry that is added to the change log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewChange<'a> {
     pub(super) sequence: u64,
@@ -223,37 +225,38 @@ pub(super) struct NewChange<'a> {
     pub(super) state: &'a ResourceState,
 }
 
-/// The rows of a transaction, as the rules of recording read and write them.
+/// The rows of an open transaction, as the rules in `ledger.rs` read and write them.
 pub(super) trait LedgerRows {
-    /// Learns which rows the next observations are about.
+    /// Prepares for the next observations, for example by reading their rows together.
     fn expect(&mut self, observations: &[Observation]) -> Result<(), CatalogueError>;
 
-    /// Begins a piece of work that may be undone.
+    /// Begins a piece of work that can be undone.
     fn save(&mut self) -> Result<(), CatalogueError>;
 
-    /// Keeps what the last piece of work did.
+    /// Keeps the changes of the last piece of work.
     fn release(&mut self) -> Result<(), CatalogueError>;
 
-    /// Undoes the last piece of work.
+    /// Undoes the changes of the last piece of work.
     fn undo(&mut self) -> Result<(), CatalogueError>;
 
     /// Returns the row of a resource.
     fn held(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError>;
 
-    /// Adds the row of a resource that is known since a time in microseconds; returns `false` if there is one already,
-    /// which stays as it is.
+    /// Adds the row of a resource that is known since a time in microseconds. Returns `false` if there is a row
+    /// already, which stays as it is.
     fn insert(&mut self, resource: &Resource, since: i64) -> Result<bool, CatalogueError>;
 
-    /// Writes another state over the row of a resource, which keeps the time since when it is known, and counts changes.
+    /// Replaces the state in the row of a resource. The row keeps the time since which the resource is known, and
+    /// adds `changes` to its count.
     fn replace(&mut self, next: &Resource, changes: u8) -> Result<(), CatalogueError>;
 
     /// Removes the row of a resource.
     fn remove(&mut self, key: &[u8]) -> Result<(), CatalogueError>;
 
-    /// Adds a line to the change log.
+    /// Adds an entry to the change log.
     fn append(&mut self, change: &NewChange<'_>) -> Result<(), CatalogueError>;
 
-    /// Drops the lines of the change log up to a sequence number.
+    /// Removes the entries of the change log up to a sequence number.
     fn drop_changes(&mut self, through: u64) -> Result<(), CatalogueError>;
 
     /// As [`CatalogueTransaction::set_meta`].
@@ -265,8 +268,8 @@ pub(super) trait LedgerRows {
     /// As [`CatalogueTransaction::set_patches`].
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError>;
 
-    /// Adds versions, in their order; one that is there already stays. Then drops those of the same resources that are too
-    /// many or too old. Returns the digests of dropped ones.
+    /// Adds versions in order; one that exists already stays as it is. Then removes versions of the same resources
+    /// that are too many or too old, and returns their digests.
     fn keep_versions(
         &mut self,
         versions: &[(Uri, ResourceVersion)],

@@ -1,4 +1,4 @@
-//! Runs that only look: nothing in the folder of the copy changes, not even a time.
+//! Runs that only read: nothing in the folder of the copy changes, not even a time.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Documents that cannot be had or read: each costs what it lists, and nothing for good.
+//! Documents that cannot be fetched or read: only their own entries are missed, and a later run makes up for that.
 
 use std::io::Write as _;
 
@@ -8,8 +8,7 @@ use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::{
     sets,
-    support::{Copy, three},
-    unsaid::without,
+    support::{Copy, three, without},
 };
 
 const SECOND_LIST: &str = "changelist-000002.xml";
@@ -60,7 +59,7 @@ fn o16_a_list_that_comes_back_undoes_nothing_that_came_after_it() {
     copy.source.fail_always(SECOND_LIST, Fault::Status(500));
     assert_eq!(copy.sync_with(delete).exit_code(), 3);
     assert_eq!(copy.differences(), [""; 0]);
-    // Now the later one is lost.
+    // Now the later one cannot be fetched.
     copy.source.heal();
     copy.source.fail_always("changelist-000003.xml", Fault::Status(500));
     let run = copy.sync_with(delete);

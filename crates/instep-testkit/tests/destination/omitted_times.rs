@@ -1,39 +1,18 @@
-//! Times that a Source leaves out and lists that it replaces: nothing listed is passed over, and nothing applied is
-//! taken back.
+//! Times that a Source leaves out, and lists that it replaces: nothing listed is missed, and nothing applied is
+//! undone.
 
 use instep_destination::Coverage;
-use instep_testkit::{FakeSource, Fault, Layout};
+use instep_testkit::Fault;
 
-use crate::support::{Copy, in_step, three};
+use crate::support::{Copy, audited, in_step, with_one_change_list, without};
 
 const CHANGE_LIST: &str = "changelist-000001.xml";
 
-/// Takes an attribute out of a document, as often as it is there.
-pub(crate) fn without(text: &str, attribute: &str) -> String {
-    let attribute = format!(" {attribute}=\"");
-    let mut parts = text.split(&attribute);
-    let head = parts.next().unwrap_or_default().to_owned();
-    parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
-}
-
-/// Takes the time out of the entry for a path.
+/// Removes the time of the entry for a path.
 fn without_time_of(text: &str, path: &str) -> String {
     let (before, entry) = text.split_once(path).unwrap_or((text, ""));
     let (entry, rest) = entry.split_once("</url>").unwrap_or((entry, ""));
     format!("{before}{path}{}</url>{rest}", without(entry, "datetime"))
-}
-
-/// Of three resources, with one Change List that is no index.
-pub(crate) fn with_one_change_list() -> Copy {
-    let mut layout = Layout::new();
-    layout.change_index = false;
-    Copy::of(FakeSource::start_with(layout).with_resources(three()))
-}
-
-pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
-    let (result, heard) = copy.audit();
-    let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));
-    (report.exit_code(), report.same)
 }
 
 #[test]
@@ -42,7 +21,7 @@ fn o3_a_change_without_a_time_after_one_with_an_old_time_is_applied() {
     copy.source.put("a.txt", "before the inventory");
     copy.source.snapshot();
     copy.source.put("b.txt", "after the inventory");
-    // Its time is that of the entry before it or any time later.
+    // Its time may be that of the entry before it or any later time.
     copy.source.rewrite(CHANGE_LIST, |text| without_time_of(&text, "b.txt"));
     let run = copy.sync();
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
@@ -57,7 +36,7 @@ fn o7_what_a_change_deleted_stays_deleted_when_the_change_is_no_longer_listed() 
     copy.sync();
     copy.source.delete("a.txt");
     assert_eq!(copy.sync_with(|options| options.delete = true).report().deleted, 1);
-    // The inventory still names it, and nothing says why it is gone.
+    // The inventory still names it, and no document explains its deletion.
     copy.source.gap();
     copy.source.put("b.txt", "changed");
     for _ in 0..2 {
@@ -193,7 +172,7 @@ fn o28_a_gap_without_news_is_remembered() {
     let coverage = |copy: &Copy| copy.sync().report().coverage.unwrap();
     let known = coverage(&copy);
     assert!(matches!(known, Coverage::ChangesKnown { .. }), "{known:?}");
-    // Now nothing shows it any more.
+    // Now no document shows it.
     copy.source.fail_always("changelist.xml", Fault::Status(404));
     assert_eq!(coverage(&copy), known);
     copy.source.heal();
@@ -222,7 +201,7 @@ fn o15_a_change_without_a_time_is_not_taken_back_by_an_inventory_from_before_it(
     assert_eq!(audited(&copy), (0, 4));
 }
 
-/// Takes the times out of all entries for a path.
+/// Removes the times of all entries for a path.
 fn without_times_of(text: &str, path: &str) -> String {
     let untimed = |entry: &str| match entry.contains(path) {
         true => without(entry, "datetime"),
@@ -239,7 +218,8 @@ fn o16_a_change_without_a_time_is_not_taken_for_an_old_one() {
     copy.source.put("b.txt", "changed");
     assert_eq!(copy.sync().exit_code(), 0);
     copy.source.delete("b.txt");
-    // A list with another beginning is read anew, and the time before these entries is older than what is held.
+    // A list with another beginning is read again, although the time before these entries is older than what the copy
+    // holds.
     copy.source.rewrite("changelist.xml", |text| without_times_of(&without(&text, "from"), "b.txt"));
     let run = copy.sync_with(|options| options.delete = true);
     assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);

@@ -1,4 +1,4 @@
-//! Resources whose metadata records cannot be had (B24).
+//! Resources whose metadata records cannot be fetched (B24).
 
 use instep_destination::pending_retries;
 use instep_testkit::Fault;

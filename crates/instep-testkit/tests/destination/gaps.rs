@@ -1,0 +1,75 @@
+//! Gaps between Change Lists: closed from the archive, or by reading the inventory again.
+
+use instep_destination::Strategy;
+use instep_testkit::Fault;
+
+use crate::support::Copy;
+
+#[test]
+fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
+    let copy = Copy::of_three();
+    copy.sync_with(|options| options.delete = true);
+    copy.source.put("a.txt", "lost");
+    copy.source.delete("b.txt");
+    copy.source.gap();
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List));
+    assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "in a list that is archived");
+    copy.source.rotate();
+    let closed = String::from_utf8(copy.source.document("changelist-000001.xml").unwrap()).unwrap();
+    let interval = |name: &str| {
+        let from = closed.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        closed[from..].split('"').next().unwrap().to_owned()
+    };
+    copy.source.serve("archived-1.xml", closed.clone());
+    copy.source.serve(
+        "archive.xml",
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist-archive\"/>\
+             <url><loc>{}</loc><rs:md capability=\"changelist\" from=\"{}\" until=\"{}\"/></url></urlset>",
+            copy.source.url("archived-1.xml"),
+            interval("from"),
+            interval("until")
+        ),
+    );
+    let offer = format!(
+        "<url><loc>{}</loc><rs:md capability=\"changelist-archive\"/></url></urlset>",
+        copy.source.url("archive.xml")
+    );
+    copy.source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &offer));
+    copy.source.rewrite("changelist.xml", |text| {
+        let index = text.find("<sitemap>").unwrap();
+        let second = text[index + 1..].find("<sitemap>").unwrap() + index + 1;
+        format!("{}{}", &text[..index], &text[second..])
+    });
+    copy.source.put("b.txt", "in the open list");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
+    assert!(run.heard.notes.iter().any(|note| note.contains("archive")), "{:?}", run.heard.notes);
+    assert_eq!(copy.source.requests_for("resourcelist.xml"), 1, "the first run only");
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn a_change_list_that_is_gone_is_a_gap() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.rotate();
+    copy.source.snapshot();
+    copy.source.fail_always("changelist-000001.xml", Fault::Status(410));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List), "{:?}", run.heard.notes);
+    assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
+    assert_eq!(copy.differences(), [""; 0]);
+}

@@ -1,0 +1,96 @@
+//! Wrong options, addresses and places: each is refused with what to write instead.
+
+use std::fs;
+
+use crate::support::{BASE, folder, run};
+
+#[test]
+fn finding_d4_a_url_is_refused_as_a_folder() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let refused = run(folder.path(), &["publish", "data", "--base-url", BASE, "--state", "s3://bucket/x"], 2);
+    assert!(refused.contains("is not a folder"), "{refused}");
+    run(folder.path(), &["sync", "http://127.0.0.1:1/", "s3://bucket/copy"], 2);
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
+    assert_eq!(names, ["data"]);
+}
+
+#[test]
+fn finding_d20_a_wrong_number_address_or_place_says_what_to_write() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    for (arguments, said) in [
+        (&["sync", "http://a.example/", "--transfers", "0"][..], "write a whole number from 1"),
+        (&["sync", "http://a.example/", "--retries", "x"], "\"x\" is not a whole number"),
+        (&["validate", "data", "--samples", "x"], "is not a whole number"),
+        (&["serve", "data", "--listen", "8077"], "8077 is a port without a host; write 127.0.0.1:8077"),
+        (&["run", "--listen", "8077"], "8077 is a port without a host"),
+        (&["status", "--listen", "here"], "\"here\" has no port; write HOST:PORT"),
+        (&["serve", "data", "--listen", "127.0.0.1:99999"], "has no port from 0 to 65535"),
+        (&["sync", "http://a.example/", "s3://bucket/x"], "sync --store"),
+        (&["audit", "copy", "http://a.example/"], "is a URL (http); name a folder of this machine"),
+        (&["sync", "http://a.example/", "--as-of", "yesterday"], "\"yesterday\" is not a time; write 2026"),
+        (&["validate", "a.example"], "a URL begins with https://"),
+    ] {
+        let wrong = run(folder.path(), arguments, 2);
+        assert!(wrong.contains(said), "{arguments:?}: {wrong}");
+        let is_once = |quoted: &str| wrong.matches(quoted).count() <= 1;
+        assert!(is_once("\"yesterday\""), "{wrong}");
+    }
+}
+
+#[test]
+fn finding_d25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
+    let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
+    for (file, said) in [("none.toml", "Cannot read none.toml"), ("broken.toml", "broken.toml is not TOML")] {
+        let wrong = run(folder.path(), &["status", "--config", file], 2);
+        assert!(wrong.contains(said) && !wrong.contains("Usage"), "{wrong}");
+    }
+}
+
+#[test]
+fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_taken() {
+    const WORDS: &str = "A web URL needs a host, as in http://example.org/";
+    let folder = folder(&[("data/a.txt", "a")]);
+    let folder = folder.path();
+    for url in ["http:///a", "http:/a", "https://", "https://:443/a"] {
+        let (repository, map) = (format!("oai+{url}"), format!("{url}=below"));
+        for arguments in [
+            &["publish", "data", "--base-url", url][..],
+            &["publish", "data", "--base-url", "http://x/", "--describedby", url],
+            &["publish", "data", "--base-url", "http://x/", "--from", &repository],
+            &["publish", "data", "--rebase", "http://x/", url],
+            &["serve", "data", "--listen", "127.0.0.1:0", "--hub", url],
+            &["sync", url, "copy"],
+            &["sync", "http://127.0.0.1:9/", "copy", "--follow", "--callback-url", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--allow-origin", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--proxy", url],
+            &["sync", "http://127.0.0.1:9/", "copy", "--map", &map],
+            &["source", "add", url],
+            &["explore", url],
+        ] {
+            let said = run(folder, arguments, 2);
+            assert!(said.to_lowercase().contains(&WORDS.to_lowercase()), "{arguments:?}: {said}");
+        }
+        let line = format!("{{\"uri\":\"{url}\",\"path\":\"data/a.txt\"}}\n");
+        fs::write(folder.join("manifest.jsonl"), line).unwrap();
+        let publish = [
+            "publish",
+            "data",
+            "--base-url",
+            "http://x/",
+            "--from",
+            "manifest.jsonl",
+            "--out",
+            "out",
+            "--state",
+            "state",
+        ];
+        let said = run(folder, &publish, 3);
+        assert!(said.contains(&format!("line 1: {url:?}: {WORDS}")), "{said}");
+        let list = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"><url><loc>{url}</loc></url></urlset>"
+        );
+        fs::write(folder.join("list.xml"), list).unwrap();
+        let said = run(folder, &["validate", "list.xml"], 5);
+        assert!(said.contains(&format!("GEN-14: found \"{url}\"")) && said.contains(WORDS), "{said}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Backups of a Source, and what is restored from them.
+
+use std::fs;
+
+use crate::support::{folder, publish, run};
+
+#[test]
+fn finding_d1_a_backup_brings_back_the_history_of_a_source() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    publish(folder.path());
+    fs::write(folder.path().join("data/a.txt"), "changed").unwrap();
+    publish(folder.path());
+    let written = run(folder.path(), &["catalogue", "backup", "data", "source.zip"], 0);
+    assert!(written.contains("catalogue.db"), "{written}");
+    let again = run(folder.path(), &["catalogue", "backup", "data", "source.zip"], 2);
+    assert!(again.contains("exists"), "{again}");
+    let refused = run(folder.path(), &["catalogue", "restore", "data", "source.zip"], 2);
+    assert!(refused.contains("has a catalogue"), "{refused}");
+
+    fs::remove_dir_all(folder.path().join("data/.instep")).unwrap();
+    run(folder.path(), &["catalogue", "restore", "data", "source.zip"], 0);
+    run(folder.path(), &["catalogue", "check", "data"], 0);
+    fs::remove_file(folder.path().join("data/b.txt")).unwrap();
+    publish(folder.path());
+    let changes = fs::read_to_string(folder.path().join("data/resourcesync/changelist-000001.xml")).unwrap();
+    // The change before the backup, and the one after it: the resources are not new.
+    assert!(changes.contains("change=\"updated\"") && changes.contains("change=\"deleted\""), "{changes}");
+    assert!(!changes.contains("change=\"created\""), "{changes}");
+}
+
+#[test]
+fn finding_d1_what_is_not_a_backup_leaves_nothing_behind() {
+    let folder = folder(&[("data/a.txt", "a"), ("broken.zip", "PK")]);
+    run(folder.path(), &["catalogue", "restore", "data", "broken.zip"], 1);
+    assert!(!folder.path().join("data/.instep/catalogue.db").exists());
+    run(folder.path(), &["catalogue", "backup", "data", "source.zip"], 2);
+    assert!(!folder.path().join("source.zip").exists());
+}

@@ -1,0 +1,46 @@
+//! The first configuration, as `instep init` writes it.
+
+use std::fs;
+
+use crate::support::{ServedSource, folder, run};
+
+#[test]
+fn init_writes_a_configuration_that_publishes_and_never_replaces_one() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/drafts/b.txt", "b"), ("data/c.tmp", "c")]);
+    let told = run(folder.path(), &["init", "data"], 0);
+    assert!(told.contains("instep serve data"), "{told}");
+    let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
+    assert!(written.contains("3 files") && written.contains("\"drafts\""), "{written}");
+    run(folder.path(), &["init", "data"], 2);
+    run(folder.path(), &["publish", "data"], 0);
+    let list = fs::read_to_string(folder.path().join("data/resourcesync/resourcelist.xml")).unwrap();
+    assert!(list.contains("https://example.org/a.txt"), "{list}");
+    assert!(!list.contains("drafts") && !list.contains("c.tmp"), "{list}");
+}
+
+#[test]
+fn init_keeps_the_base_url_of_what_was_published() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    run(folder.path(), &["publish", "data", "--base-url", "https://museum.example/prints/"], 0);
+    let base_url = || {
+        run(folder.path(), &["init", "data", "--force"], 0);
+        let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
+        written.lines().find(|line| line.starts_with("base-url")).unwrap().to_owned()
+    };
+    assert_eq!(base_url(), "base-url = \"https://museum.example/prints/\"");
+    run(folder.path(), &["publish", "data"], 0);
+    // Only the documents came along, as on the host of a web server.
+    fs::remove_dir_all(folder.path().join("data/.instep")).unwrap();
+    assert_eq!(base_url(), "base-url = \"https://museum.example/prints/\"");
+}
+
+#[test]
+fn init_writes_a_configuration_for_a_copy_of_what_a_source_offers() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["init", url], 0);
+    let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
+    assert!(written.contains("2 resources, 2 B") && written.contains("resourcelist"), "{written}");
+    run(folder.path(), &["sync", url, "copy"], 0);
+    assert_eq!(fs::read_to_string(folder.path().join("copy/b.txt")).unwrap(), "b");
+}

@@ -1,0 +1,53 @@
+//! Addresses and options of servers that are wrong or taken.
+
+use std::net::TcpListener;
+
+use crate::support::{BASE, ServedSource, folder, run};
+
+#[test]
+fn finding_d12_an_address_that_cannot_be_had_ends_each_server_with_2() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for address in [taken.as_str(), "8077"] {
+        run(folder.path(), &["serve", "data", "--listen", address], 2);
+        run(folder.path(), &["simulate", "--resources", "1", "--listen", address], 2);
+    }
+}
+
+#[test]
+fn finding_d12_an_address_in_use_has_the_same_advice_for_each_server() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for command in [
+        &["serve", "data", "--state", "state", "--base-url", "http://source.example/"][..],
+        &["sync", &source.url, "copy", "--follow"],
+        &["status", "copy"],
+        &["run"],
+    ] {
+        let wrong = run(folder.path(), &[command, &["--listen", &address]].concat(), 2);
+        assert!(wrong.contains(&format!("Cannot listen on {address}: ")), "{command:?}: {wrong}");
+        assert!(wrong.contains("Choose another address with --listen"), "{command:?}: {wrong}");
+    }
+}
+
+#[test]
+fn c18_wrong_options_of_servers_are_wrong_usage_and_say_what_is_right() {
+    let folder = folder(&[("data/a.txt", "a"), ("empty", " \n")]);
+    for (options, words) in [
+        (&["--scan-every", "0s"][..], "scan"),
+        (&["--admin-token-file", "empty"], "empty"),
+        (&["--listen", "127.0.0.1"], "127.0.0.1:8080"),
+    ] {
+        let mut arguments = vec!["serve", "data", "--base-url", BASE];
+        arguments.extend(options);
+        if !options.contains(&"--listen") {
+            arguments.extend(["--listen", "127.0.0.1:0"]);
+        }
+        let text = run(folder.path(), &arguments, 2);
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Copies: filters, dry runs, audits, and the lines that a run prints.
+
+use std::{fs, path::Path, process::Output};
+
+use serde_json::Value;
+
+use crate::support::{ServedSource, folder, instep, run};
+
+#[test]
+fn finding_d5_a_failed_first_run_leaves_no_folder() {
+    let folder = folder(&[]);
+    run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--retries", "0"], 4);
+    run(folder.path(), &["sync", "./copy", "./other"], 2);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    let shown = run(folder.path(), &["sync", url, "copy", "-n"], 0);
+    assert!(shown.contains("Dry run: +2 ~0 -0;"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("+ ")).count(), 2, "{shown}");
+    assert!(!folder.path().join("copy").exists());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    let again = run(folder.path(), &["sync", url, "copy", "-n"], 0);
+    assert!(again.contains("Dry run: +0 ~0 -0"), "{again}");
+}
+
+#[test]
+fn finding_d8_filters_match_the_path_and_nothing_selected_is_said() {
+    let folder =
+        folder(&[("data/letters/a.txt", "a"), ("data/letters/b.pdf", "b"), ("data/notes/c.txt", "c")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    fs::write(folder.path().join("list"), "# two\nletters/a.txt\n\nnotes/\n").unwrap();
+    for (filters, copied) in [
+        (&["--include", "letters/**"][..], &["letters/a.txt", "letters/b.pdf"][..]),
+        (&["--include", "letters/**", "--exclude", "*.pdf"], &["letters/a.txt"]),
+        (&["--files-from", "list"], &["letters/a.txt", "notes/c.txt"]),
+    ] {
+        let copy = tempfile::tempdir().unwrap();
+        let copy = copy.path().to_str().unwrap();
+        run(folder.path(), &[&["sync", url, copy], filters].concat(), 0);
+        for file in ["letters/a.txt", "letters/b.pdf", "notes/c.txt"] {
+            assert_eq!(Path::new(copy).join(file).exists(), copied.contains(&file), "{filters:?} {file}");
+        }
+    }
+    let nothing = run(folder.path(), &["sync", url, "copy", "--include", "lettres/**"], 0);
+    assert!(nothing.contains("3 listed, 0 selected"), "{nothing}");
+}
+
+#[test]
+fn finding_d10_a_document_that_is_named_and_missing_is_not_replaced_by_another() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let ServedSource { url, .. } = &ServedSource::with_options(folder.path(), &["--sitemap"]);
+    let missing = run(folder.path(), &["sync", &format!("{url}nope.xml"), "copy"], 4);
+    assert!(missing.contains("nope.xml") && missing.contains("404"), "{missing}");
+    assert!(!folder.path().join("copy").exists());
+    run(folder.path(), &["sync", &format!("{url}nope/"), "copy"], 0);
+}
+
+#[test]
+fn finding_d7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    let Output { stderr, status, .. } =
+        instep(folder.path(), &["sync", url, "copy", "-vv", "--log-format", "json"]).output().unwrap();
+    assert!(status.success());
+    let lines: Vec<Value> =
+        String::from_utf8(stderr).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_request = |line: &&Value| line["message"] == "request";
+    let requests: Vec<_> = lines.iter().filter(is_request).collect();
+    assert!(!requests.is_empty(), "{lines:?}");
+    for request in requests {
+        assert!(request["uri"].as_str().unwrap().starts_with(url), "{request}");
+        assert!(
+            request["status"].is_u64() && request["bytes"].is_u64() && request["ms"].is_u64(),
+            "{request}"
+        );
+    }
+    assert!(lines.iter().any(|line| line["level"] == "INFO"), "notes are JSON too: {lines:?}");
+}
+
+#[test]
+fn finding_d18_an_audit_checks_the_files_that_its_filters_select_and_no_other() {
+    let folder = folder(&[("data/letters/a.txt", "one"), ("data/notes/b.txt", "two")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    fs::write(folder.path().join("copy/notes/b.txt"), "another").unwrap();
+    let every = run(folder.path(), &["audit", &source.url, "copy"], 20);
+    assert!(every.contains("1 same, 1 differ"), "{every}");
+    let letters = run(folder.path(), &["audit", &source.url, "copy", "--include", "letters/**"], 0);
+    assert!(letters.contains("In step: 1 same"), "{letters}");
+    let offline = run(folder.path(), &["audit", "copy", "--offline", "--exclude", "letters/**"], 20);
+    assert!(offline.contains("Not in step: 0 same, 1 differ"), "{offline}");
+    let nothing = run(folder.path(), &["audit", &source.url, "copy", "--include", "lettres/**"], 0);
+    assert!(nothing.contains("Nothing compared: 0 same"), "{nothing}");
+}
+
+#[test]
+fn finding_d21_a_source_with_another_name_for_its_host_is_told_from_one_that_is_away() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    let source = ServedSource::start(folder.path());
+    let other = source.url.replace("127.0.0.1", "localhost");
+    let wrong = run(folder.path(), &["sync", &other, "copy"], 4);
+    assert!(wrong.contains("Give the URL that the Source has for itself"), "{wrong}");
+    assert!(wrong.contains("--allow-origin ORIGIN") && !wrong.contains("the network"), "{wrong}");
+}
+
+#[test]
+fn finding_d22_a_source_that_is_added_twice_by_mistake_becomes_no_second_copy() {
+    let folder = folder(&[]);
+    let add = ["source", "add", "http://source.example/"];
+    run(folder.path(), &add, 0);
+    let again = run(folder.path(), &add, 2);
+    assert!(again.contains("is kept already, as source.example; give --name NAME"), "{again}");
+    run(folder.path(), &[&add[..], &["--name", "second"]].concat(), 0);
+    let listed = run(folder.path(), &["source", "list"], 0);
+    assert!(listed.contains("2 Sources"), "{listed}");
+    let unknown = run(folder.path(), &["source", "pause", "third"], 2);
+    assert!(unknown.contains("`instep source list` shows the names"), "{unknown}");
+    run(folder.path(), &["source", "remove", "second", "source.example"], 0);
+    let none = run(folder.path(), &["source", "list"], 0);
+    assert!(none.contains("0 Sources\nAdd one with: instep source add URL"), "{none}");
+}
+
+#[test]
+fn finding_d23_the_last_line_of_a_run_says_nothing_that_was_true_only_before_it() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    let source = ServedSource::start(folder.path());
+    let said = run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let last = said.lines().find(|line| line.starts_with("In step: +1 ")).unwrap();
+    assert!(last.ends_with("s") && !last.contains("first copy"), "{said}");
+    assert!(said.contains("Using the Resource List: the first copy"), "{said}");
+    let status = run(folder.path(), &["status", "copy"], 0);
+    assert!(status.contains("using the Resource List: +1 ~0 -0; the first copy"), "{status}");
+}

@@ -1,0 +1,63 @@
+//! A Source that moves to another base URL, with a manifest of the old URIs or without.
+
+use std::{fs, path::Path};
+
+use crate::support::{folder, run};
+
+/// Writes a manifest of five resources below a base URL.
+fn manifest(folder: &Path, base: &str, more: &str) {
+    let lines =
+        (1..=5).map(|n| format!("{{\"uri\":\"{base}f{n}\",\"path\":\"f{n}\"}}\n")).collect::<String>();
+    fs::write(folder.join("manifest.jsonl"), lines + more).unwrap();
+}
+
+#[test]
+fn c34_a_manifest_with_the_uris_of_before_a_move_deletes_nothing() {
+    let files = ["f1", "f2", "f3", "f4", "f5"].map(|name| (format!("data/{name}"), name));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    for (old, new) in
+        [("http://old/", "http://new/"), ("http://x/", "http://x/f/"), ("http://x/f/", "http://x/")]
+    {
+        let folder = folder(&files);
+        let folder = folder.path();
+        let from = ["publish", "data", "--from", "manifest.jsonl"];
+        let publish = |more: &[&str], code| run(folder, &[&from[..], more].concat(), code);
+        manifest(folder, old, "");
+        publish(&["--base-url", old], 0);
+        let list = fs::read(folder.join("data/resourcesync/resourcelist.xml")).unwrap();
+        for more in [&["--rebase", old, new][..], &["--rebase", old, new, "--dry-run"]] {
+            let said = publish(more, 2);
+            assert!(said.contains(&format!("Replace {old} by {new} in it")), "{said}");
+            assert!(said.contains("manifest.jsonl"), "{said}");
+        }
+        // Nothing was moved.
+        assert_eq!(fs::read(folder.join("data/resourcesync/resourcelist.xml")).unwrap(), list);
+        assert!(publish(&["--base-url", old], 0).contains("+0 ~0 -0 =5"));
+
+        manifest(folder, new, "");
+        let would = publish(&["--rebase", old, new, "--dry-run"], 0);
+        assert!(would.contains("Would publish: +0 ~0 -0"), "{would}");
+        assert!(publish(&["--rebase", old, new], 0).contains("+0 ~0 -0 =5"));
+        // The old one once more, by mistake, with a new line and without.
+        for more in ["", "{\"uri\":\"http://elsewhere/\",\"length\":1}\n"] {
+            manifest(folder, old, more);
+            assert!(publish(&["--base-url", new], 2).contains("Replace "), "{old} {new}");
+        }
+        manifest(folder, new, "");
+        assert!(publish(&["--base-url", new], 0).contains("+0 ~0 -0 =5"));
+        let changes = fs::read_to_string(folder.join("data/resourcesync/changelist-000001.xml")).unwrap();
+        assert!(!changes.contains("<url>"), "{changes}");
+    }
+}
+
+#[test]
+fn c35_a_dry_run_of_a_move_shows_what_changed_and_not_the_move() {
+    let folder = folder(&[("data/a.txt", "one"), ("data/b.txt", "two")]);
+    let folder = folder.path();
+    run(folder, &["publish", "data", "--base-url", "http://old/"], 0);
+    fs::write(folder.join("data/c.txt"), "new").unwrap();
+    let would = run(folder, &["publish", "data", "--rebase", "http://old/", "http://new/", "--dry-run"], 0);
+    assert!(would.contains("+ http://new/c.txt\n") && would.contains("Would publish: +1 ~0 -0"), "{would}");
+    assert!(!would.contains("a.txt"), "{would}");
+    run(folder, &["publish", "data", "--rebase", "http://old/", "http://new/"], 0);
+}

@@ -1,0 +1,119 @@
+//! One publication: files that block it, nothing to publish, limits of the process, the setup of the host.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
+use crate::support::{BASE, ServedSource, folder, instep, output_of, publish, run, shell};
+
+#[test]
+fn c15_files_in_the_way_end_with_6_and_the_option_that_replaces_them() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/resourcesync/resourcelist.xml", "theirs")]);
+    let publish = ["publish", "data", "--base-url", BASE];
+    let refused = run(folder.path(), &publish, 6);
+    assert!(
+        refused.contains("resourcesync/resourcelist.xml") && refused.contains("--overwrite-documents"),
+        "{refused}"
+    );
+    run(folder.path(), &[&publish[..], &["--overwrite-documents"]].concat(), 0);
+}
+
+#[test]
+fn a15_the_archives_of_dumps_are_filled_with_options_alone() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let publish =
+        ["publish", "data", "--base-url", BASE, "--archives", "--dump", "always", "--dump-every", "0s"];
+    let publish = [&publish[..], &["--change-dump", "--closed-lists", "2"]].concat();
+    for round in 0..5 {
+        fs::write(folder.path().join("data/a.txt"), format!("round {round}")).unwrap();
+        run(folder.path(), &publish, 0);
+    }
+    for archive in ["resourcedump-archive.xml", "changedump-archive.xml"] {
+        let text = fs::read_to_string(folder.path().join("data/resourcesync").join(archive)).unwrap();
+        assert!(text.contains("<loc>"), "{text}");
+    }
+}
+
+#[test]
+fn c18_change_and_publish_wait_for_each_other() {
+    let folder = folder(&[("data/a.txt", "a"), ("records.csv", "uri\nhttp://source.example/data/r\n")]);
+    let data = folder.path().join("data");
+    let publish = ["publish", "data", "--base-url", BASE, "--from", "records.csv"];
+    run(folder.path(), &publish, 0);
+    let lock = fs::File::options().write(true).open(data.join(".instep/lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let change = ["change", "add", "http://source.example/data/r", "--dir", "data"];
+    for waiting in [&publish[..], &change[..]] {
+        let refused = run(folder.path(), &[waiting, &["--wait", "0s"]].concat(), 7);
+        assert!(refused.contains("--wait"), "{refused}");
+    }
+    let waiting: Vec<_> = [&publish[..], &change[..]]
+        .map(|arguments| instep(folder.path(), arguments).stderr(Stdio::piped()).spawn().unwrap())
+        .into_iter()
+        .map(|mut child| {
+            let mut line = String::new();
+            BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+            assert!(line.contains("Waiting"), "{line}");
+            child
+        })
+        .collect();
+    drop(lock);
+    for mut child in waiting {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn c18_a_publication_needs_few_descriptors() {
+    let folder = folder(&[]);
+    for number in 0..200 {
+        let name = format!("data/{}/{number}.txt", number % 50);
+        fs::create_dir_all(folder.path().join(&name).parent().unwrap()).unwrap();
+        fs::write(folder.path().join(name), "text").unwrap();
+    }
+    let publish = ["publish", "data", "--base-url", BASE, "--dump", "always", "--gzip", "--change-dump"];
+    let text = output_of(shell(folder.path(), "ulimit -n 64 && exec \"$@\"", &publish), 0);
+    assert!(text.contains("+200"), "{text}");
+}
+
+#[test]
+fn finding_d19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothing_matches() {
+    let folder = folder(&[("data/a.txt", "one"), ("empty/.hidden", "")]);
+    const SAID: &str = "no file matches the filters";
+    let publish = ["publish", "data", "--base-url", "http://source.example/", "--include", "*.pdf"];
+    for more in [&["--dry-run"][..], &[]] {
+        let said = run(folder.path(), &[&publish[..], more].concat(), 0);
+        assert!(said.contains(SAID), "{said}");
+    }
+    let empty = run(folder.path(), &["publish", "empty", "--base-url", "http://source.example/"], 0);
+    assert!(empty.contains(SAID), "{empty}");
+}
+
+#[test]
+fn finding_d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for (server, words) in [
+        ("nginx", &["location ~ /\\.instep", "return 301", "add_header Link"][..]),
+        ("apache", &["RedirectMatch 404", "RedirectMatch 301", "Header set Link"]),
+        ("caddy", &["respond @state 404", "redir /.well-known/resourcesync", "header \"/data/*\" Link"]),
+    ] {
+        let text = run(folder.path(), &["publish", "data", "--base-url", BASE, "--host-setup", server], 0);
+        words.iter().for_each(|word| assert!(text.contains(word), "{server}: {word}\n{text}"));
+    }
+    assert!(!folder.path().join("data/.instep").exists(), "nothing is published");
+    assert!(publish(folder.path()).contains("--host-setup"));
+    fs::write(folder.path().join("data/a.txt"), "changed").unwrap();
+    assert!(!publish(folder.path()).contains("--host-setup"));
+}
+
+#[test]
+fn finding_d24_a_served_source_conforms_by_the_url_of_its_site_with_and_without_the_last_slash() {
+    let folder = folder(&[("data/index.html", "<p>a page"), ("data/a.txt", "one")]);
+    let source = ServedSource::start(folder.path());
+    for url in [source.url.as_str(), source.url.trim_end_matches('/')] {
+        let said = run(folder.path(), &["validate", url, "--follow"], 0);
+        assert!(said.contains("Conforms: "), "{said}");
+    }
+}
