@@ -112,6 +112,8 @@ pub(crate) struct InventoryCount {
     pub(crate) unusable: u64,
     /// Usable entries that the operator selects.
     pub(crate) selected: u64,
+    /// `true` if the operator's limit left out entries: nothing that changes name is added then.
+    is_cut: bool,
     /// Selected entries whose resources are current.
     unchanged: u64,
     /// The newest time of an entry.

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use crate::{
     Error, Phase, ProblemKind,
     audit::hash::{Hashing, Verdict},
-    run::SyncRun,
-    state::Marks,
+    plan::Desired,
+    run::{LocalCopy, SyncRun},
+    state::{HeldResource, Ledger, Marks, Owed, SetId},
 };
+
+/// Damaged files that become pending in one transaction.
+const GROUP: usize = 1_000;
 
 impl SyncRun<'_> {
     /// Finds held files that are missing or differ from the state: they are fetched again, even if they seem current.
+    /// They are pending from now on: no document may name them any more, their set may not be named in this run, and
+    /// the run may end before they are fetched (O62).
     pub(crate) async fn find_damaged(&mut self) -> Result<(), Error> {
         self.reporter.enter(Phase::Hashing);
         let hashing = Hashing {
@@ -21,19 +27,67 @@ impl SyncRun<'_> {
             stop: self.stop.token().clone(),
         };
         let hashed = hashing.begin(self.state().reader()?);
-        let (mut damaged, reporter) = (Marks::none(), &mut self.reporter);
+        let mut damaged = Damaged { marks: Marks::none(), pending: Ledger::default(), count: 0 };
+        let (reporter, copy, keeps) = (&mut self.reporter, &mut self.copy, !self.options.dry_run);
         hashed
             .each(&mut |looked| {
                 match looked.verdict {
                     Verdict::Same => {}
-                    Verdict::Missing | Verdict::Differs(_) => damaged.set(looked.id),
+                    Verdict::Missing | Verdict::Differs(_) => {
+                        damaged.marks.set(looked.id);
+                        damaged.count += 1;
+                        if keeps {
+                            damaged.owe(copy, &looked.uri)?;
+                        }
+                    }
                     // A file that cannot be read may well be right: it stays, but is reported as unchecked (B13).
                     Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
                 }
                 Ok(())
             })
             .await?;
-        self.damaged = Arc::new(damaged);
+        damaged.record(copy)?;
+        if damaged.count > 0 {
+            let count = damaged.count;
+            reporter.note(&format!("held files that are missing or damaged, and are fetched again: {count}"));
+        }
+        self.damaged = Arc::new(damaged.marks);
         Ok(())
     }
+}
+
+/// Files that were found to be damaged.
+struct Damaged {
+    marks: Marks,
+    /// Those that are not recorded as pending yet.
+    pending: Ledger,
+    count: u64,
+}
+
+impl Damaged {
+    /// Makes a resource pending for each set that holds it, with the bytes that were verified. Kept versions are not:
+    /// no run retries them.
+    fn owe(&mut self, copy: &mut LocalCopy, uri: &str) -> Result<(), Error> {
+        let Some(held) = copy.state().held(uri)?.filter(|held| !held.is_version()) else { return Ok(()) };
+        for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
+            // What was pending before is at least as new.
+            if copy.state().owed(set, uri)?.is_none() {
+                self.pending.owe(set, Owed::new(as_held(&held), "its file is missing or damaged".to_owned()));
+            }
+        }
+        if self.pending.debts.len() >= GROUP { self.record(copy) } else { Ok(()) }
+    }
+
+    fn record(&mut self, copy: &mut LocalCopy) -> Result<(), Error> {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() { Ok(()) } else { Ok(copy.state_mut()?.commit_group(None, &[], &pending)?) }
+    }
+}
+
+/// Returns the state that is held, as one that is wanted: without the validator, which would ask if that is current.
+fn as_held(held: &HeldResource) -> Desired {
+    let mut desired = Desired::new(held.uri.clone());
+    desired.metadata = held.metadata.clone();
+    desired.metadata.etag = None;
+    desired
 }

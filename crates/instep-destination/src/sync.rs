@@ -46,6 +46,9 @@ impl SyncRun<'_> {
         if source.sets.is_empty() && self.copy.unnamed_sets(&source)?.is_empty() {
             return Err(Error::nothing_offered(&self.options.url, "names no set of resources"));
         }
+        if self.options.repair {
+            self.find_damaged().await?;
+        }
         let mut refused = None;
         if let Some(listener) = listener {
             // Before anything is read, so that nothing falls between.
@@ -108,9 +111,6 @@ impl SyncRun<'_> {
     async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
-        if self.options.repair {
-            self.find_damaged().await?;
-        }
         let mut set = self.new_plan(id, true)?;
         self.note_versions(&set)?;
         let planned = self.plan_or_retry(found, &mut set).await?;

@@ -179,7 +179,8 @@ impl Draft {
         if self.inventory.usable > 0 {
             self.inventory.selected += self.count_held_beside_inventory(&part)?;
         }
-        let before = most.saturating_sub(self.inventory.selected);
+        let is_cut = self.inventory.is_cut;
+        let before = if is_cut { 0 } else { most.saturating_sub(self.inventory.selected) };
         let mut room = before;
         let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
         self.inventory.selected += before - room;

@@ -126,6 +126,7 @@ impl Draft {
         self.inventory.newest = self.inventory.newest.max(desired.metadata.datetime);
         part.weight += desired.weight();
         let has_room = self.policy.limit.is_none_or(|most| self.inventory.selected < most);
+        self.inventory.is_cut |= !has_room;
         if !has_room || !self.policy.selection.wants(entry) {
             // It stays in the part: the resource exists, so that its absence from the selection implies no deletion.
             desired.presence = DesiredPresence::Excluded;

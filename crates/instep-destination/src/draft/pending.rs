@@ -1,5 +1,7 @@
 //! Pending retries: how a plan begins with the owed entries, and starts over.
 
+use std::sync::Arc;
+
 use resourcesync::DateTime;
 
 use super::{Draft, InventoryCount, other_sets::OtherSets};
@@ -95,7 +97,13 @@ impl Draft {
                 self.actions.add_note(PlanNote::Settled, desired.uri.as_str())?;
                 return Ok(());
             }
-            (_, Some(_)) => ActionKind::Update,
+            (_, Some(held)) => {
+                if is_equal(&desired, &held) {
+                    // Only a repair makes what is held pending (O62): documents that list it do not settle that.
+                    Arc::make_mut(&mut self.damaged).set(held.id);
+                }
+                ActionKind::Update
+            }
             (_, None) => ActionKind::Create,
         };
         self.account.planned += 1;
@@ -114,4 +122,9 @@ impl Draft {
         let told = told.into_iter().flatten().max_by_key(DateTime::instant);
         Ok(OtherSets::of(&*self.state, self.set, latest).have_described_since(held, told)?)
     }
+}
+
+/// Returns `true` if a pending state has the digests of the held one.
+fn is_equal(pending: &Desired, held: &HeldResource) -> bool {
+    held.metadata.digests.agrees_with(&pending.metadata.digests) == Some(true)
 }

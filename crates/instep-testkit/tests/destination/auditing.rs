@@ -1,6 +1,10 @@
 //! Audits of a copy, and its repair.
 
-use crate::support::Copy;
+use std::{fs, path::Path};
+
+use instep_testkit::Fault;
+
+use crate::support::{Copy, in_step, three};
 
 #[test]
 fn an_audit_tells_every_difference() {
@@ -8,7 +12,7 @@ fn an_audit_tells_every_difference() {
     copy.sync();
     let (clean, _) = copy.audit();
     assert_eq!(clean.unwrap().exit_code(), 0);
-    std::fs::write(copy.dir().join("a.txt"), "One").unwrap();
+    fs::write(copy.dir().join("a.txt"), "One").unwrap();
     copy.source.put("e.txt", "created");
     copy.source.delete("b.txt");
     let (report, mut heard) = copy.audit();
@@ -22,11 +26,47 @@ fn an_audit_tells_every_difference() {
 fn d44_repair_mends_what_an_audit_finds() {
     let copy = Copy::of_three();
     copy.sync();
-    std::fs::write(copy.dir().join("a.txt"), "One").unwrap();
-    std::fs::remove_file(copy.dir().join("b.txt")).unwrap();
+    fs::write(copy.dir().join("a.txt"), "One").unwrap();
+    fs::remove_file(copy.dir().join("b.txt")).unwrap();
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.read("a.txt").as_deref(), Some("One"), "a plain run does not look");
     let run = copy.sync_with(|options| options.repair = true);
     assert_eq!(run.exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o62_what_a_repair_could_not_fetch_is_fetched_by_the_next_run_although_the_list_shows_it_as_current() {
+    for damage in
+        [|path: &Path| fs::write(path, "One").unwrap(), |path: &Path| fs::remove_file(path).unwrap()]
+    {
+        let copy = Copy::of_three();
+        copy.sync();
+        damage(&copy.dir().join("a.txt"));
+        copy.source.fail_always("a.txt", Fault::Status(500));
+        let run = copy.sync_with(|options| (options.repair, options.access.retries) = (true, 0));
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+        assert_eq!(copy.audit().0.unwrap().exit_code(), 20);
+        // The list is read again.
+        copy.source.put("e.txt", "created");
+        copy.source.snapshot();
+        assert_eq!(copy.sync_with(|options| options.access.retries = 0).exit_code(), 3);
+        copy.source.heal();
+        in_step(&copy, &copy.sync());
+    }
+}
+
+#[test]
+fn o62_a_repair_fetches_what_no_document_names_any_more() {
+    let copy = Copy::laid_out(|layout| layout.resource_list = false);
+    for (path, text) in three() {
+        copy.source.put(path, text);
+    }
+    copy.sync();
+    copy.source.gap();
+    fs::remove_file(copy.dir().join("b.txt")).unwrap();
+    let dry = copy.sync_with(|options| (options.repair, options.dry_run) = (true, true));
+    assert!(dry.heard.notes.iter().any(|note| note.ends_with("fetched again: 1")), "{:?}", dry.heard.notes);
+    let run = copy.sync_with(|options| options.repair = true);
+    assert_eq!((run.exit_code(), copy.read("b.txt").as_deref()), (0, Some("two")), "{:?}", run.heard);
 }
