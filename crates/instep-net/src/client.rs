@@ -172,31 +172,32 @@ impl Client {
     /// If the request is refused or fails, or if the status is transient.
     pub async fn send_once(&self, request: &Request) -> Result<Response, HttpError> {
         let scope = &self.0.options.scope;
-        let mut uri = request.uri.clone();
-        let (mut target, mut at) = locate(&uri)?;
+        let mut moved = None;
+        let (mut target, mut at) = locate(&request.uri)?;
         let own = at.clone();
         if let Some(speaker) = &request.speaker {
-            scope.check_origin(speaker, &at).map_err(|reason| refused(&uri, reason))?;
+            scope.check_origin(speaker, &at).map_err(|reason| refused(&request.uri, reason))?;
         }
         // Without a document that names it, the request's own origin defines the scope of redirects.
         let speaker = request.speaker.as_ref().unwrap_or(&own);
         let most = self.0.options.redirects;
         for _ in 0..=most {
-            let open = self.open_headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
+            let uri = moved.as_ref().unwrap_or(&request.uri);
+            let open = self.open_headers(request, &own, &at).map_err(|reason| refused(uri, reason))?;
             let shown = self.0.options.observer.is_some().then(|| open.clone());
             let headers = self.with_credentials(open, &at);
-            let response = self.exchange(request, (headers, shown), &uri, target, &at).await?;
+            let response = self.exchange(request, (headers, shown), uri, target, &at).await?;
             if most == 0 || !is_followed(request, response.status) {
                 return Ok(response);
             }
             let location = response.header(header::LOCATION).and_then(|to| uri.resolve(to.trim()).ok());
-            let next = location.ok_or_else(|| refused(&uri, Refusal::NoLocation))?;
+            let next = location.ok_or_else(|| refused(uri, Refusal::NoLocation))?;
             let (next_target, next_at) = locate(&next)?;
             if at.is_secure() && !next_at.is_secure() {
                 return Err(refused(&next, Refusal::Downgrade));
             }
             scope.check_origin(speaker, &next_at).map_err(|reason| refused(&next, reason))?;
-            (uri, target, at) = (next, next_target, next_at);
+            (moved, target, at) = (Some(next), next_target, next_at);
         }
         Err(refused(&request.uri, Refusal::Redirects { most }))
     }

@@ -16,6 +16,7 @@ mod gate;
 mod host;
 mod host_queue;
 mod hosts;
+mod http_date;
 mod observer;
 mod options;
 mod origin;

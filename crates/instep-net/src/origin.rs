@@ -50,7 +50,11 @@ impl Origin {
             scheme => return Err(OriginError::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
         };
         let host = uri.host().filter(|host| !host.is_empty()).ok_or(OriginError::NoHost)?;
-        let host = host.trim_end_matches('.').to_ascii_lowercase().into();
+        let host = host.trim_end_matches('.');
+        let host = match host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => host.to_ascii_lowercase().into(),
+            false => host.into(),
+        };
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self { secure, host, port })
     }

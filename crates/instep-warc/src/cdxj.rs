@@ -17,10 +17,10 @@ impl CdxjLine {
         place: (&str, u64, u64),
     ) -> Self {
         let (file, offset, length) = place;
-        let mut line = Vec::with_capacity(2 * uri.len() + file.len() + mime.len() + 192);
-        line.extend_from_slice(surt(uri).as_bytes());
-        line.push(b' ');
-        line.extend(date.bytes().filter(u8::is_ascii_digit).take(14));
+        let mut line = String::with_capacity(2 * uri.len() + file.len() + mime.len() + 192);
+        append_surt(uri, &mut line);
+        line.push(' ');
+        line.extend(date.chars().filter(char::is_ascii_digit).take(14));
         // Numbers are texts here, as all writers of such indexes have them. Each field is written on its own: an object
         // of all costs more than the rest of a record.
         let (length, offset) = (length.to_string(), offset.to_string());
@@ -33,20 +33,16 @@ impl CdxjLine {
             ("offset", &offset),
             ("filename", file),
         ];
-        let mut between: &[u8] = b" {";
+        let mut between = " {\"";
         for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
-            line.extend_from_slice(between);
-            line.push(b'"');
-            line.extend_from_slice(name.as_bytes());
-            line.extend_from_slice(b"\":");
-            // Writing a text to memory does not fail.
-            let _ = serde_json::to_writer(&mut line, value);
-            between = b",";
+            for part in [between, name, "\":"] {
+                line.push_str(part);
+            }
+            append_text(value, &mut line);
+            between = ",\"";
         }
-        line.push(b'}');
-        let lossy =
-            |error: std::string::FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
-        Self(String::from_utf8(line).unwrap_or_else(lossy).into())
+        line.push('}');
+        Self(line.into())
     }
 
     /// Reads a line of an index; `None` if it is not one.
@@ -75,35 +71,73 @@ impl CdxjLine {
 /// assert_eq!(instep_warc::surt("http://www.Example.org:80/A/?b=2&a=1#x"), "org,example)/a?a=1&b=2");
 /// ```
 pub fn surt(uri: &str) -> String {
+    let mut sorted = String::with_capacity(uri.len() + 2);
+    append_surt(uri, &mut sorted);
+    sorted
+}
+
+/// Appends a URI in the form of [`surt`]: an archive has a line for each of its records.
+fn append_surt(uri: &str, line: &mut String) {
     let uri = uri.split('#').next().unwrap_or_default();
-    let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_ascii_lowercase() };
+    let Some((scheme, rest)) = uri.split_once("://") else { return append_lower(uri, line) };
     let split = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(split);
-    let authority = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let authority = authority.rsplit('@').next().unwrap_or_default();
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
-        _ => (&*authority, ""),
+        _ => (authority, ""),
     };
     let host = match host.split_once('.') {
-        Some((first, rest))
-            if first.strip_prefix("www").is_some_and(|n| n.bytes().all(|byte| byte.is_ascii_digit())) =>
-        {
-            rest
-        }
+        Some((first, rest)) if is_www(first) => rest,
         _ => host,
     };
     let is_address = host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let mut labels: Vec<&str> = if is_address { vec![host] } else { host.split('.').collect() };
-    labels.reverse();
+    if is_address {
+        append_lower(host, line);
+    } else {
+        for (place, label) in host.rsplit('.').enumerate() {
+            line.push_str(if place > 0 { "," } else { "" });
+            append_lower(label, line);
+        }
+    }
     let is_usual = port.is_empty() || matches!((scheme, port), ("http", "80") | ("https", "443"));
-    let port = if is_usual { String::new() } else { format!(":{port}") };
-    let path = path.to_ascii_lowercase();
-    let (path, query) = path.split_once('?').unwrap_or((&path, ""));
-    let path = if path.len() > 1 { path.trim_end_matches('/') } else { "/" };
+    if !is_usual {
+        line.push(':');
+        line.push_str(port);
+    }
+    line.push(')');
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    append_lower(if path.len() > 1 { path.trim_end_matches('/') } else { "/" }, line);
+    let query = query.to_ascii_lowercase();
     let mut parameters: Vec<&str> = query.split('&').filter(|parameter| !parameter.is_empty()).collect();
     parameters.sort_unstable();
-    let query = if parameters.is_empty() { String::new() } else { format!("?{}", parameters.join("&")) };
-    format!("{}{port}){path}{query}", labels.join(","))
+    for (place, parameter) in parameters.into_iter().enumerate() {
+        line.push(if place > 0 { '&' } else { '?' });
+        line.push_str(parameter);
+    }
+}
+
+/// Returns `true` for `www`, also with a number.
+fn is_www(label: &str) -> bool {
+    let head = label.get(..3).is_some_and(|head| head.eq_ignore_ascii_case("www"));
+    head && label[3..].bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn append_lower(text: &str, line: &mut String) {
+    let begin = line.len();
+    line.push_str(text);
+    line[begin..].make_ascii_lowercase();
+}
+
+/// Appends a text as JSON has it.
+fn append_text(text: &str, line: &mut String) {
+    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        line.push_str(&serde_json::Value::from(text).to_string());
+    } else {
+        line.push('"');
+        line.push_str(text);
+        line.push('"');
+    }
 }
 
 #[cfg(test)]
@@ -143,5 +177,7 @@ mod tests {
         assert_eq!(fields.get("offset").and_then(|offset| offset.as_str()), Some("7"));
         assert_eq!(fields.get("none"), None);
         assert_eq!(CdxjLine::parse("!meta {\"format\": 1}"), None);
+        let escaped = CdxjLine::new("http://e.org/", "2026", "a\"\\\t", "", "", ("f", 0, 1));
+        assert_eq!(escaped.fields().unwrap().get("mime").and_then(|mime| mime.as_str()), Some("a\"\\\t"));
     }
 }

@@ -131,10 +131,11 @@ impl<W: Write> WarcWriter<W> {
             self.member.extend_from_slice(&size.to_le_bytes());
             self.member.extend_from_slice(&(!size).to_le_bytes());
             let begin = self.member.len();
-            self.member.reserve(usize::from(size) + 32);
-            if (&mut *record).take(most).read_to_end(&mut self.member)? as u64 != most {
-                return Err(too_short());
-            }
+            self.member.resize(begin + usize::from(size), 0);
+            record.read_exact(&mut self.member[begin..]).map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => too_short(),
+                _ => error,
+            })?;
             self.crc.update(&self.member[begin..]);
             self.amount = self.amount.wrapping_add(size.into());
             if self.member.len() >= STEP {

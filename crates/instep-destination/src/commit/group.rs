@@ -104,9 +104,10 @@ impl Group {
 
     /// First names are freed, then resources are removed, then new ones are placed, by folders.
     pub(super) fn into_work(self) -> Work {
+        let count = self.moves.len() + self.removals.len() + self.places.len();
         let mut work = Work {
-            operations: Vec::with_capacity(self.moves.len() + self.removals.len() + self.places.len()),
-            notes: Vec::new(),
+            operations: Vec::with_capacity(count),
+            notes: Vec::with_capacity(count),
             adopted: self.adopted,
             ledger: self.ledger,
             leftovers: self.superseded,

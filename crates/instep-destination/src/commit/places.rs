@@ -1,6 +1,6 @@
 //! The place of a resource: clashing names get distinct paths, and a file makes room for a folder of its name.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Bound};
 
 use resourcesync::Uri;
 
@@ -18,12 +18,14 @@ impl Committer {
         self.group.removals.remove(&file.uri);
         // A baseline of a million resources would ask the state a million times for nothing.
         let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
+        let mut made_for = None;
         let path = match (&held, self.group.places.get(&file.uri)) {
             // A resource keeps its path, or the one given in this group: a path does not depend on later resources.
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
             (None, None) => {
                 self.make_way(&file.path)?;
+                made_for = Some(file.path.folder());
                 match self.free_path(&file.uri, &file.path) {
                     Err(CommitError::Store(error)) if error.concerns_one_resource() => {
                         self.refuse(file, error);
@@ -35,7 +37,9 @@ impl Committer {
         };
         self.group.ledger.settle_if_owed(file.set, file.uri.as_str());
         self.group.ledger.note_racy(file.uri.as_str(), file.is_racy);
-        self.make_way(&path)?;
+        if made_for != Some(path.folder()) {
+            self.make_way(&path)?;
+        }
         self.group.names.insert(self.name(path.as_str()).into_owned(), file.uri.clone());
         self.group.place(file, path, held.is_some());
         Ok(())
@@ -96,23 +100,31 @@ impl Committer {
 
     /// The path for a resource that is not held yet.
     fn free_path(&mut self, uri: &Uri, mapped: &CopyPath) -> Result<CopyPath, CommitError> {
-        let path = self.told_apart(uri, mapped, mapped.clone())?;
-        let prefix = format!("{}/", self.name(path.as_str()));
-        let has_pending_below = self
-            .group
-            .names
-            .range(prefix.clone()..)
-            .next()
-            .is_some_and(|(name, _)| name.starts_with(&prefix));
-        if has_pending_below || self.kind(path.as_str())? == Some(NameKind::Folder) {
-            return self.told_apart(uri, mapped, path.body());
+        let (path, kind) = self.told_apart(uri, mapped, mapped.clone())?;
+        if self.has_pending_below(&path) || kind == Some(NameKind::Folder) {
+            return Ok(self.told_apart(uri, mapped, path.body())?.0);
         }
         Ok(path)
     }
 
+    /// Returns `true` if a resource of the group gets a name below a path.
+    fn has_pending_below(&self, path: &CopyPath) -> bool {
+        let name = self.name(path.as_str());
+        let mut prefix = String::with_capacity(name.len() + 1);
+        prefix.push_str(&name);
+        prefix.push('/');
+        let mut from = self.group.names.range::<str, _>((Bound::Included(&*prefix), Bound::Unbounded));
+        from.next().is_some_and(|(name, _)| name.starts_with(&prefix))
+    }
+
     /// The path itself, or the path with a digest if another resource has the name; the other one then gets its
-    /// digest too (D7).
-    fn told_apart(&mut self, uri: &Uri, mapped: &CopyPath, path: CopyPath) -> Result<CopyPath, CommitError> {
+    /// digest too (D7). Returns the kind of that name with it.
+    fn told_apart(
+        &mut self,
+        uri: &Uri,
+        mapped: &CopyPath,
+        path: CopyPath,
+    ) -> Result<(CopyPath, Option<NameKind>), CommitError> {
         let mut clashes = self.group.contested.contains(&*self.name(path.as_str()));
         if let Some(other) =
             self.group.names.get(&*self.name(path.as_str())).filter(|other| *other != uri).cloned()
@@ -147,10 +159,12 @@ impl Committer {
             }
         }
         if !clashes {
-            return Ok(path);
+            return Ok((path, kind));
         }
         self.group.contested.insert(self.name(path.as_str()).into_owned());
-        Ok(path.told_apart(uri.as_str()))
+        let apart = path.told_apart(uri.as_str());
+        let kind = self.kind(apart.as_str())?;
+        Ok((apart, kind))
     }
 
     fn tell_pending_apart(&mut self, uri: &Uri) {

@@ -37,7 +37,7 @@ pub(super) trait TaskFeed: Send {
     fn fill(
         &mut self,
         run: &mut SyncRun<'_>,
-        tasks: &mpsc::Sender<Task<Pending>>,
+        tasks: &mpsc::Sender<Box<Task<Pending>>>,
     ) -> Result<FeedState, Error>;
 
     /// Returns the commit for the result of a task, once failures are reported.
@@ -63,7 +63,7 @@ impl<'s> PlanFeed<'s> {
         Ok(Self { set, tasks: TaskMaker::new(run)?, page, after: 0, unexplained })
     }
 
-    fn next(&mut self) -> Result<Option<Task<Pending>>, Error> {
+    fn next(&mut self) -> Result<Option<Box<Task<Pending>>>, Error> {
         loop {
             for action in self.page.by_ref() {
                 self.after = action.sequence;
@@ -81,7 +81,11 @@ impl<'s> PlanFeed<'s> {
 }
 
 impl TaskFeed for PlanFeed<'_> {
-    fn fill(&mut self, _: &mut SyncRun<'_>, tasks: &mpsc::Sender<Task<Pending>>) -> Result<FeedState, Error> {
+    fn fill(
+        &mut self,
+        _: &mut SyncRun<'_>,
+        tasks: &mpsc::Sender<Box<Task<Pending>>>,
+    ) -> Result<FeedState, Error> {
         // The receiver is gone only if the run has ended.
         while let Ok(room) = tasks.try_reserve() {
             let Some(task) = self.next()? else { return Ok(FeedState::Done) };
@@ -112,7 +116,11 @@ impl TaskMaker {
         Ok(Self { reader: run.state().reader()?, as_of })
     }
 
-    pub(super) fn make(&self, action: Action, place: Option<SlicePlace>) -> Result<Task<Pending>, Error> {
+    pub(super) fn make(
+        &self,
+        action: Action,
+        place: Option<SlicePlace>,
+    ) -> Result<Box<Task<Pending>>, Error> {
         let held = match action.kind {
             ActionKind::Check => self.reader.held(action.desired.uri.as_str())?.map(|held| held.metadata),
             _ => None,
@@ -138,7 +146,7 @@ impl TaskMaker {
         task.mirrors.extend(uris(&retrieval.mirrors));
         task.held = held.as_ref().map(validators);
         task.weight = desired.weight();
-        Ok(task.with_context(Pending { action, held, place }))
+        Ok(Box::new(task.with_context(Pending { action, held, place })))
     }
 }
 

@@ -96,8 +96,8 @@ impl Fetcher {
     /// or `outcomes` is closed.
     pub(crate) async fn run<T: Send + Sync + 'static>(
         &self,
-        tasks: mpsc::Receiver<Task<T>>,
-        outcomes: mpsc::Sender<(Task<T>, FetchOutcome)>,
+        tasks: mpsc::Receiver<Box<Task<T>>>,
+        outcomes: mpsc::Sender<(Box<Task<T>>, FetchOutcome)>,
         enough: CancellationToken,
     ) {
         let options = self.0.client.options();
@@ -122,8 +122,8 @@ impl Fetcher {
 
     async fn work<T: Send + Sync>(
         &self,
-        queue: &TaskQueue<Task<T>>,
-        outcomes: &mpsc::Sender<(Task<T>, FetchOutcome)>,
+        queue: &TaskQueue<Box<Task<T>>>,
+        outcomes: &mpsc::Sender<(Box<Task<T>>, FetchOutcome)>,
     ) {
         while let Some((task, place)) = queue.next(|task| (task.first_place(), task.weight)).await {
             let outcome = self.fetch(&task).await;

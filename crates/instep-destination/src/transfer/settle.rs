@@ -74,7 +74,7 @@ impl Settlement {
 pub(super) fn settle(
     run: &mut SyncRun<'_>,
     set: SetId,
-    task: Task<Pending>,
+    task: Box<Task<Pending>>,
     outcome: FetchOutcome,
 ) -> Result<Settlement, Error> {
     let failure = match outcome {

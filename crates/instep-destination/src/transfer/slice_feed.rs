@@ -112,7 +112,7 @@ impl TaskFeed for SliceFeed<'_> {
     fn fill(
         &mut self,
         run: &mut SyncRun<'_>,
-        tasks: &mpsc::Sender<Task<Pending>>,
+        tasks: &mpsc::Sender<Box<Task<Pending>>>,
     ) -> Result<FeedState, Error> {
         if let Some(others) = &mut self.others {
             others.look(run, &*self.board)?;

@@ -1,7 +1,7 @@
 //! Payloads that the archive has, so that the same one is not written again.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, VecDeque, btree_map::Entry},
     sync::Arc,
 };
 
@@ -38,16 +38,14 @@ impl KnownPayloads {
 
     /// Adds a capture, unless another one has its payload.
     pub(super) fn add(&mut self, digest: PayloadDigest, capture: FirstCapture) {
-        if self.captures.contains_key(&digest) {
-            return;
-        }
-        if self.is_full()
+        let Entry::Vacant(place) = self.captures.entry(digest) else { return };
+        place.insert(capture);
+        self.order.push_back(digest);
+        if self.order.len() > Self::MOST
             && let Some(oldest) = self.order.pop_front()
         {
             self.captures.remove(&oldest);
         }
-        self.order.push_back(digest);
-        self.captures.insert(digest, capture);
     }
 }
 

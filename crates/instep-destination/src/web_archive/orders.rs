@@ -10,10 +10,12 @@ use std::{
 use super::captured::Captured;
 
 /// Orders that are taken together. To wake a thread costs more than to write a small record.
-const TOGETHER: usize = 32;
+const TOGETHER: usize = 128;
 
-/// The most waiting orders. Callers with further ones wait; each has at most 1 MiB in memory.
-const MOST: usize = 64;
+/// The most waiting orders, and the most bytes of their bodies in memory. Callers with further ones wait, and they are the
+/// threads that receive: there is room enough that this is rare.
+const MOST: usize = 512;
+const MOST_BYTES: u64 = 16 << 20;
 
 /// Bytes of bodies in memory that are reason enough to write.
 const MANY_BYTES: u64 = 4 << 20;
@@ -62,7 +64,7 @@ impl WaitingOrders {
     }
 
     fn is_full(&self) -> bool {
-        self.orders.len() >= MOST && !self.is_closed
+        (self.orders.len() >= MOST || self.bytes >= MOST_BYTES) && !self.is_closed
     }
 }
 
@@ -95,7 +97,7 @@ impl Orders {
         let waiting = self.arrived.wait_timeout_while(waiting, LINGER, |waiting| !waiting.is_due());
         let (mut waiting, _) = waiting.unwrap_or_else(PoisonError::into_inner);
         (waiting.bytes, waiting.is_urgent) = (0, false);
-        let orders = std::mem::replace(&mut waiting.orders, Vec::with_capacity(MOST));
+        let orders = std::mem::replace(&mut waiting.orders, Vec::with_capacity(TOGETHER));
         drop(waiting);
         self.taken.notify_all();
         orders

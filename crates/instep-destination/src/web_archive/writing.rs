@@ -45,7 +45,9 @@ impl RecordWriter {
         self.begin()?;
         let Captured { exchange, body, digest, is_whole } = captured;
         let (uri, date, response) = (exchange.uri.as_str(), self.date(exchange.at), record_id());
-        let block = http_head(&status_line(exchange.status), &exchange.headers);
+        let reason = exchange.status.canonical_reason().unwrap_or_default();
+        let block =
+            http_head(&["HTTP/1.1 ", exchange.status.as_str(), " ", reason, "\r\n"], &exchange.headers);
         let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
         let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
         let head = |kind| {
@@ -86,8 +88,8 @@ impl RecordWriter {
         }
         let host = exchange.uri.as_str().split('/').nth(2).unwrap_or_default();
         let target = exchange.uri.as_str().splitn(4, '/').nth(3).unwrap_or_default().split('#').next();
-        let line =
-            format!("{} /{} HTTP/1.1\r\nhost: {host}\r\n", exchange.method, target.unwrap_or_default());
+        let (method, target) = (exchange.method.as_str(), target.unwrap_or_default());
+        let line = [method, " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
         let request = http_head(&line, &exchange.request_headers);
         let head = WarcHead::new(WarcKind::Request, &record_id(), &date)
             .with("WARC-Target-URI", uri)
@@ -215,14 +217,10 @@ fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
     if length <= SMALL || is_compressed { RecordPacking::Stored } else { RecordPacking::Compressed }
 }
 
-fn status_line(status: StatusCode) -> String {
-    format!("HTTP/1.1 {} {}\r\n", status.as_u16(), status.canonical_reason().unwrap_or_default())
-}
-
 /// Returns the head of a message. The body is recorded without its chunks, so the header that announces them is left out.
-fn http_head(start: &str, headers: &HeaderMap) -> Vec<u8> {
+fn http_head(start: &[&str], headers: &HeaderMap) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
-    head.extend_from_slice(start.as_bytes());
+    start.iter().for_each(|part| head.extend_from_slice(part.as_bytes()));
     let shown = headers.iter().filter(|(name, _)| **name != header::TRANSFER_ENCODING);
     for (name, value) in shown {
         for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {

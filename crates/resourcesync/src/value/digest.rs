@@ -89,8 +89,11 @@ impl Digests {
 
 impl FromIterator<Digest> for Digests {
     fn from_iter<T: IntoIterator<Item = Digest>>(digests: T) -> Self {
-        let mut all = Self::new();
-        digests.into_iter().for_each(|digest| all.insert(digest));
+        let digests = digests.into_iter();
+        // Most have one or two, and a list that grows from nothing has room for four.
+        let most = digests.size_hint().1.unwrap_or_default().min(Algorithm::KNOWN.len());
+        let mut all = Self(Vec::with_capacity(most));
+        digests.for_each(|digest| all.insert(digest));
         all
     }
 }

@@ -100,6 +100,11 @@ impl Uri {
 /// Returns `true` for a web URI without a host: every recipient has to reject it (RFC 9110 §4.2.1), and those that repair
 /// it take the first segment of its path as the host (C32).
 pub(crate) fn lacks_host(text: &str) -> bool {
+    // Most have a host that shows at once; without a user, its first character does.
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    if rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()) && !rest.contains('@')) {
+        return false;
+    }
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     if !["http", "https", "ws", "wss"].iter().any(|web| scheme.eq_ignore_ascii_case(web)) {
         return false;

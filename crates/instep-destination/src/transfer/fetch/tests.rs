@@ -185,7 +185,7 @@ async fn d30_a_fifth_of_faults_costs_nothing_but_time() {
             7 => bench.source.fail(&path, [Fault::Truncate(10), Fault::Status(503)]),
             _ => {}
         }
-        tasks.send(bench.expecting(&path, body.as_bytes())).await.unwrap();
+        tasks.send(Box::new(bench.expecting(&path, body.as_bytes()))).await.unwrap();
         while let Ok((task, outcome)) = done.try_recv() {
             assert!(matches!(outcome, FetchOutcome::Staged(_)), "{}: {outcome:?}", task.uri);
         }
@@ -239,9 +239,9 @@ async fn b17_a_host_that_stalls_blocks_no_other() {
         tokio::spawn(async move { fetcher.run(waiting, outcomes, enough).await })
     };
     for _ in 0..40 {
-        tasks.send(Task::new(uri(stalled.url("a")), ())).await.unwrap();
+        tasks.send(Box::new(Task::new(uri(stalled.url("a")), ()))).await.unwrap();
     }
-    tasks.send(bench.task("a")).await.unwrap();
+    tasks.send(Box::new(bench.task("a"))).await.unwrap();
     drop(tasks);
     let (task, outcome) = done.recv().await.unwrap();
     assert_eq!(task.uri, bench.task("a").uri);

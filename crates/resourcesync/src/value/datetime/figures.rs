@@ -22,15 +22,21 @@ impl Figures {
     }
 
     /// Appends a number with exactly this many digits, zeros first.
+    #[inline]
     pub(super) fn number(&mut self, mut value: u32, digits: usize) {
         let end = self.length + digits;
-        if let Some(places) = self.bytes.get_mut(self.length..end) {
-            for place in places.iter_mut().rev() {
-                *place = b'0' + (value % 10) as u8;
-                value /= 10;
+        let Some(places) = self.bytes.get_mut(self.length..end) else { return };
+        // Two digits a step: most fields have just two.
+        for places in places.rchunks_mut(2) {
+            let two = (value % 100) as u8;
+            match places {
+                [ten, one] => (*ten, *one) = (b'0' + two / 10, b'0' + two % 10),
+                [one] => *one = b'0' + two % 10,
+                _ => {}
             }
-            self.length = end;
+            value /= 100;
         }
+        self.length = end;
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
