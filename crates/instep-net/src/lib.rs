@@ -16,7 +16,6 @@ mod gate;
 mod host;
 mod host_queue;
 mod hosts;
-mod http_date;
 mod observer;
 mod options;
 mod origin;

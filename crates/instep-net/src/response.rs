@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use resourcesync::Uri;
 
-use crate::{body::Body, error::HttpError, http_date, validators::Validators};
+use crate::{body::Body, error::HttpError, validators::Validators};
 
 /// A response whose headers have arrived.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Response {
 
     /// Reads the times of the response.
     pub fn times(&self) -> ResponseTimes {
-        let time = |name| http_date::parse(self.header(name)?);
+        let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
         ResponseTimes { modified: time(header::LAST_MODIFIED), sent: time(header::DATE) }
     }
 
