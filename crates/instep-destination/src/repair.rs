@@ -37,7 +37,7 @@ impl SyncRun<'_> {
                         damaged.marks.set(looked.id);
                         damaged.count += 1;
                         if keeps {
-                            damaged.owe(copy, &looked.uri)?;
+                            damaged.owe(copy, &looked.uri, matches!(looked.verdict, Verdict::Missing))?;
                         }
                     }
                     // A file that cannot be read may well be right: it stays, but is reported as unchecked (B13).
@@ -65,15 +65,19 @@ struct Damaged {
 }
 
 impl Damaged {
-    /// Makes a resource pending for each set that holds it, with the bytes that were verified. Kept versions are not:
-    /// no run retries them.
-    fn owe(&mut self, copy: &mut LocalCopy, uri: &str) -> Result<(), Error> {
+    /// Makes a resource pending for each set that holds it, with the bytes that were verified, unless it is kept although
+    /// it was deleted. If its file is missing, it is not held any more. Kept versions stay: no run retries them.
+    fn owe(&mut self, copy: &mut LocalCopy, uri: &str, is_missing: bool) -> Result<(), Error> {
         let Some(held) = copy.state().held(uri)?.filter(|held| !held.is_version()) else { return Ok(()) };
         for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
+            let is_gone = held.was_deleted_at(copy.state().gone(set, uri)?);
             // What was pending before is at least as new.
-            if copy.state().owed(set, uri)?.is_none() {
+            if !is_gone && copy.state().owed(set, uri)?.is_none() {
                 self.pending.owe(set, Owed::new(as_held(&held), "its file is missing or damaged".to_owned()));
             }
+        }
+        if is_missing {
+            self.pending.lost.push(uri.to_owned());
         }
         if self.pending.debts.len() >= GROUP { self.record(copy) } else { Ok(()) }
     }

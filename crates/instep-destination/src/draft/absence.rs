@@ -81,11 +81,7 @@ impl Draft {
             return Ok(false);
         }
         let deleted = self.state.gone(self.set, held.uri.as_str())?;
-        let deleted = plausible(deleted, Some(self.clocks.latest_time()));
-        let is_since = |deleted: DateTime| {
-            held.metadata.datetime.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
-        };
-        Ok(deleted.is_some_and(is_since))
+        Ok(held.was_deleted_at(plausible(deleted, Some(self.clocks.latest_time()))))
     }
 
     /// Drops what is owed and not named by a complete inventory (B6): the Source has it no more, unless it changed

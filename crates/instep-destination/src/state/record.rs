@@ -106,6 +106,14 @@ impl HeldResource {
         VersionKey::parse(&self.uri).is_some()
     }
 
+    /// Returns `true` if a deletion came after its last change.
+    pub(crate) fn was_deleted_at(&self, deleted: Option<DateTime>) -> bool {
+        let is_since = |deleted: DateTime| {
+            self.metadata.datetime.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
+        };
+        deleted.is_some_and(is_since)
+    }
+
     /// Returns `true` if no other set holds it, so that it is deleted once this set drops it.
     pub(crate) fn is_only_in(&self, set: SetId) -> bool {
         self.sets == Self::SETS_UNKNOWN || self.sets & !set.mask() == 0

@@ -59,7 +59,7 @@ pub(crate) struct Story<'a> {
     /// Decides about selections and damage.
     tastes: Draw,
     /// `true` in a phase that repairs the copy.
-    repairs: bool,
+    pub(crate) repairs: bool,
     oddities: Oddities,
     /// The operator's wishes in this phase.
     pub(crate) wishes: Wishes,
