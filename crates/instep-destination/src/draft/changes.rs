@@ -11,6 +11,7 @@ use crate::{
     plan::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, packed_difference, plausible,
     },
+    state::ActionKind,
 };
 
 impl Draft {
@@ -44,10 +45,6 @@ impl Draft {
             return Ok(shape);
         }
         self.may_hold_earlier = true;
-        if self.policy.limit.is_some() && self.inventory.usable == 0 && self.inventory.selected == 0 {
-            // Without an inventory the limit refers to the resources that the set already holds.
-            self.inventory.selected = self.state.held_in(&[self.set])?;
-        }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
         // An entry that is dated only by its order is later than everything held so far.
@@ -178,6 +175,8 @@ impl Draft {
         let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
         if self.inventory.usable > 0 {
             self.inventory.selected += self.count_held_beside_inventory(&part)?;
+        } else {
+            self.inventory.selected = self.count_held_after(&part)?;
         }
         let is_cut = self.inventory.is_cut;
         let before = if is_cut { 0 } else { most.saturating_sub(self.inventory.selected) };
@@ -185,6 +184,22 @@ impl Draft {
         let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
         self.inventory.selected += before - room;
         merged
+    }
+
+    /// Counts the resources that the set will hold without those that a part adds. Without an inventory in the plan, the
+    /// limit refers to them.
+    fn count_held_after(&self, part: &[Desired]) -> Result<u64, Error> {
+        let planned = |kind| self.actions.totals(kind).0;
+        let mut gone = planned(ActionKind::Delete);
+        for desired in part.iter().filter(|one| self.policy.delete && one.presence == DesiredPresence::Absent)
+        {
+            let uri = desired.uri.as_str();
+            let is_planned =
+                self.actions.for_uri(uri)?.is_some_and(|action| action.kind == ActionKind::Delete);
+            gone += u64::from(!is_planned && self.state.held(uri)?.is_some());
+        }
+        let held = self.state.held_in(&[self.set])? + planned(ActionKind::Create);
+        Ok(held.saturating_sub(gone))
     }
 
     /// Counts the held resources among changes that no document of the plan named before: they count for the limit as

@@ -126,7 +126,8 @@ pub enum Rest {
 /// | something of a later place | anything | anything | [`Superseded`](Decision::Superseded) |
 /// | something after the time of the inventory, or of the entry if that has none | anything, by an inventory | anything | superseded |
 /// | something of a time | anything, by an inventory and an entry without a time | anything | superseded |
-/// | | [`Excluded`](DesiredPresence::Excluded) | anything | rest, excluded |
+/// | something | [`Excluded`](DesiredPresence::Excluded) | something damaged, unless the bytes are [`Stale`](Currency::Stale) | superseded: a repair is for all that is held |
+/// | | excluded | anything | rest, excluded |
 /// | | anything but excluded, by a change of a time | something undamaged that changed later, or nothing since a later deletion | rest, held is later |
 /// | | [`Absent`](DesiredPresence::Absent) since a time | nothing, and no deletion of that time or later is known | **leave**: the deletion is written down |
 /// | | absent | nothing | rest, equal |
@@ -163,6 +164,13 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         return Decision::Superseded;
     }
     match (desired.presence, known.held) {
+        (DesiredPresence::Excluded, Some(held))
+            if known.is_damaged
+                && known.earlier.is_some()
+                && currency_of(held, desired) != Currency::Stale =>
+        {
+            Decision::Superseded
+        }
         (DesiredPresence::Excluded, _) => Nothing(Rest::Excluded),
         _ if is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
         (DesiredPresence::Absent, None) if is_news(desired, known.changed) => Act(ActionKind::Leave),

@@ -50,6 +50,11 @@ impl Story<'_> {
         all
     }
 
+    /// Returns `true` if the Source does not name a set in this phase.
+    fn has_vanished(&self, set: &Set) -> bool {
+        self.source.vanished.is_some_and(|number| std::ptr::eq(&raw const self.source.sets[number], set))
+    }
+
     /// Returns everything that is held and was never listed.
     fn unknown(&self, held: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
         let mut listed: BTreeMap<String, BTreeSet<Vec<u8>>> = BTreeMap::new();
@@ -98,8 +103,9 @@ impl Story<'_> {
                     .collect(),
                 is_broken: phase.broken.contains_key(&path),
                 is_kept: !self.wishes.delete || self.wishes.guard,
-                // A resource left out and no longer listed is in the gap that the run reports.
-                is_left_out: self.wishes.may_leave_out(&path) || self.was_narrow && !ended.is_covered,
+                // A resource left out and no longer listed is in the gap that the run reports, or in a set without a name.
+                is_left_out: self.wishes.may_leave_out(&path)
+                    || self.was_narrow && (!ended.is_covered || self.has_vanished(set)),
             };
             one.judge(&path, &expected, &mut state, &mut wrong);
         }
@@ -109,7 +115,9 @@ impl Story<'_> {
         if self.clock_went_back {
             return wrong;
         }
-        let untroubled = phase.broken.is_empty() && !state.stale && !doubtful;
+        // What is damaged may have other bytes since, while nothing names its set.
+        let may_be_unknown = self.repairs && self.source.vanished.is_some();
+        let untroubled = phase.broken.is_empty() && !state.stale && !doubtful && !may_be_unknown;
         let Wishes { guard, delete, .. } = self.wishes;
         let is_refused = guard && ended.sync == REFUSED;
         if guard && delete && state.kept_surplus && untroubled && ended.sync == 0 && ended.is_covered {
@@ -213,6 +221,8 @@ impl Resource {
         let is_surplus = self.right.is_none() && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
+        // What is held and not selected stays, or goes with a deletion that is known from before.
+        state.kept_surplus |= is_left_out && self.is.is_some() && self.is != self.right;
         if self.is == self.right || self.or.contains(&self.is) || is_surplus || is_left_out {
             return;
         }
