@@ -164,6 +164,11 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
                 Decision::Act(ActionKind::Keep)
             }
             DesiredPresence::Absent => Decision::Rest(Rest::Kept),
+            DesiredPresence::Excluded
+                if known.is_damaged && known.earlier.is_some() && same(held) != Some(false) =>
+            {
+                Decision::Superseded
+            }
             DesiredPresence::Excluded => Decision::Rest(Rest::Excluded),
             DesiredPresence::Present | DesiredPresence::Unclear
                 if may_be_older(known.deleted) && !is_contradicted_anew(held) =>
