@@ -150,6 +150,7 @@ impl Story<'_> {
         }
         // A document that one of them does not need may be missed by the other.
         let alike = phase.broken.is_empty() || misses || state.unsatisfied;
+        let alike = alike && !state.holds_left_out;
         // Deletions make room for what a limit left out; the next run that compares the complete copy adds it.
         let alike = alike && (self.wishes.limit.is_none() || !has_deleted);
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
@@ -201,6 +202,8 @@ struct Judged {
     stale: bool,
     /// Something deleted is kept, as the operator wants it.
     kept_surplus: bool,
+    /// Something that is not selected is held in an earlier state.
+    holds_left_out: bool,
 }
 
 struct Resource {
@@ -225,7 +228,7 @@ impl Resource {
         state.kept_surplus |= is_surplus;
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
         // What is held and not selected stays, or goes with a deletion that is known from before.
-        state.kept_surplus |= is_left_out && self.is.is_some() && self.is != self.right;
+        state.holds_left_out |= is_left_out && self.is.is_some() && self.is != self.right;
         if self.is == self.right || self.or.contains(&self.is) || is_surplus || is_left_out {
             return;
         }
