@@ -111,7 +111,15 @@ struct Audit<'a> {
 
 impl Audit<'_> {
     async fn compare(&mut self, options: &AuditOptions) -> Result<(), Error> {
-        let mut copy = LocalCopy::take_to_audit(&audit_as_sync(options, ""))?;
+        let copy = LocalCopy::take_to_audit(&audit_as_sync(options, ""))?;
+        let store = copy.store.clone();
+        let compared = self.compare_copy(options, copy).await;
+        // After a failure files may still be read: they must not keep the copy locked for the next run.
+        store.staging().let_go();
+        compared
+    }
+
+    async fn compare_copy(&mut self, options: &AuditOptions, mut copy: LocalCopy) -> Result<(), Error> {
         let urls = urls(options, &copy)?;
         if options.origin {
             self.origins = Some(origins(&copy)?);
