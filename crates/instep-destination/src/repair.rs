@@ -71,7 +71,7 @@ impl Damaged {
         let Some(held) = copy.state().held(uri)?.filter(|held| !held.is_version()) else { return Ok(()) };
         for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
             let is_gone = held.was_deleted_at(copy.state().gone(set, uri)?);
-            // What was pending before is at least as new.
+            // An entry that is pending already is at least as new.
             if !is_gone && copy.state().owed(set, uri)?.is_none() {
                 self.pending.owe(set, Owed::new(as_held(&held), "its file is missing or damaged".to_owned()));
             }
@@ -79,7 +79,7 @@ impl Damaged {
         if is_missing {
             self.pending.lost.push(uri.to_owned());
         }
-        if self.pending.debts.len() >= GROUP { self.record(copy) } else { Ok(()) }
+        if self.pending.debts.len() + self.pending.lost.len() >= GROUP { self.record(copy) } else { Ok(()) }
     }
 
     fn record(&mut self, copy: &mut LocalCopy) -> Result<(), Error> {

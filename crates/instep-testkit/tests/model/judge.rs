@@ -116,7 +116,7 @@ impl Story<'_> {
         if self.clock_went_back {
             return wrong;
         }
-        // What is damaged may have other bytes since, while nothing names its set.
+        // While nothing names its set, a damaged resource may have got other bytes at the Source.
         let may_be_unknown = self.repairs && self.source.vanished.is_some();
         let untroubled = phase.broken.is_empty() && !state.stale && !doubtful && !may_be_unknown;
         let Wishes { guard, delete, .. } = self.wishes;
@@ -227,7 +227,7 @@ impl Resource {
         let is_surplus = self.right.is_none() && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
-        // What is held and not selected stays, or goes with a deletion that is known from before.
+        // A held resource that is not selected stays, or goes with a deletion that is known from before.
         state.holds_left_out |= is_left_out && self.is.is_some() && self.is != self.right;
         if self.is == self.right || self.or.contains(&self.is) || is_surplus || is_left_out {
             return;
