@@ -4,10 +4,13 @@
 //! names -> commit the group (`folder.rs`). In a copy of objects: commit keys, durably -> put objects -> commit the
 //! group (`objects.rs`). After a crash at any instant, [`Committer::open`] finds the steps that were done.
 
+mod adding;
+mod delivery;
 mod folder;
 mod foresight;
 mod group;
 mod objects;
+mod options;
 mod orphans;
 mod places;
 mod record;
@@ -16,7 +19,6 @@ mod repack;
 mod work;
 
 use std::{
-    io,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,20 +28,17 @@ use tokio::sync::mpsc;
 use crate::{
     changes::ChangeSink,
     clock::now,
-    plan::may_hide_changes,
-    state::{BASE, CopyState, ReadState, Setting, StateError, Waits},
+    state::{BASE, CopyState, ReadState, StateError, Waits},
     store::{CopyStore, Durability, StoreError},
     web_archive::WebArchive,
 };
 
+pub(crate) use options::CommitOptions;
 pub(crate) use record::{
-    Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
+    Commit, CommitBatch, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
 };
 
 use group::Group;
-
-/// The time for which a sink that failed is left alone.
-const QUIET: Duration = Duration::from_secs(30);
 
 /// A failed commit; the next [`Committer::open`] resolves the steps that were done.
 #[derive(Debug, thiserror::Error)]
@@ -154,58 +153,9 @@ impl Committer {
         &mut *self.state
     }
 
-    /// Adds one thing to the group, and commits the group when it is full.
-    ///
-    /// # Errors
-    /// If store or state fail.
-    pub(crate) fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
-        self.group.begin(commit.weight());
-        let commit = match commit {
-            // In one group with the outcome: neither is committed without the other.
-            Commit::OfSlice(outcome) => outcome.note_in(&mut self.group.ledger.slices),
-            commit => commit,
-        };
-        match commit {
-            Commit::OfSlice(_) => {}
-            Commit::File(file) => self.add_file(file)?,
-            Commit::Adopted { uri, path, metadata, set } => self.add_adopted(uri, path, metadata, set),
-            Commit::Deletion { uri, set, datetime } => {
-                self.add_deletion(&uri, set)?;
-                self.group.ledger.gone.extend(datetime.map(|time| (uri, set, time)));
-            }
-            Commit::Kept { uri, set, datetime } => {
-                self.group.ledger.settle(set, uri.as_str());
-                self.group.ledger.gone.extend(datetime.map(|time| (uri, set, time)));
-            }
-            Commit::Current { uri, metadata, set, is_racy } => {
-                self.group.ledger.settle(set, uri.as_str());
-                self.group.ledger.racy.insert(uri.as_str().to_owned(), is_racy);
-                self.group.ledger.refreshed.push((uri, metadata));
-            }
-            Commit::Noted { uri, metadata, set } => {
-                self.group.ledger.settle(set, uri.as_str());
-                self.group.ledger.linked.push((uri.clone(), metadata.links.clone()));
-                if may_hide_changes(metadata.lastmod.as_ref(), None) {
-                    // The bytes were not transferred.
-                    self.group.ledger.racy.insert(uri.as_str().to_owned(), true);
-                }
-                self.group.ledger.refreshed.push((uri, metadata));
-            }
-            Commit::Owed(set, owed) => self.group.ledger.owe(set, owed),
-            Commit::Settled(set, uri) => self.group.ledger.settle(set, uri.as_str()),
-            Commit::Checkpoint { set, checkpoint, settings } => {
-                self.group.ledger.checkpoints.insert(set, checkpoint);
-                let settings = settings.into_iter().map(|Setting { name, text }| (name, text));
-                self.group.ledger.settings.extend(settings);
-            }
-            Commit::Document(document) => self.group.ledger.documents.push(document),
-        }
-        if self.group.is_full(&self.options) { self.flush().map(Some) } else { Ok(None) }
-    }
-
-    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
     /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
     /// a runtime, where blocking is allowed. Commits come in batches: waking this thread costs more than one.
+    ///
     /// # Errors
     /// If store or state fail; items left in the channel are then not committed.
     pub(crate) fn run(
@@ -286,27 +236,6 @@ impl Committer {
         match self.base.take() {
             Some(base) => self.state.set_setting(BASE, &base),
             None => Ok(()),
-        }
-    }
-
-    /// Passes on the committed changes. After a failure a sink is not called for a while, so that a receiver that is
-    /// down does not delay every group; it gets the missed changes later, or in the next run.
-    fn deliver_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
-        const AT_A_TIME: usize = 1_000;
-        let Some(sink) = self.sink.clone() else { return Ok(None) };
-        if self.quiet_until.is_some_and(|until| Instant::now() < until) {
-            return Ok(None);
-        }
-        loop {
-            let changes = self.state.changes(AT_A_TIME)?;
-            let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
-            // Forgotten only after the sink took them: after a kill in between they are delivered twice, but never
-            // not at all.
-            if let Err(error) = sink.take(&changes) {
-                self.quiet_until = Some(Instant::now() + QUIET);
-                return Ok(Some(error));
-            }
-            self.state.forget_changes(last)?;
         }
     }
 

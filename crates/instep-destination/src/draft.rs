@@ -8,6 +8,7 @@ mod absence;
 mod awaited;
 mod changes;
 mod ending;
+mod kept;
 mod links;
 mod list;
 mod merging;
@@ -32,6 +33,7 @@ use crate::{
     state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
 };
 pub(crate) use awaited::Awaited;
+use kept::KeptCount;
 pub(crate) use problems::Problems;
 use undoing::Undoing;
 
@@ -120,10 +122,9 @@ pub(crate) struct InventoryCount {
     newest: Option<DateTime>,
     /// `true` if it is the one that was applied last.
     was_applied: bool,
-    /// Deletions that absence from the inventory implies.
+    /// Deletions that absence from the inventory implies, carried out or not.
     pub(crate) inferred: u64,
-    /// Held resources that are gone at the Source, and that the operator keeps.
-    pub(crate) kept: u64,
+    kept: KeptCount,
     /// Entries of plain Sitemaps.
     pub(crate) plain: u64,
     /// Images and videos of pages at places outside the scope.

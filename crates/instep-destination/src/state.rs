@@ -48,7 +48,7 @@ pub use reached::ReachedPoint;
 use reached::{KEPT_POINTS, MINUTE};
 pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, Setting, SourceId};
 pub use record::{HeldAt, HeldResource};
-pub(crate) use record::{HeldFile, PackTotals, Repacked, Waits};
+pub(crate) use record::{HeldFile, KeptDeletion, PackTotals, Repacked, Waits};
 use runs::KEPT_RUNS;
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};
 #[cfg(feature = "postgres")]

@@ -84,7 +84,7 @@ fn status_of(state: &dyn ReadState, source: SourceId, url: String) -> Result<Sou
     let mut coverage: Option<Coverage> = None;
     let mut kept = 0;
     for set in &sets {
-        kept += records::kept::read(state, *set)?;
+        kept += records::kept::read(state, *set)?.all;
         if let Some(known) = records::coverage::read(state, *set)? {
             coverage = Some(coverage.map_or(known, |least| least.least(known)));
         }

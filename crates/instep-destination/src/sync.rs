@@ -210,16 +210,16 @@ impl SyncRun<'_> {
     /// Adds the results for the entries of a plan, and their coverage, to the report.
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
-        let (entries, kept) = set.with(|draft| (draft.account, draft.inventory.kept));
-        let is_counted_anew = reads_inventory || self.options.delete;
-        set.kept = if is_counted_anew { kept } else { kept + self.copy.kept(set.id)? };
+        let (before, is_counted_anew) = (self.copy.kept(set.id)?, reads_inventory || self.options.delete);
+        let (entries, kept) = set.with(|draft| (draft.account, draft.kept(before, is_counted_anew)));
+        set.kept = kept?;
         let coverage = match set.coverage {
             Some(coverage) => coverage,
             None => self.copy.coverage(set.id)?,
         };
         let report = &mut self.reporter.report;
         report.entries.add(&entries);
-        report.kept += set.kept;
+        report.kept += set.kept.all;
         report.coverage = Some(report.coverage.map_or(coverage, |least| least.least(coverage)));
         Ok(())
     }

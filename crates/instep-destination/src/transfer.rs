@@ -198,7 +198,10 @@ impl SyncRun<'_> {
         let moves = passed.is_some();
         self.tally.done += set.with(|draft| draft.repeated);
         if let Some(checkpoint) = passed {
-            result = pipeline.remember(set.id, set.records, checkpoint, settings).await;
+            result = pipeline.forget_deletions(&set).await;
+            if result.is_ok() {
+                result = pipeline.remember(set.id, set.records, checkpoint, settings).await;
+            }
         }
         pipeline.close(self).await.and(result)?;
         self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
@@ -255,9 +258,12 @@ impl SyncRun<'_> {
             unexplained.remove(&uri);
         }
         plan.with(|draft| draft.check_account())?;
-        let (entries, kept) = plan.with(|draft| (draft.account, draft.inventory.kept));
-        self.reporter.report.entries.add(&entries);
-        plan.kept += kept;
+        let before = plan.kept;
+        let (entries, kept) = plan.with(|draft| (draft.account, draft.kept(before, false)));
+        plan.kept = kept?;
+        let report = &mut self.reporter.report;
+        report.entries.add(&entries);
+        report.kept = (report.kept + plan.kept.all).saturating_sub(before.all);
         self.account_for_unusable(&mut plan, false)?;
         self.guard(&mut plan, None)?;
         Ok((later, plan))

@@ -46,8 +46,9 @@ impl Draft {
         }
     }
 
-    /// Plans to delete held resources that no part of the inventory names; the inventory must be complete (invariant
-    /// 6). A resource that changed after the time of the inventory does not count as missing.
+    /// Plans to delete held resources that no part of the inventory names, or to keep them if nothing is deleted; the
+    /// inventory must be complete (invariant 6). A resource that changed after the time of the inventory does not count as
+    /// missing.
     pub(crate) fn infer_deletions(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
         let may_wait = self.begins_with_owed || !self.state.owed_after(self.set, None, 1)?.is_empty();
@@ -68,6 +69,10 @@ impl Draft {
                     self.account.supersede(removed);
                 }
                 self.inventory.inferred += 1;
+                if !self.policy.delete {
+                    self.keep_unnamed(&held, inventory)?;
+                    continue;
+                }
                 // Another set may still list it: then only this set gives it up (B16).
                 let kind = removal(&held, self.set);
                 self.actions.push(&Action::new(kind, Desired::new(held.uri)))?;
@@ -77,11 +82,7 @@ impl Draft {
 
     /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
     pub(super) fn is_known_gone(&self, held: &HeldResource) -> Result<bool, Error> {
-        if !self.keeps_deletions {
-            return Ok(false);
-        }
-        let deleted = self.state.gone(self.set, held.uri.as_str())?;
-        Ok(held.was_deleted_at(plausible(deleted, Some(self.clocks.latest_time()))))
+        Ok(self.known_deletion(held)?.is_some())
     }
 
     /// Drops what is owed and not named by a complete inventory (B6): the Source has it no more, unless it changed

@@ -2,7 +2,12 @@
 
 use resourcesync::{DateTime, Digests};
 
-use super::{Draft, awaited::Awaited, other_sets::OtherSets};
+use super::{
+    Draft,
+    awaited::Awaited,
+    kept::{KeptCount, deletion_time, depends_on_deletion, known_deletion},
+    other_sets::OtherSets,
+};
 use crate::{
     Error, ProblemKind,
     plan::{
@@ -102,7 +107,7 @@ pub(super) struct Merging<'a> {
     pub(super) latest: Option<DateTime>,
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
-    pub(super) kept: &'a mut u64,
+    pub(super) kept: &'a mut KeptCount,
     /// The number of resources that may still be added, if the operator limits them and the entries are not counted
     /// yet.
     pub(super) room: Option<&'a mut u64>,
@@ -150,15 +155,13 @@ impl Merging<'_> {
         };
         let decision = self.decide(desired, &mut known)?;
         let deleted = known.deleted;
+        self.count_kept(desired, &known, decision)?;
         let decision = match decision {
             Decision::Act(ActionKind::Create) if earlier.is_none() => self.within_limit(decision),
             decision => decision,
         };
-        if decision != Decision::Superseded
-            && let Some(earlier) = &earlier
-        {
+        if decision != Decision::Superseded && earlier.is_some() {
             self.account.supersede(self.actions.remove(uri)?);
-            *self.kept -= u64::from(earlier.kind == ActionKind::Keep);
         } else if was_named && earlier.is_none() && *self.unchanged > 0 && self.account.equal > 0 {
             // An earlier document named it and nothing was to be done: it was current then (A10).
             self.account.equal -= 1;
@@ -181,7 +184,6 @@ impl Merging<'_> {
             }
             Decision::Rest(rest) => {
                 self.account.rest(rest);
-                *self.kept += u64::from(rest == Rest::Kept);
                 *self.unchanged += u64::from(desired.presence == DesiredPresence::Present);
                 // Nothing is pending of a current resource: otherwise an earlier failure would be retried for ever.
                 if earlier.is_some() || was_awaited {
@@ -205,11 +207,9 @@ impl Merging<'_> {
             }
             Decision::Act(ActionKind::Keep) => {
                 self.account.planned += 1;
-                *self.kept += 1;
                 let mut absent =
                     Desired { presence: DesiredPresence::Absent, ..Desired::new(desired.uri.clone()) };
-                // An inventory that names it does not state when it was deleted; this is known from before.
-                absent.metadata.datetime = deleted.or(desired.metadata.datetime);
+                absent.metadata.datetime = deleted.max(deletion_time(desired));
                 self.pushing.push(ActionKind::Keep, &absent)?;
             }
             Decision::Act(kind) => {
@@ -236,19 +236,11 @@ impl Merging<'_> {
             known.is_described_since = self.other_sets.have_described_since(held, self.rules.inventory)?;
             decision = decide(desired, *known, &self.rules);
         }
-        let Some(state) = self.deletions.filter(|_| known.held.is_some()) else { return Ok(decision) };
-        let may_matter = match decision {
-            Decision::Act(kind) => kind.asks(),
-            Decision::Rest(rest) => rest == Rest::Equal && desired.says_when,
-            Decision::Superseded => false,
-        };
-        if !may_matter {
+        let Some((state, held)) = self.deletions.zip(known.held) else { return Ok(decision) };
+        if !depends_on_deletion(desired, known, decision) {
             return Ok(decision);
         }
-        let deleted = plausible(state.gone(self.rules.set, desired.uri.as_str())?, self.latest);
-        known.deleted = deleted.filter(|deleted| {
-            known.changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
-        });
+        known.deleted = known_deletion(state, self.rules.set, held, self.latest)?;
         Ok(decide(desired, *known, &self.rules))
     }
 

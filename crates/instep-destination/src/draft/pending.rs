@@ -9,7 +9,7 @@ use crate::{
     Error,
     plan::{Accounting, Desired, DesiredPresence, plausible, removal},
     records::held_though_gone,
-    state::{Action, ActionKind, HeldResource, Owed, PlanNote},
+    state::{Action, ActionKind, HeldResource, KeptDeletion, Owed, PlanNote},
 };
 
 impl Draft {
@@ -40,12 +40,11 @@ impl Draft {
         let mut after: Option<String> = None;
         loop {
             let page = self.state.held_though_gone_after(self.set, after.as_deref(), Self::PAGE)?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            after = Some(last.as_str().to_owned());
-            for (uri, deleted) in page {
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.uri.as_str().to_owned());
+            for KeptDeletion { uri, deleted, .. } in page {
                 let Some(held) = self.state.held(uri.as_str())? else { continue };
                 if as_of.is_some_and(|as_of| as_of <= deleted.instant())
-                    || !held.is_in(self.set)
                     || !self.is_known_gone(&held)?
                     || self.actions.for_uri(uri.as_str())?.is_some()
                 {

@@ -12,7 +12,7 @@ pub struct Accounting {
     pub planned: u64,
     /// States that the copy already has.
     pub equal: u64,
-    /// States that the operator's selection excludes, or deletions that are not carried out.
+    /// States that the operator's selection excludes, or pending deletions that are not carried out.
     pub excluded: u64,
     /// A later entry decides over them, or the copy holds a later state.
     pub superseded: u64,
@@ -34,7 +34,7 @@ impl Accounting {
         match rest {
             Rest::Equal => self.equal += 1,
             Rest::HeldIsLater => self.superseded += 1,
-            Rest::Excluded | Rest::Kept => self.excluded += 1,
+            Rest::Excluded => self.excluded += 1,
         }
     }
 

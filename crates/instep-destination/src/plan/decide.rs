@@ -115,8 +115,6 @@ pub enum Rest {
     HeldIsLater,
     /// The operator's selection leaves it out.
     Excluded,
-    /// It is gone, and the operator keeps it.
-    Kept,
 }
 
 /// Decides about one resource. The rows are tried from the top; the first that fits is taken.
@@ -133,8 +131,7 @@ pub enum Rest {
 /// | | absent | nothing | rest, equal |
 /// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |
 /// | | absent | something, and deleting is on | **delete** |
-/// | | absent since a time that is later than its last change | something, and deleting is off | **keep**: the deletion is written down |
-/// | | absent | something, and deleting is off | rest, kept |
+/// | | absent | something, and deleting is off | **keep**: it counts as kept, and the time of the deletion is written down if the entry states it |
 /// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either and the inventory was applied before or does not list other bytes | **keep** |
 /// | | present or unclear, by an inventory | nothing, since a deletion after the time of the inventory, or of the entry if that has none, or if the entry has none either | rest, held is later |
 /// | | [`Unclear`](DesiredPresence::Unclear) | nothing | **create** |
@@ -176,11 +173,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         (DesiredPresence::Absent, None) if is_news(desired, known.changed) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
-        (DesiredPresence::Absent, Some(_)) if is_news(desired, known.changed.max(known.deleted)) => {
-            Act(ActionKind::Keep)
-        }
-        // Counted as kept, so that the report shows the resources that the Source no longer has.
-        (DesiredPresence::Absent, Some(_)) => Nothing(Rest::Kept),
+        (DesiredPresence::Absent, Some(_)) => Act(ActionKind::Keep),
         // An old inventory may still name it (O30).
         (_, Some(held))
             if known.deleted.is_some()

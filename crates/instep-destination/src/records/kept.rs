@@ -1,26 +1,66 @@
 //! The number of resources of a set that are kept although they are gone at the Source.
+//!
+//! Those with the time of their deletion are rows of the state, which a kill leaves as true as they are. Of the others only
+//! the number is known.
 
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{ReadState, SetId, Setting, StateError};
+use crate::state::{KeptDeletion, ReadState, SetId, Setting, StateError};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The rows that are read at a time.
+const PAGE: usize = 1_000;
+
+/// Resources of a set that are kept although they are gone at the Source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeptResources {
+    /// Their number.
+    pub(crate) all: u64,
+    /// Those of them of which it is unknown since when they are gone.
+    pub(crate) undated: u64,
+}
 
 #[derive(Serialize, Deserialize)]
-struct KeptCount {
+struct Undated {
+    undated: u64,
+}
+
+/// The first version had the number of all.
+#[derive(Deserialize)]
+struct All {
     kept: u64,
 }
 
 /// Reads the number for a set; 0 if none was recorded.
-pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<u64, StateError> {
-    let kept: Option<KeptCount> = versioned::read(state, &name(set), VERSION)?;
-    Ok(kept.map_or(0, |KeptCount { kept }| kept))
+pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<KeptResources, StateError> {
+    let dated = count_dated(state, set)?;
+    let name = name(set);
+    let undated = match versioned::version(state, &name)? {
+        Some(1) => versioned::read(state, &name, 1)?.map_or(0, |All { kept }| kept.saturating_sub(dated)),
+        _ => versioned::read(state, &name, VERSION)?.map_or(0, |Undated { undated }| undated),
+    };
+    Ok(KeptResources { all: dated + undated, undated })
+}
+
+fn count_dated(state: &dyn ReadState, set: SetId) -> Result<u64, StateError> {
+    let (mut count, mut after) = (0, None::<String>);
+    while state.keeps_deletions(set)? {
+        let page = state.held_though_gone_after(set, after.as_deref(), PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.uri.as_str().to_owned());
+        count += page.iter().filter(|one| KeptDeletion::is_kept(one)).count() as u64;
+    }
+    Ok(count)
 }
 
 /// Returns the record of the number for a set.
-pub(crate) fn setting(state: &dyn ReadState, set: SetId, kept: u64) -> Result<Setting, StateError> {
-    versioned::setting(state, &name(set), VERSION, &KeptCount { kept })
+pub(crate) fn setting(
+    state: &dyn ReadState,
+    set: SetId,
+    KeptResources { undated, .. }: KeptResources,
+) -> Result<Setting, StateError> {
+    versioned::setting(state, &name(set), VERSION, &Undated { undated })
 }
 
 fn name(set: SetId) -> String {

@@ -6,7 +6,7 @@ use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
 use super::{
     DocumentNote, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, held_though_gone, kept,
-    last_gap, operations, slice, way,
+    kept::KeptResources, last_gap, operations, slice, way,
 };
 use crate::{
     MaxDelete, SelectionOptions,
@@ -165,7 +165,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let mut state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     assert_eq!(coverage::read(&*state, set).unwrap(), None);
-    assert_eq!(kept::read(&*state, set).unwrap(), 0);
+    assert_eq!(kept::read(&*state, set).unwrap(), KeptResources::default());
     let source = state.found_source("http://h/", &[set]).unwrap();
     assert_eq!(way::read(&*state, source).unwrap(), None);
     assert_eq!(RecentDeletions::read(&*state).unwrap(), RecentDeletions::default());
@@ -180,7 +180,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         );
         assert_eq!(coverage::read(&*state, set).unwrap(), Some(one));
     }
-    let setting = kept::setting(&*state, set, 40);
+    let setting = kept::setting(&*state, set, KeptResources { all: 50, undated: 40 });
     put(&mut *state, setting);
     assert!(!held_though_gone::read(&*state, set).unwrap());
     held_though_gone::write(&mut *state, set, true).unwrap();
@@ -201,7 +201,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     recent.write(&mut *state).unwrap();
     let records = [
         ("coverage 0", "coverage.1.json"),
-        ("kept 0", "kept.1.json"),
+        ("kept 0", "kept.2.json"),
         ("held though gone 0", "held-though-gone.1.json"),
         ("gap 0", "last-gap.1.json"),
         ("clock 0", "clock-step.1.json"),
@@ -213,7 +213,11 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         let written = state.setting(name).unwrap().unwrap();
         assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
     }
-    assert_eq!(kept::read(&*state, set).unwrap(), 40);
+    let kept = KeptResources { all: 40, undated: 40 };
+    assert_eq!(kept::read(&*state, set).unwrap(), kept, "no row has a deletion");
+    let first = String::from_utf8(golden("kept.1.json")).unwrap();
+    state.set_setting("kept 0", first.trim()).unwrap();
+    assert_eq!(kept::read(&*state, set).unwrap(), kept, "the first version");
     assert!(held_though_gone::read(&*state, set).unwrap());
     assert_eq!(last_gap::read(&*state, set).unwrap(), Some(time));
     assert_eq!(clock_step::read(&*state, set).unwrap(), Some(time));

@@ -24,6 +24,12 @@ pub(super) fn read<T: DeserializeOwned>(
     parse(&text, version).map(Some).map_err(|what| damaged(state, name, what))
 }
 
+/// Returns the version of a record; `None` if none was written, or it has none.
+pub(super) fn version(state: &dyn ReadState, name: &str) -> Result<Option<u64>, StateError> {
+    let value = state.setting(name)?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    Ok(value.and_then(|value| value.get("version").and_then(Value::as_u64)))
+}
+
 /// Parses the text of a record of a version.
 pub(super) fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use crate::{
     documents::Document,
     draft::Draft,
     plan::{Coverage, Mark, Shape},
-    records::UnusableEntries,
+    records::{UnusableEntries, kept::KeptResources},
     state::{Action, ActionKind, DocumentRecord, SetId},
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct SetRun {
     /// The time of the inventory that the plan was made of, if all of it was read.
     pub(crate) inventory: Option<DateTime>,
     /// Held resources that are gone at the Source, and that the operator keeps.
-    pub(crate) kept: u64,
+    pub(crate) kept: KeptResources,
     /// Entries that could not be used; `None` if those of earlier runs still count.
     pub(crate) unusable: Option<UnusableEntries>,
     /// `true` once its deletions are done.
@@ -52,7 +52,7 @@ impl SetRun {
             new_documents: false,
             coverage: None,
             inventory: None,
-            kept: 0,
+            kept: KeptResources::default(),
             unusable: None,
             has_deleted: false,
             refused: None,

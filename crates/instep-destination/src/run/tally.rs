@@ -32,7 +32,9 @@ pub(crate) fn is_outcome(commit: &Commit) -> bool {
         | Commit::Noted { uri, .. } => uri,
         Commit::Owed(_, owed) => &owed.desired.uri,
         Commit::OfSlice(outcome) => return is_outcome(&outcome.commit),
-        Commit::Settled(..) | Commit::Checkpoint { .. } | Commit::Document(_) => return false,
+        Commit::Settled(..) | Commit::Returned(..) | Commit::Checkpoint { .. } | Commit::Document(_) => {
+            return false;
+        }
     };
     VersionKey::parse(uri).is_none()
 }

@@ -14,9 +14,9 @@ use instep_store::NameKind;
 use resourcesync::{DateTime, Uri};
 
 use super::{
-    Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, ImportState, IntentId, Ledger,
-    LoggedProblem, LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, RunId, SetId, SharePlan,
-    SourceId, StateError, Waits,
+    Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, ImportState, IntentId, KeptDeletion,
+    Ledger, LoggedProblem, LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, RunId, SetId,
+    SharePlan, SourceId, StateError, Waits,
 };
 use crate::{
     changes::CopyChange,
@@ -116,13 +116,13 @@ pub(crate) trait ReadPending {
     /// applied.
     fn gone(&self, set: SetId, uri: &str) -> Result<Option<DateTime>, StateError>;
 
-    /// Returns the next held resources of a set that were deleted, with the times of that, in order of URIs.
+    /// Returns the next held resources of a set whose deletions it knows, in order of URIs.
     fn held_though_gone_after(
         &self,
         set: SetId,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(Uri, DateTime)>, StateError>;
+    ) -> Result<Vec<KeptDeletion>, StateError>;
 
     /// Returns `true` if any deletion of a set is kept.
     fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError>;

@@ -21,7 +21,10 @@ pub(crate) struct Ledger {
     /// The held resources whose last modification is reliable from now on, or not (O22).
     pub(crate) racy: BTreeMap<String, bool>,
     pub(crate) left: Vec<(Uri, SetId)>,
+    /// Resources of which a set knows that they are deleted at the Source, and since when.
     pub(crate) gone: Vec<(Uri, SetId, DateTime)>,
+    /// Resources that exist again, so that a set forgets their deletions.
+    pub(crate) returned: Vec<(Uri, SetId)>,
     pub(crate) lost: Vec<String>,
     pub(crate) checkpoints: BTreeMap<SetId, Checkpoint>,
     /// Settings by name, which hold as of the checkpoints.
@@ -73,6 +76,7 @@ impl Ledger {
             && self.racy.is_empty()
             && self.left.is_empty()
             && self.gone.is_empty()
+            && self.returned.is_empty()
             && self.lost.is_empty()
             && self.checkpoints.is_empty()
             && self.settings.is_empty()

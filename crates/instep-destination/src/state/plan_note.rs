@@ -12,13 +12,15 @@ pub(crate) enum PlanNote {
     Settled,
     /// A pending resource is listed by the inventory.
     Listed = 2,
+    /// A held resource whose deletion was kept exists again.
+    Returned = 3,
 }
 
 impl Actions {
     /// The table, empty.
     pub(super) const NOTES: &str =
         "CREATE TABLE note (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);
-         CREATE INDEX note_listed ON note (uri) WHERE kind = 2;";
+         CREATE INDEX note_of ON note (kind, uri) WHERE kind >= 2;";
 
     /// Notes a resource.
     ///
@@ -50,6 +52,27 @@ impl Actions {
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         page().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Returns the number of resources that were noted, each counted once.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn count_noted(&self, note: PlanNote) -> Result<u64, StateError> {
+        let sql = "SELECT COUNT(DISTINCT uri) FROM note WHERE kind = ?1";
+        let count = self.connection.query_row(sql, [note as u8], |row| row.get::<_, i64>(0));
+        count.map(i64::cast_unsigned).map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Forgets a note of a resource.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn forget_note(&self, note: PlanNote, uri: &str) -> Result<(), StateError> {
+        let sql = "DELETE FROM note WHERE kind = ?1 AND uri = ?2 AND kind >= 2";
+        let forgotten =
+            self.connection.prepare_cached(sql).and_then(|mut delete| delete.execute((note as u8, uri)));
+        forgotten.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
     }
 
     /// Returns `true` if a resource was noted as [`PlanNote::Listed`].

@@ -108,10 +108,7 @@ impl HeldResource {
 
     /// Returns `true` if a deletion came after its last change.
     pub(crate) fn was_deleted_at(&self, deleted: Option<DateTime>) -> bool {
-        let is_since = |deleted: DateTime| {
-            self.metadata.datetime.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
-        };
-        deleted.is_some_and(is_since)
+        deleted.is_some_and(|deleted| is_since(deleted, self.metadata.datetime))
     }
 
     /// Returns `true` if no other set holds it, so that it is deleted once this set drops it.
@@ -232,4 +229,25 @@ pub(crate) struct PackTotals {
 pub(crate) struct Setting {
     pub(crate) name: String,
     pub(crate) text: String,
+}
+
+/// A held resource whose deletion a set knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptDeletion {
+    pub(crate) uri: Uri,
+    /// The time of its deletion.
+    pub(crate) deleted: DateTime,
+    /// The time of the last change of what is held.
+    pub(crate) changed: Option<DateTime>,
+}
+
+impl KeptDeletion {
+    /// Returns `true` if nothing came since the deletion: what is held is kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        is_since(self.deleted, self.changed)
+    }
+}
+
+fn is_since(deleted: DateTime, changed: Option<DateTime>) -> bool {
+    changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
 }

@@ -147,14 +147,10 @@ impl SyncRun<'_> {
             ));
             return Ok(());
         }
-        let (at, delete) = (inventory.deciding_time(), self.options.delete);
+        let at = inventory.deciding_time();
         set.work(move |draft| {
             draft.settle_unnamed(at)?;
-            if delete {
-                return draft.infer_deletions(at);
-            }
-            draft.inventory.kept += draft.count_unnamed(at)?;
-            Ok(())
+            draft.infer_deletions(at)
         })
         .await
     }

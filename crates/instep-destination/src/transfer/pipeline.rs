@@ -116,13 +116,28 @@ impl Pipeline {
 
     /// Records the resources that are no longer pending.
     pub(super) async fn settle(&mut self, set: &SetRun) -> Result<(), Error> {
+        self.send_noted(set, PlanNote::Settled, Commit::Settled).await
+    }
+
+    /// Forgets the deletions of resources that exist again. This comes with the checkpoint: until then, the next run reads
+    /// about them once more.
+    pub(super) async fn forget_deletions(&mut self, set: &SetRun) -> Result<(), Error> {
+        self.send_noted(set, PlanNote::Returned, Commit::Returned).await
+    }
+
+    async fn send_noted(
+        &mut self,
+        set: &SetRun,
+        note: PlanNote,
+        commit: fn(SetId, Uri) -> Commit,
+    ) -> Result<(), Error> {
         let mut after = 0;
         loop {
-            let page = set.with(|draft| draft.actions().notes_after(PlanNote::Settled, after, PAGE))?;
+            let page = set.with(|draft| draft.actions().notes_after(note, after, PAGE))?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             after = *last;
             let uris = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok());
-            self.send_all(uris.map(|uri| Commit::Settled(set.id, uri)).collect()).await?;
+            self.send_all(uris.map(|uri| commit(set.id, uri)).collect()).await?;
         }
     }
 

@@ -1,5 +1,7 @@
 //! Deletions in Change Lists: applied when they are requested, and remembered until then.
 
+use instep_destination::{MaxDelete, SyncOptions};
+
 use crate::support::Copy;
 
 #[test]
@@ -29,4 +31,99 @@ fn a_deletion_that_was_kept_is_done_when_it_is_asked_for_later() {
     copy.sync();
     let run = copy.sync_with(|options| options.delete = true);
     assert_eq!((run.exit_code(), copy.differences()), (0, vec![]));
+}
+
+#[test]
+fn o56_a_deletion_that_was_kept_is_carried_out_once_deletions_are_wanted_although_no_list_names_it() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    assert_eq!(copy.sync().report().kept, 1);
+    copy.source.gap();
+    copy.source.put("b.txt", "changed");
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(run.report().kept, 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o56_a_deletion_that_was_refused_is_carried_out_once_it_is_allowed_although_no_list_names_it() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    let run = copy.sync_with(|options| (options.delete, options.max_delete) = (true, MaxDelete::Count(0)));
+    assert_eq!(run.exit_code(), 6, "{:?}", run.heard);
+    copy.source.gap();
+    copy.source.put("b.txt", "changed");
+    let run = copy.sync_with(|options| (options.delete, options.max_delete) = (true, MaxDelete::Count(0)));
+    assert_eq!(run.exit_code(), 6, "still: {:?}", run.heard);
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+fn deleting(options: &mut SyncOptions) {
+    options.delete = true;
+}
+
+#[test]
+fn o63_what_was_deleted_and_exists_again_is_not_deleted_because_it_was_not_selected_meanwhile() {
+    let without_a = |options: &mut SyncOptions| options.selection.exclude = vec!["a.txt".to_owned()];
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    assert_eq!(copy.sync_with(without_a).report().kept, 1);
+    copy.source.put("a.txt", "again");
+    assert_eq!(copy.sync_with(without_a).report().kept, 0);
+    copy.source.put("b.txt", "changed");
+    let run = copy.sync_with(|options| {
+        without_a(options);
+        deleting(options);
+    });
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"), "it is not selected, and stays");
+    copy.sync_with(deleting);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o64_what_was_deleted_and_exists_again_is_not_counted_as_kept() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    assert_eq!(copy.sync().report().kept, 1);
+    copy.source.put("a.txt", "again");
+    assert_eq!(copy.sync().report().kept, 0);
+    assert_eq!(copy.differences(), [""; 0]);
+    copy.source.put("b.txt", "changed");
+    assert_eq!(copy.sync().report().kept, 0);
+}
+
+#[test]
+fn o63_what_was_deleted_and_exists_again_as_it_was_is_not_deleted_later() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.sync();
+    copy.source.put("a.txt", "one");
+    assert_eq!(copy.sync().report().kept, 0);
+    copy.source.put("b.txt", "changed");
+    let run = copy.sync_with(deleting);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o64_what_an_inventory_no_longer_listed_and_exists_again_is_not_counted_as_kept() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.source.gap();
+    copy.source.snapshot();
+    assert_eq!(copy.sync().report().kept, 1);
+    copy.source.put("a.txt", "again");
+    let run = copy.sync();
+    assert_eq!((run.report().kept, run.report().is_in_step()), (0, true), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
-use instep_destination::{MaxDelete, SyncOptions};
+use instep_destination::SyncOptions;
 use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::{
@@ -242,34 +242,4 @@ fn o52_what_was_changed_before_a_gap_goes_if_a_new_inventory_without_a_time_does
     assert_eq!(copy.differences(), [""; 0]);
     let (audited, heard) = copy.audit();
     assert_eq!(audited.unwrap().exit_code(), 0, "{heard:?}");
-}
-
-#[test]
-fn o56_a_deletion_that_was_kept_is_carried_out_once_deletions_are_wanted_although_no_list_names_it() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.delete("a.txt");
-    assert_eq!(copy.sync().report().kept, 1);
-    copy.source.gap();
-    copy.source.put("b.txt", "changed");
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
-    assert_eq!(run.report().kept, 0);
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
-#[test]
-fn o56_a_deletion_that_was_refused_is_carried_out_once_it_is_allowed_although_no_list_names_it() {
-    let copy = Copy::of_three();
-    copy.sync();
-    copy.source.delete("a.txt");
-    let run = copy.sync_with(|options| (options.delete, options.max_delete) = (true, MaxDelete::Count(0)));
-    assert_eq!(run.exit_code(), 6, "{:?}", run.heard);
-    copy.source.gap();
-    copy.source.put("b.txt", "changed");
-    let run = copy.sync_with(|options| (options.delete, options.max_delete) = (true, MaxDelete::Count(0)));
-    assert_eq!(run.exit_code(), 6, "still: {:?}", run.heard);
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
-    assert_eq!(copy.differences(), [""; 0]);
 }

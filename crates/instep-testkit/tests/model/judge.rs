@@ -29,6 +29,8 @@ pub(crate) struct Ended {
     pub(crate) audit: u8,
     /// The run knows what the copy covers.
     pub(crate) is_covered: bool,
+    /// The run says that the copy equals the Source.
+    pub(crate) is_in_step: bool,
     /// Everything that an audit before the run said otherwise than the run did.
     pub(crate) contradictions: Vec<String>,
 }
@@ -129,6 +131,13 @@ impl Story<'_> {
         }
         if ended.sync == 0 && state.unsatisfied {
             wrong.push("exit code 0, and something that is listed differs".to_owned());
+        }
+        if ended.is_in_step && (misses || state.unsatisfied || state.kept_surplus) {
+            wrong.push("in step, although something differs or is kept".to_owned());
+        }
+        let is_whole = ended.sync == 0 && ended.is_covered && untroubled && !misses;
+        if !ended.is_in_step && is_whole && !state.unsatisfied && !state.kept_surplus {
+            wrong.push("not in step, although nothing differs and nothing is kept".to_owned());
         }
         if ended.sync != 0 && untroubled && !(is_refused && state.kept_surplus) {
             wrong.push(format!("exit code {} although everything can be read and had", ended.sync));

@@ -23,10 +23,14 @@ const OPTIONS: &str = "INSTEP_MODEL_RUN";
 
 /// Starts a run with these options: this test program does it.
 pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
-    let SyncOptions { url, dir, delete, max_delete, selection, access, .. } = options;
+    let SyncOptions { url, dir, delete, max_delete, repair, selection, access, .. } = options;
     let limit = selection.limit.map_or(String::new(), |limit| limit.to_string());
     let origins = access.allow_origins.join(",");
-    let text = format!("{url} {} {delete} {max_delete} limit={limit} origins={origins}", dir.display());
+    let exclude = selection.exclude.join(",");
+    let text = format!(
+        "{url} {} {delete} {max_delete} {repair} limit={limit} exclude={exclude} origins={origins}",
+        dir.display()
+    );
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "a_run_that_another_test_kills", "--ignored"]).env(OPTIONS, text);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -39,13 +43,19 @@ pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
 fn a_run_that_another_test_kills() {
     let options = env::var(OPTIONS).unwrap();
     let parts: Vec<_> = options.split(' ').collect();
-    let [url, dir, delete, max_delete, limit, origins] = parts[..] else { panic!("{options}") };
+    let [url, dir, delete, max_delete, repair, limit, exclude, origins] = parts[..] else {
+        panic!("{options}")
+    };
     let mut options = SyncOptions::new(url, dir);
     options.delete = delete.parse().unwrap();
     options.max_delete = max_delete.parse::<MaxDelete>().unwrap();
     options.selection.limit = limit.strip_prefix("limit=").and_then(|limit| limit.parse().ok());
-    let origins = origins.strip_prefix("origins=").unwrap();
-    options.access.allow_origins = origins.split_terminator(',').map(str::to_owned).collect();
+    options.repair = repair.parse().unwrap();
+    let list = |text: &str, name: &str| {
+        text.strip_prefix(name).unwrap().split_terminator(',').map(str::to_owned).collect::<Vec<_>>()
+    };
+    options.selection.exclude = list(exclude, "exclude=");
+    options.access.allow_origins = list(origins, "origins=");
     options.allow_empty = true;
     options.durability = Durability::None;
     options.access.retries = 0;

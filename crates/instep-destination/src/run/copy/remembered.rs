@@ -6,7 +6,7 @@ use super::LocalCopy;
 use crate::{
     Error, SyncOptions,
     plan::Coverage,
-    records::{self, PlanRules, UnusableEntries},
+    records::{self, PlanRules, UnusableEntries, kept::KeptResources},
     run::SetRun,
     state::{SetId, Setting},
 };
@@ -24,8 +24,8 @@ impl LocalCopy {
         }
     }
 
-    /// Returns how many resources of a set are kept although they are gone at the Source.
-    pub(crate) fn kept(&self, set: SetId) -> Result<u64, Error> {
+    /// Returns the resources of a set that are kept although they are gone at the Source.
+    pub(crate) fn kept(&self, set: SetId) -> Result<KeptResources, Error> {
         Ok(records::kept::read(self.state(), set)?)
     }
 

@@ -3,7 +3,7 @@
 use super::support::{TestPlace, at as time, commit, known_of, place, record, uri};
 use crate::{
     plan::{Desired, DesiredPresence, Retrieval},
-    state::{Ledger, Owed},
+    state::{KeptDeletion, Ledger, Owed, ResourceMetadata},
 };
 
 fn owed(name: &str, why: &str) -> Owed {
@@ -98,7 +98,13 @@ pub(super) fn deletions_are_kept_until_a_later_inventory(at: &TestPlace) {
     assert_eq!(state.gone(other, "http://h/a").unwrap(), None);
     assert_eq!(state.held_though_gone_after(set, None, 10).unwrap(), [], "neither is held");
     commit(&mut *state, &[place("a", set, false), place("c", set, false)]);
-    let held = [(uri("http://h/a"), time(9))];
+    let mut held = [KeptDeletion { uri: uri("http://h/a"), deleted: time(9), changed: None }];
+    assert_eq!(state.held_though_gone_after(set, None, 10).unwrap(), held);
+    assert!(held[0].is_kept());
+    let metadata = ResourceMetadata { datetime: Some(time(9)), ..known_of(b"some bytes") };
+    record(&mut *state, &Ledger { refreshed: vec![(uri("http://h/a"), metadata)], ..Ledger::default() });
+    held[0].changed = Some(time(9));
+    assert!(!held[0].is_kept());
     assert_eq!(state.held_though_gone_after(set, None, 10).unwrap(), held);
     assert_eq!(state.held_though_gone_after(set, Some("http://h/a"), 10).unwrap(), []);
     state.forget_deletions(set, time(9)).unwrap();
@@ -106,4 +112,16 @@ pub(super) fn deletions_are_kept_until_a_later_inventory(at: &TestPlace) {
     assert_eq!(state.gone(set, "http://h/a").unwrap(), Some(time(9)));
     state.forget_deletions(set, time(10)).unwrap();
     assert!(!state.keeps_deletions(set).unwrap());
+}
+
+pub(super) fn the_deletion_of_what_exists_again_is_forgotten_by_its_set(at: &TestPlace) {
+    let mut state = at.open();
+    let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
+    let (a, b) = (uri("http://h/a"), uri("http://h/b"));
+    let gone = vec![(a.clone(), set, time(7)), (a.clone(), other, time(7)), (b.clone(), set, time(7))];
+    record(&mut *state, &Ledger { gone, ..Ledger::default() });
+    record(&mut *state, &Ledger { returned: vec![(a, set)], ..Ledger::default() });
+    let left = |set, name| state.gone(set, name).unwrap();
+    assert_eq!((left(set, "http://h/a"), left(other, "http://h/a")), (None, Some(time(7))));
+    assert_eq!(left(set, "http://h/b"), Some(time(7)));
 }

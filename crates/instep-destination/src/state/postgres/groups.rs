@@ -189,6 +189,10 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     if !ledger.gone.is_empty() {
         pending::put_gone(session, copy, &ledger.gone)?;
     }
+    for (uri, set) in &ledger.returned {
+        let sql = "DELETE FROM gone WHERE copy = $1 AND set_id = $2 AND uri = $3";
+        session.execute(sql, &[&copy, &i64::from(set.0), &uri.as_str()])?;
+    }
     if !ledger.lost.is_empty() {
         session.execute("DELETE FROM held WHERE copy = $1 AND uri = ANY($2)", &[&copy, &ledger.lost])?;
     }

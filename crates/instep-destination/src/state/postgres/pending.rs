@@ -8,7 +8,7 @@ use super::{PostgresState, row, row::MetadataColumns};
 use crate::{
     plan::{Desired, DesiredPresence},
     report::PendingRetry,
-    state::{Owed, ReadPending, SetId, SourceId, StateError},
+    state::{KeptDeletion, Owed, ReadPending, SetId, SourceId, StateError},
 };
 
 /// The columns of [`read`].
@@ -83,14 +83,18 @@ impl ReadPending for PostgresState {
         set: SetId,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(Uri, DateTime)>, StateError> {
-        let sql = "SELECT uri, micros FROM gone WHERE copy = $1 AND set_id = $2 AND uri > $3
-             AND EXISTS (SELECT 1 FROM held WHERE held.copy = gone.copy AND held.uri = gone.uri) ORDER BY uri LIMIT $4";
-        let read = |from: &Row| Ok((row::uri(from, 0)?, DateTime::from_unix_micros(from.try_get(1)?)));
+    ) -> Result<Vec<KeptDeletion>, StateError> {
+        let sql = "SELECT gone.uri, micros, held.datetime FROM gone
+             JOIN held ON held.copy = gone.copy AND held.uri = gone.uri
+             WHERE gone.copy = $1 AND set_id = $2 AND gone.uri > $3 AND held.sets & $5 <> 0
+             ORDER BY gone.uri LIMIT $4";
+        let read = |from: &Row| {
+            let deleted = DateTime::from_unix_micros(from.try_get(1)?);
+            Ok(KeptDeletion { uri: row::uri(from, 0)?, deleted, changed: row::datetime(from, 2)? })
+        };
         self.read(|session| {
-            let set = i64::from(set.0);
-            let after = after.unwrap_or_default();
-            session.query(sql, &[&self.copy, &set, &after, &(limit as i64)])?.iter().map(read).collect()
+            let (id, most, after) = (i64::from(set.0), limit as i64, after.unwrap_or_default());
+            session.query(sql, &[&self.copy, &id, &after, &most, &set.mask()])?.iter().map(read).collect()
         })
     }
 

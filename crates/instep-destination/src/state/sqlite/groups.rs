@@ -174,6 +174,11 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
     for (uri, set, time) in &ledger.gone {
         pending::put_gone(connection, *set, uri, *time)?;
     }
+    for (uri, set) in &ledger.returned {
+        connection
+            .prepare_cached("DELETE FROM gone WHERE set_id = ?1 AND uri = ?2")?
+            .execute(params![set.0, uri.as_str()])?;
+    }
     for uri in &ledger.lost {
         connection.prepare_cached("DELETE FROM held WHERE uri = ?1")?.execute([uri])?;
     }

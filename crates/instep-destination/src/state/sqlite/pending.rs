@@ -8,7 +8,7 @@ use super::{SqliteState, row};
 use crate::{
     plan::{Desired, DesiredPresence},
     report::PendingRetry,
-    state::{Owed, ReadPending, SetId, SourceId, StateError, codec},
+    state::{KeptDeletion, Owed, ReadPending, SetId, SourceId, StateError, codec},
 };
 
 /// The columns of [`read`].
@@ -95,15 +95,18 @@ impl ReadPending for SqliteState {
         set: SetId,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(Uri, DateTime)>, StateError> {
-        let read = |row: &Row<'_>| Ok((row::uri(row, 0)?, DateTime::from_unix_micros(row.get(1)?)));
+    ) -> Result<Vec<KeptDeletion>, StateError> {
+        let read = |row: &Row<'_>| {
+            let deleted = DateTime::from_unix_micros(row.get(1)?);
+            Ok(KeptDeletion { uri: row::uri(row, 0)?, deleted, changed: row::datetime(row, 2)? })
+        };
         let page = || {
             self.connection
                 .prepare_cached(
-                    "SELECT uri, micros FROM gone WHERE set_id = ?1 AND uri > ?2
-                     AND EXISTS (SELECT 1 FROM held WHERE held.uri = gone.uri) ORDER BY uri LIMIT ?3",
+                    "SELECT gone.uri, micros, held.datetime FROM gone JOIN held ON held.uri = gone.uri
+                     WHERE set_id = ?1 AND gone.uri > ?2 AND held.sets & ?4 <> 0 ORDER BY gone.uri LIMIT ?3",
                 )?
-                .query_map((set.0, after.unwrap_or_default(), limit as i64), read)?
+                .query_map((set.0, after.unwrap_or_default(), limit as i64, set.mask()), read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         page().map_err(|source| self.error(source))
