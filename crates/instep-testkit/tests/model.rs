@@ -34,6 +34,8 @@ mod server;
 mod source;
 #[path = "model/style.rs"]
 mod style;
+#[path = "model/syncing.rs"]
+mod syncing;
 #[path = "model/times.rs"]
 mod times;
 #[path = "model/wishes.rs"]

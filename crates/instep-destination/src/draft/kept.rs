@@ -54,9 +54,10 @@ impl Draft {
         inventory: Option<DateTime>,
     ) -> Result<(), Error> {
         let known = self.known_deletion(held)?;
-        *self.inventory.kept.of(known, inventory) += 1;
+        let deleted = inventory.filter(|at| held.was_deleted_at(Some(*at))).max(known);
+        *self.inventory.kept.of(known, deleted) += 1;
         let mut absent = Desired::new(held.uri.clone());
-        (absent.presence, absent.metadata.datetime) = (DesiredPresence::Absent, inventory.max(known));
+        (absent.presence, absent.metadata.datetime) = (DesiredPresence::Absent, deleted);
         self.actions.push(&Action::new(ActionKind::Keep, absent))?;
         Ok(())
     }
@@ -96,7 +97,7 @@ impl Merging<'_> {
             *count = count.saturating_sub(1);
         }
         if decision == Decision::Act(ActionKind::Keep) {
-            *self.kept.of(known.deleted, deletion_time(desired)) += 1;
+            *self.kept.of(known.deleted, deletion_time(desired, known)) += 1;
         }
         if is_back(desired, known) {
             self.actions.add_note(PlanNote::Returned, uri)?;
@@ -132,9 +133,14 @@ pub(super) fn known_deletion(
     Ok(deleted.filter(|deleted| changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())))
 }
 
-/// Returns when a resource was deleted, as an entry has it. An inventory that names it does not.
-pub(super) fn deletion_time(desired: &Desired) -> Option<DateTime> {
-    desired.metadata.datetime.filter(|_| desired.presence == DesiredPresence::Absent)
+/// Returns when a held resource was deleted, as far as is known. An inventory that names it does not say that, and a time
+/// before the last change of what is held is not that of its deletion.
+pub(super) fn deletion_time(desired: &Desired, known: &Known<'_>) -> Option<DateTime> {
+    let is_told = |told: &DateTime| {
+        let is_since = known.held.is_none_or(|held| held.was_deleted_at(Some(*told)));
+        desired.presence == DesiredPresence::Absent && is_since
+    };
+    desired.metadata.datetime.filter(is_told).max(known.deleted)
 }
 
 /// Returns `true` if a change shows that a resource exists again. Within a moment, the last word counts.

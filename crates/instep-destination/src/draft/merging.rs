@@ -209,7 +209,7 @@ impl Merging<'_> {
                 self.account.planned += 1;
                 let mut absent =
                     Desired { presence: DesiredPresence::Absent, ..Desired::new(desired.uri.clone()) };
-                absent.metadata.datetime = deleted.max(deletion_time(desired));
+                absent.metadata.datetime = deletion_time(desired, &known);
                 self.pushing.push(ActionKind::Keep, &absent)?;
             }
             Decision::Act(kind) => {

@@ -5,6 +5,8 @@
 //! never one at a time, so that neither a call nor a round trip to a server is paid per resource. URIs and paths are
 //! ordered by their bytes. Each method fails only if the state cannot be read or written, unless stated otherwise.
 
+mod writing;
+
 use std::{
     collections::{BTreeSet, VecDeque},
     fmt,
@@ -14,9 +16,8 @@ use instep_store::NameKind;
 use resourcesync::{DateTime, Uri};
 
 use super::{
-    Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, ImportState, IntentId, KeptDeletion,
-    Ledger, LoggedProblem, LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, RunId, SetId,
-    SharePlan, SourceId, StateError, Waits,
+    Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, IntentId, KeptDeletion, LoggedProblem,
+    LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, SetId, SourceId, StateError,
 };
 use crate::{
     changes::CopyChange,
@@ -24,6 +25,8 @@ use crate::{
     plan::Desired,
     report::{PastRun, PendingRetry},
 };
+
+pub(crate) use writing::{CopyState, WriteGroups, WritePacks, WriteRecords};
 
 /// Receives each desired state of a part with its held resource; `true` if it was named before.
 pub(crate) type Meet<'a> = dyn FnMut(&Desired, Option<&HeldResource>, bool) + 'a;
@@ -226,16 +229,6 @@ pub(crate) trait ReadPacks {
     }
 }
 
-/// Writes down which objects there may be.
-pub(crate) trait WritePacks {
-    /// Writes down the keys of objects that are going to be put; durable when this returns, unless durability is off. A
-    /// group takes them over by its [`Ledger`].
-    fn begin_packs(&mut self, keys: &[&str]) -> Result<(), StateError>;
-
-    /// Forgets objects that are removed.
-    fn forget_packs(&mut self, keys: &[Box<str>]) -> Result<(), StateError>;
-}
-
 /// The state of a copy, to read: as the last committed group left it.
 pub(crate) trait ReadState:
     ReadHeld + ReadPending + ReadFollowed + ReadLog + ReadPacks + ExportState + fmt::Debug + Send
@@ -256,86 +249,6 @@ pub(crate) trait ReadState:
 
     /// Returns the first changes that are not delivered yet, in their order.
     fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError>;
-}
-
-/// Writes groups. Invariant 5 is implemented here: a group and its records are one transaction.
-pub(crate) trait WriteGroups {
-    /// Records the operations that a group is about to do; durable when this returns, unless durability is off.
-    fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError>;
-
-    /// Records the finished operations of a group, which arrive in consecutive slices, and removes its intent.
-    fn commit_group(
-        &mut self,
-        intent: Option<IntentId>,
-        done: &[&[Operation]],
-        ledger: &Ledger,
-    ) -> Result<(), StateError>;
-
-    /// Sets the waiting of further commits. An engine may wait for more.
-    fn set_waits(&mut self, waits: Waits) -> Result<(), StateError>;
-
-    /// Makes all that was written durable, at the end of a run.
-    fn make_durable(&mut self) -> Result<(), StateError>;
-
-    /// Counts held resources to a set.
-    fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError>;
-
-    /// Forgets the deletions of a set before the time of an inventory that was applied. One of that very moment stays:
-    /// the inventory may have been made just before it.
-    fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError>;
-
-    /// From now on each change of the copy is kept until it is taken.
-    fn record_changes(&mut self);
-
-    /// Removes delivered changes: all up to this sequence.
-    fn forget_changes(&mut self, last: i64) -> Result<(), StateError>;
-}
-
-/// Writes records that belong to no group: sets, Sources, settings and the log.
-pub(crate) trait WriteRecords {
-    /// Returns the set with the URI of a Capability List (or of its substitute); created if it is new.
-    ///
-    /// Errors: also if the copy follows as many sets as it can.
-    fn set(&mut self, uri: &str) -> Result<SetId, StateError>;
-
-    /// Gives a set another name; nothing if the copy follows no set of the former one.
-    fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError>;
-
-    /// Sets a setting of the copy.
-    fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError>;
-
-    /// Records that a URL led to these sets. A Source that is followed already keeps its record under another URL; two
-    /// that turn out to be one become one.
-    fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError>;
-
-    /// Counts a set to a Source.
-    fn set_belongs_to(&mut self, set: SetId, source: SourceId) -> Result<(), StateError>;
-
-    /// Notes that a run begins; `None` for a Source that is not known yet.
-    fn begin_run(
-        &mut self,
-        started: DateTime,
-        what: &str,
-        source: Option<SourceId>,
-    ) -> Result<RunId, StateError>;
-
-    /// Notes which Source a run has found.
-    fn run_is_of(&mut self, run: RunId, source: SourceId) -> Result<(), StateError>;
-
-    /// Notes how a run ended, with its problems by kind.
-    fn finish_run(&mut self, run: &LoggedRun, problems: &[LoggedProblem]) -> Result<(), StateError>;
-
-    /// Records the progress of the copy at a time. Of the points of one minute the last is kept, so that a copy with
-    /// changes every second has no more points than others.
-    fn note_reached(&mut self, point: ReachedPoint) -> Result<(), StateError>;
-}
-
-/// The state of a copy for writing: only the [`Committer`](crate::commit::Committer) has it.
-pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords + ImportState {
-    /// Returns the interface for sharing a plan with other workers; `None` if the engine has no others.
-    fn sharing(&mut self) -> Option<&mut dyn SharePlan> {
-        None
-    }
 }
 
 /// The setting with the URL whose path is the top of the copy.

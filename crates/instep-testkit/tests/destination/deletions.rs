@@ -2,7 +2,7 @@
 
 use instep_destination::{MaxDelete, SyncOptions};
 
-use crate::support::Copy;
+use crate::support::{Copy, with_one_change_list, without};
 
 #[test]
 fn deletions_are_kept_unless_they_are_asked_for() {
@@ -126,4 +126,16 @@ fn o64_what_an_inventory_no_longer_listed_and_exists_again_is_not_counted_as_kep
     let run = copy.sync();
     assert_eq!((run.report().kept, run.report().is_in_step()), (0, true), "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o64_a_deletion_without_a_time_stays_counted_as_kept() {
+    let copy = with_one_change_list();
+    copy.source.rewrite("changelist.xml", |text| without(&text, "datetime"));
+    copy.sync();
+    copy.source.delete("a.txt");
+    for _ in 0..2 {
+        let run = copy.sync();
+        assert_eq!((run.report().kept, run.report().is_in_step()), (1, false), "{:?}", run.heard);
+    }
 }

@@ -1,11 +1,13 @@
 //! W3C datetimes with the precision they were written with.
 
 mod calendar;
+mod fields;
 mod figures;
 
 use std::fmt::{self, Write as _};
 
 use calendar::{civil_from_days, date_seconds, days_from_civil};
+use fields::{DateTimeFields, IN_RANGE};
 use figures::Figures;
 
 use super::ValueError;
@@ -39,13 +41,6 @@ pub enum Precision {
     /// `YYYY-MM-DDThh:mm:ss.s` with a zone and this many digits, 1 to 9; further digits are cut off
     Fraction(u8),
 }
-
-/// The expectation for a text that has none of the six forms.
-const FORM: &str = "a W3C datetime: YYYY-MM-DDThh:mm:ssZ";
-/// The expectation for a time that has neither `Z` nor an offset.
-const WITH_ZONE: &str = "a time with a zone designator: Z or +hh:mm";
-/// The expectation for a field out of its range: month 13, 30 February, hour 24.
-const IN_RANGE: &str = "a date and time that exist";
 
 impl DateTime {
     /// Creates an instant in UTC with six fraction digits: the form that a Source of this project writes.
@@ -127,23 +122,23 @@ impl DateTime {
 
     /// Reads one of the six forms; an error is the expected form.
     pub(crate) fn read(text: &str) -> Result<Self, &'static str> {
-        let mut fields = DateTimeFields { rest: text.as_bytes() };
+        let mut fields = DateTimeFields::of(text);
         let year = fields.digits(4)?;
         let date = |month, day, precision| -> Result<Self, &'static str> {
             let seconds = date_seconds(year, month, day).ok_or(IN_RANGE)?;
             Ok(Self { seconds, nanos: 0, precision, offset_minutes: 0 })
         };
-        if fields.rest.is_empty() {
+        if fields.is_at_end() {
             return date(1, 1, Precision::Year);
         }
         fields.expect(b'-')?;
         let month = fields.digits(2)?;
-        if fields.rest.is_empty() {
+        if fields.is_at_end() {
             return date(month, 1, Precision::Month);
         }
         fields.expect(b'-')?;
         let day = fields.digits(2)?;
-        if fields.rest.is_empty() {
+        if fields.is_at_end() {
             return date(month, day, Precision::Day);
         }
         let mut value = date(month, day, Precision::Minute)?;
@@ -237,64 +232,6 @@ impl DateTime {
         text.number(offset / 60, 2);
         text.byte(b':');
         text.number(offset % 60, 2);
-    }
-}
-
-struct DateTimeFields<'a> {
-    rest: &'a [u8],
-}
-
-impl DateTimeFields<'_> {
-    fn digits(&mut self, count: usize) -> Result<u32, &'static str> {
-        let (head, rest) = self.rest.split_at_checked(count).ok_or(FORM)?;
-        self.rest = rest;
-        head.iter().try_fold(0, |value, byte| match byte {
-            b'0'..=b'9' => Ok(value * 10 + u32::from(byte - b'0')),
-            _ => Err(FORM),
-        })
-    }
-
-    fn take(&mut self, byte: u8) -> bool {
-        let found = self.rest.first() == Some(&byte);
-        if found {
-            self.rest = &self.rest[1..];
-        }
-        found
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<(), &'static str> {
-        if self.take(byte) { Ok(()) } else { Err(FORM) }
-    }
-
-    fn fraction(&mut self) -> Result<(u32, u8), &'static str> {
-        let length = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if length == 0 || length > 12 {
-            return Err(FORM);
-        }
-        let (digits, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        let kept = length.min(9);
-        let value = digits[..kept].iter().fold(0, |value, byte| value * 10 + u32::from(byte - b'0'));
-        Ok((value * 10u32.pow(9 - kept as u32), kept as u8))
-    }
-
-    fn zone(&mut self) -> Result<i16, &'static str> {
-        let sign = match self.rest {
-            [] => return Err(WITH_ZONE),
-            [b'Z'] => return Ok(0),
-            [b'+', ..] => 1,
-            [b'-', ..] => -1,
-            _ => return Err(FORM),
-        };
-        self.rest = &self.rest[1..];
-        let hours = self.digits(2)?;
-        self.expect(b':')?;
-        let minutes = self.digits(2)?;
-        match self.rest {
-            [] if hours <= 23 && minutes <= 59 => Ok(sign * (hours * 60 + minutes) as i16),
-            [] => Err(IN_RANGE),
-            _ => Err(FORM),
-        }
     }
 }
 

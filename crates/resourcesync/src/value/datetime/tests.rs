@@ -1,6 +1,9 @@
 //! Datetimes in the six forms, and texts that are none.
 
-use super::{DateTime, FORM, IN_RANGE, WITH_ZONE};
+use super::{
+    DateTime,
+    fields::{FORM, IN_RANGE, WITH_ZONE},
+};
 
 #[test]
 fn the_six_forms_are_written_as_they_were_read() {

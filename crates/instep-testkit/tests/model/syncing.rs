@@ -1,0 +1,155 @@
+//! The runs and audits of a phase: those that count, and others before them that are cut off.
+
+use std::{fmt::Write as _, sync::Arc, thread, time::Duration};
+
+use instep_destination::{
+    AuditOptions, AuditReport, Coverage, Durability, Error, Shutdown, SyncOptions, SyncReport, TestMonitor,
+    audit, sync,
+};
+
+use crate::{
+    documents::Site,
+    judge::{Ended, contradictions},
+    killed,
+    run::{Story, files},
+    server::End,
+    source::elsewhere,
+};
+
+impl Story<'_> {
+    fn options(&self, url: &str) -> SyncOptions {
+        let mut options = SyncOptions::new(url, self.copy.path());
+        self.wishes.apply(&mut options);
+        options.repair = self.repairs;
+        options.access.allow_origins = self.origins();
+        options.allow_empty = true;
+        options.durability = Durability::None;
+        options.access.retries = 0;
+        options
+    }
+
+    /// The origins of what the Source lists, beside its own.
+    fn origins(&self) -> Vec<String> {
+        let other = elsewhere(&self.server.url()).trim_end_matches('/').to_owned();
+        if self.oddities.moves { vec![other] } else { Vec::new() }
+    }
+
+    /// Waits for a run or an audit.
+    fn wait<T>(&self, run: impl Future<Output = T>) -> T {
+        killed::while_none_starts(|| self.runtime.block_on(run))
+    }
+
+    /// Runs before the one that counts: they may do a part of its work, and nothing else.
+    fn sync_before(&mut self, url: &str) {
+        if self.oddities.kills && self.whims.chance(60) {
+            let after = usize::try_from(self.whims.within(1, 12)).unwrap();
+            self.sync_killed(url, after);
+        }
+        self.sync_in_vain(url);
+        let mut options = self.options(url);
+        let is_stopped = self.stops && self.runs.chance(50);
+        if is_stopped {
+            options.shutdown = Shutdown::new();
+            let end = End::Stop(options.shutdown.clone());
+            self.server.end_after(usize::try_from(self.runs.within(2, 12)).unwrap(), end);
+        }
+        if is_stopped || self.repeats && self.runs.chance(30) {
+            let result = self.wait(sync(&options, &TestMonitor::new()));
+            let how = if is_stopped { "stopped" } else { "once more" };
+            let _ = writeln!(self.log, "-- sync, {how}: {result:?}");
+        }
+    }
+
+    /// Runs that a server or the operator cuts off.
+    fn sync_in_vain(&mut self, url: &str) {
+        let (is_refused, is_hurried) = (self.chances.chance(50), self.chances.chance(50));
+        let after = usize::try_from(self.chances.within(1, 14)).unwrap();
+        let most = Duration::from_millis(self.chances.below(40));
+        if self.habits.refuses && is_refused {
+            self.server.end_after(after, End::Refusal);
+            let result = self.wait(sync(&self.options(url), &TestMonitor::new()));
+            self.server.recover();
+            let _ = writeln!(self.log, "-- sync, refused: {result:?}");
+        }
+        if self.habits.hurries && is_hurried {
+            let mut options = self.options(url);
+            options.max_duration = Some(most);
+            let result = self.wait(sync(&options, &TestMonitor::new()));
+            let _ = writeln!(self.log, "-- sync, hurried: {result:?}");
+        }
+    }
+
+    /// A run in a process of its own, which is killed.
+    fn sync_killed(&mut self, url: &str, after: usize) {
+        let run = killed::start(&self.options(url));
+        self.server.end_after(after, End::Kill(Arc::clone(&run)));
+        let status = loop {
+            if let Some(status) = run.lock().unwrap().try_wait().unwrap() {
+                break status;
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        self.server.recover();
+        let _ = writeln!(self.log, "-- sync, killed after {after} requests: {status}");
+    }
+
+    pub(crate) fn sync_and_audit(&mut self, site: &Site) -> Ended {
+        let url = format!("{}{}", self.server.url(), site.start);
+        self.sync_before(&url);
+        let foretold = self.foretell(&url);
+        let before = files(self.copy.path());
+        let options = self.options(&url);
+        let monitor = TestMonitor::new();
+        let result = self.wait(sync(&options, &monitor));
+        let heard = monitor.recorded();
+        let _ = writeln!(
+            self.log,
+            "-- sync: {result:#?}\nnotes {:#?}\nproblems {:#?}\nwarnings {:#?}\ncommitted {:#?}\nrequests {:#?}",
+            heard.notes,
+            heard.problems,
+            heard.warnings,
+            heard.committed,
+            self.server.log()
+        );
+        let contradictions = match (foretold, &result) {
+            (Some(audit), Ok(report)) => {
+                let after = files(self.copy.path());
+                let changed = after.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes));
+                contradictions(&audit, report, changed.count() as u64, self.wishes.delete)
+            }
+            _ => Vec::new(),
+        };
+        let coverage = result.as_ref().ok().and_then(|report| report.coverage);
+        let is_covered = coverage.is_some_and(Coverage::is_complete);
+        let is_in_step = result.as_ref().is_ok_and(SyncReport::is_in_step);
+        let ended = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
+        let result = self.audit(&url);
+        let audited = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
+        Ended { sync: ended, audit: audited, is_covered, is_in_step, contradictions }
+    }
+
+    /// Audits the copy before a run, if there is one: of every other Source, since it takes time. An audit counts what two
+    /// sets share for each of them, and a run once.
+    fn foretell(&mut self, url: &str) -> Option<AuditReport> {
+        let has_copy = self.copy.path().join(".instep").exists();
+        let is_asked =
+            has_copy && self.seed.is_multiple_of(2) && !self.habits.shares && self.oddities.shares == 0;
+        if is_asked { self.audit(url).ok() } else { None }
+    }
+
+    fn audit(&mut self, url: &str) -> Result<AuditReport, Error> {
+        let mut options = AuditOptions::new(Some(url.to_owned()), self.copy.path());
+        options.access.retries = 0;
+        options.access.allow_origins = self.origins();
+        self.wishes.select(&mut options.selection);
+        let monitor = TestMonitor::new();
+        let result = self.wait(audit(&options, &monitor));
+        let heard = monitor.recorded();
+        let _ = writeln!(
+            self.log,
+            "-- audit: {result:#?}\n{:#?}\nnotes {:#?}\nproblems {:#?}",
+            heard.itemized, heard.notes, heard.problems
+        );
+        result
+    }
+}
