@@ -24,15 +24,13 @@ mod runs;
 mod shared_actions;
 mod slices;
 mod sqlite;
+mod writing;
 
 pub use crate::plan::ResourceMetadata;
 pub(crate) use action::{Action, ActionKind};
 pub(crate) use actions::Actions;
 pub(crate) use actions::Pushing;
-pub(crate) use engine::{
-    BASE, CopyState, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPacks, ReadPending, ReadState, WriteGroups,
-    WritePacks, WriteRecords,
-};
+pub(crate) use engine::{BASE, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPacks, ReadPending, ReadState};
 #[cfg(test)]
 pub(crate) use error::DatabaseError;
 pub(crate) use error::StateError;
@@ -58,6 +56,7 @@ pub(crate) use slices::{
     SliceProgress,
 };
 pub(crate) use sqlite::by_origin;
+pub(crate) use writing::{CopyState, WriteGroups, WritePacks, WriteRecords};
 
 pub(crate) use crate::records::operations::Operation;
 

@@ -5,8 +5,6 @@
 //! never one at a time, so that neither a call nor a round trip to a server is paid per resource. URIs and paths are
 //! ordered by their bytes. Each method fails only if the state cannot be read or written, unless stated otherwise.
 
-mod writing;
-
 use std::{
     collections::{BTreeSet, VecDeque},
     fmt,
@@ -25,8 +23,6 @@ use crate::{
     plan::Desired,
     report::{PastRun, PendingRetry},
 };
-
-pub(crate) use writing::{CopyState, WriteGroups, WritePacks, WriteRecords};
 
 /// Receives each desired state of a part with its held resource; `true` if it was named before.
 pub(crate) type Meet<'a> = dyn FnMut(&Desired, Option<&HeldResource>, bool) + 'a;

@@ -3,6 +3,7 @@
 mod names;
 mod opening;
 mod options;
+mod touched;
 
 use std::{
     fs::File,
@@ -21,8 +22,8 @@ use super::{
     partial,
 };
 
-use names::Names;
 pub(crate) use options::FolderOptions;
+use touched::TouchedFolders;
 
 /// At most this many files or folders are synced separately; more are synced with their file system, so that a group
 /// waits for the disk at most six times, with any number of files and folders.
@@ -40,7 +41,7 @@ pub(crate) struct FolderStore {
     options: FolderOptions,
     backup: Option<Backup>,
     folds_names: bool,
-    names: Mutex<Names>,
+    names: Mutex<TouchedFolders>,
     lock: Mutex<Option<Lock>>,
 }
 

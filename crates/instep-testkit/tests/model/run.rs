@@ -20,7 +20,7 @@ use crate::{
     naive::Knowledge,
     oddities::Oddities,
     server::{Break, PageServer},
-    source::{Source, elsewhere},
+    source::Source,
     style::{Keeps, Style},
     wishes::Wishes,
 };

@@ -1,7 +1,6 @@
 //! The names of a copy in a folder: given, removed and moved beneath it.
 
 use std::{
-    collections::BTreeSet,
     io::{self, Read},
     os::fd::OwnedFd,
     sync::{Arc, PoisonError},
@@ -13,21 +12,14 @@ use rustix::{
     io::Errno,
 };
 
-use super::{FolderStore, MOST_SYNCED_ONE_BY_ONE};
+use super::{FolderStore, MOST_SYNCED_ONE_BY_ONE, touched::TouchedFolders};
 use crate::{
     map::CopyPath,
     store::{CopyNames, Durability, NameKind, Obstacle, StagedName, StoreError},
 };
 
-/// The folders that have names to sync, and the one that was used last.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    touched: BTreeSet<String>,
-    last: Option<(String, Arc<OwnedFd>)>,
-}
-
 impl FolderStore {
-    fn names(&self) -> std::sync::MutexGuard<'_, Names> {
+    fn names(&self) -> std::sync::MutexGuard<'_, TouchedFolders> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -2,10 +2,9 @@
 
 use resourcesync::{DateTime, Uri};
 
-use super::ReadState;
-use crate::state::{
-    ImportState, IntentId, Ledger, LoggedProblem, LoggedRun, Operation, ReachedPoint, RunId, SetId,
-    SharePlan, SourceId, StateError, Waits,
+use super::{
+    ImportState, IntentId, Ledger, LoggedProblem, LoggedRun, Operation, ReachedPoint, ReadState, RunId,
+    SetId, SharePlan, SourceId, StateError, Waits,
 };
 
 /// Writes down which objects there may be.
