@@ -8,6 +8,7 @@ mod absence;
 mod awaited;
 mod changes;
 mod ending;
+mod keeping;
 mod kept;
 mod links;
 mod list;

@@ -1,110 +1,30 @@
-//! Kept deletions: the held resources that are gone at the Source and stay, and those of them that exist again.
+//! Kept deletions: the held resources that are gone at the Source and stay, and which entries are about them.
 
 use resourcesync::DateTime;
 
-use super::{Draft, merging::Merging};
 use crate::{
-    Error,
     plan::{Decision, Desired, DesiredPresence, Known, Rest, plausible},
-    records::kept::KeptResources,
-    state::{Action, ActionKind, HeldResource, PlanNote, ReadState, SetId, StateError},
+    state::{ActionKind, HeldResource, ReadState, SetId, StateError},
 };
 
 /// The held resources that a plan keeps although they are gone at the Source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KeptCount {
     /// Those whose deletions the state knew before.
-    known: u64,
+    pub(super) known: u64,
     /// Those whose deletions the plan found, with their times.
-    dated: u64,
+    pub(super) dated: u64,
     /// Those whose deletions the plan found, of unknown times.
-    undated: u64,
+    pub(super) undated: u64,
 }
 
 impl KeptCount {
-    fn of(&mut self, known: Option<DateTime>, found: Option<DateTime>) -> &mut u64 {
+    pub(super) fn of(&mut self, known: Option<DateTime>, found: Option<DateTime>) -> &mut u64 {
         match (known, found) {
             (Some(_), _) => &mut self.known,
             (None, Some(_)) => &mut self.dated,
             (None, None) => &mut self.undated,
         }
-    }
-}
-
-impl Draft {
-    /// Returns when a held resource was deleted, if that is known and it was kept.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(super) fn known_deletion(&self, held: &HeldResource) -> Result<Option<DateTime>, Error> {
-        if !self.keeps_deletions {
-            return Ok(None);
-        }
-        Ok(known_deletion(&*self.state, self.set, held, Some(self.clocks.latest_time()))?)
-    }
-
-    /// Plans to keep a held resource that a complete inventory does not name. From then on it is known to be deleted, so
-    /// that a change shows when it exists again (O64).
-    ///
-    /// # Errors
-    /// If the plan cannot be written.
-    pub(super) fn keep_unnamed(
-        &mut self,
-        held: &HeldResource,
-        inventory: Option<DateTime>,
-    ) -> Result<(), Error> {
-        let known = self.known_deletion(held)?;
-        let deleted = inventory.filter(|at| held.was_deleted_at(Some(*at))).max(known);
-        *self.inventory.kept.of(known, deleted) += 1;
-        let mut absent = Desired::new(held.uri.clone());
-        (absent.presence, absent.metadata.datetime) = (DesiredPresence::Absent, deleted);
-        self.actions.push(&Action::new(ActionKind::Keep, absent))?;
-        Ok(())
-    }
-
-    /// Returns the resources that are kept after the plan: all of them if the plan counted them anew, with an inventory,
-    /// otherwise those of before with the differences.
-    ///
-    /// # Errors
-    /// If the plan cannot be read.
-    pub(crate) fn kept(&self, before: KeptResources, is_counted_anew: bool) -> Result<KeptResources, Error> {
-        let KeptCount { known, dated, undated } = self.inventory.kept;
-        if is_counted_anew {
-            return Ok(KeptResources { all: known + dated + undated, undated });
-        }
-        let returned = self.actions.count_noted(PlanNote::Returned)?;
-        let all = (before.all + dated + undated).saturating_sub(returned);
-        Ok(KeptResources { all, undated: before.undated + undated })
-    }
-}
-
-impl Merging<'_> {
-    /// Counts a decision about a held resource that is or was kept although it was deleted; and notes if it exists again,
-    /// whether it is selected or not: otherwise its deletion would be carried out once deletions are wanted (O63).
-    pub(super) fn count_kept(
-        &mut self,
-        desired: &Desired,
-        known: &Known<'_>,
-        decision: Decision,
-    ) -> Result<(), StateError> {
-        if decision == Decision::Superseded {
-            return Ok(());
-        }
-        let uri = desired.uri.as_str();
-        if let Some(earlier) = known.earlier.filter(|earlier| earlier.kind == ActionKind::Keep) {
-            let count = self.kept.of(known.deleted, earlier.desired.metadata.datetime);
-            // A time that cannot be was taken off the earlier action since: then the number stays too high.
-            *count = count.saturating_sub(1);
-        }
-        if decision == Decision::Act(ActionKind::Keep) {
-            *self.kept.of(known.deleted, deletion_time(desired, known)) += 1;
-        }
-        if is_back(desired, known) {
-            self.actions.add_note(PlanNote::Returned, uri)?;
-        } else if desired.presence == DesiredPresence::Absent && self.may_hold_earlier {
-            self.actions.forget_note(PlanNote::Returned, uri)?;
-        }
-        Ok(())
     }
 }
 
@@ -144,7 +64,7 @@ pub(super) fn deletion_time(desired: &Desired, known: &Known<'_>) -> Option<Date
 }
 
 /// Returns `true` if a change shows that a resource exists again. Within a moment, the last word counts.
-fn is_back(desired: &Desired, known: &Known<'_>) -> bool {
+pub(super) fn is_back(desired: &Desired, known: &Known<'_>) -> bool {
     let (deleted, changed) = (known.deleted, desired.metadata.datetime);
     !desired.is_listed
         && desired.presence != DesiredPresence::Absent
