@@ -52,6 +52,7 @@ use std::{
 };
 
 use feature::Feature;
+use instep_testkit::PostgresServer;
 use run::Difference;
 
 /// Runs of one seed each are small: as many threads as this share them.
@@ -59,14 +60,29 @@ const THREADS: usize = 4;
 
 #[test]
 fn the_copy_of_any_source_is_what_a_naive_model_says() {
+    follow_all((300, 10_000), None);
+}
+
+/// What the file of a state promises holds for a database.
+#[test]
+fn the_copy_of_any_source_is_the_same_with_its_state_in_postgresql() {
+    let Some(server) = PostgresServer::start() else { return };
+    follow_all((30, 1_000), Some(&server.url()));
+}
+
+/// Follows Sources: so many in a plain run, so many in a long one, or those that the environment names.
+///
+/// # Panics
+/// If a copy differs from the model.
+fn follow_all((plain, long): (u64, u64), database: Option<&str>) {
     let (first, last) = match env::var("INSTEP_SEED") {
         Ok(seed) => {
             let (first, last) = seed.split_once("..").unwrap_or((&seed, ""));
             let first: u64 = first.parse().unwrap();
             (first, last.parse().unwrap_or(first + 1))
         }
-        Err(_) if env::var_os("INSTEP_LONG").is_some() => (0, 10_000),
-        Err(_) => (0, 300),
+        Err(_) if env::var_os("INSTEP_LONG").is_some() => (0, long),
+        Err(_) => (0, plain),
     };
     let only: Option<BTreeSet<String>> =
         env::var("INSTEP_FEATURES").ok().map(|names| names.split(',').map(str::to_owned).collect());
@@ -92,7 +108,7 @@ fn the_copy_of_any_source_is_what_a_naive_model_says() {
                     if seed >= last {
                         return;
                     }
-                    let difference = run::follow(seed, &runtime, &allows);
+                    let difference = run::follow(seed, &runtime, &allows, database);
                     differences.lock().unwrap().extend(difference);
                 }
             });

@@ -23,13 +23,14 @@ const OPTIONS: &str = "INSTEP_MODEL_RUN";
 
 /// Starts a run with these options: this test program does it.
 pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
-    let SyncOptions { url, dir, delete, max_delete, repair, selection, access, .. } = options;
+    let SyncOptions { url, dir, delete, max_delete, repair, selection, access, state, .. } = options;
     let limit = selection.limit.map_or(String::new(), |limit| limit.to_string());
     let origins = access.allow_origins.join(",");
     let exclude = selection.exclude.join(",");
     let text = format!(
-        "{url} {} {delete} {max_delete} {repair} limit={limit} exclude={exclude} origins={origins}",
-        dir.display()
+        "{url} {} {delete} {max_delete} {repair} limit={limit} exclude={exclude} origins={origins} state={}",
+        dir.display(),
+        state.as_deref().unwrap_or_default()
     );
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "a_run_that_another_test_kills", "--ignored"]).env(OPTIONS, text);
@@ -43,7 +44,7 @@ pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
 fn a_run_that_another_test_kills() {
     let options = env::var(OPTIONS).unwrap();
     let parts: Vec<_> = options.split(' ').collect();
-    let [url, dir, delete, max_delete, repair, limit, exclude, origins] = parts[..] else {
+    let [url, dir, delete, max_delete, repair, limit, exclude, origins, state] = parts[..] else {
         panic!("{options}")
     };
     let mut options = SyncOptions::new(url, dir);
@@ -56,6 +57,8 @@ fn a_run_that_another_test_kills() {
     };
     options.selection.exclude = list(exclude, "exclude=");
     options.access.allow_origins = list(origins, "origins=");
+    options.state = state.strip_prefix("state=").filter(|url| !url.is_empty()).map(str::to_owned);
+    options.succeeds = options.state.is_some();
     options.allow_empty = true;
     options.durability = Durability::None;
     options.access.retries = 0;

@@ -61,10 +61,18 @@ pub(crate) struct Story<'a> {
     /// `true` once the Source's clock went back.
     pub(crate) clock_went_back: bool,
     pub(crate) log: String,
+    /// The URL of the state, if it is in a database.
+    pub(crate) state: Option<String>,
 }
 
-/// Follows the Source of a seed through all its phases; returns the first difference.
-pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> bool) -> Option<Difference> {
+/// Follows the Source of a seed through all its phases; returns the first difference. The state of the copy is in a
+/// database if one is given.
+pub(crate) fn follow(
+    seed: u64,
+    runtime: &Runtime,
+    allows: &dyn Fn(Feature) -> bool,
+    database: Option<&str>,
+) -> Option<Difference> {
     let mut draw = Draw::new(seed);
     let mut style = Style::draw(&mut draw, allows);
     let mut chances = Draw::new(seed.rotate_left(32) ^ 0x5bd1_e995);
@@ -102,6 +110,7 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
         was_narrow: false,
         clock_went_back: false,
         log,
+        state: database.map(|url| format!("{url}?schema=seed_{seed}")),
     };
     let phases = draw.within(2, 5);
     for number in 0..=phases {

@@ -21,6 +21,8 @@ impl Story<'_> {
         let mut options = SyncOptions::new(url, self.copy.path());
         self.wishes.apply(&mut options);
         options.repair = self.repairs;
+        // Runs follow each other: nobody waits until the heartbeat of a killed one has stopped.
+        (options.state, options.succeeds) = (self.state.clone(), self.state.is_some());
         options.access.allow_origins = self.origins();
         options.allow_empty = true;
         options.durability = Durability::None;
