@@ -30,4 +30,10 @@ mod native {
         validate::{FindingValue, ReportValue, validate_document, validate_package},
         writer::EntryWriter,
     };
+    use pyo3::{prelude::*, types::PyModule};
+
+    #[pymodule_init]
+    fn add_version(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }
