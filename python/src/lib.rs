@@ -34,6 +34,7 @@ mod native {
 
     #[pymodule_init]
     fn add_version(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        // Not `add`, which would count it among the names that `import *` takes.
+        module.setattr("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
