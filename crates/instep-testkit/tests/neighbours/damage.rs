@@ -168,3 +168,14 @@ fn o86_the_newest_state_is_that_of_the_latest_time_and_not_of_the_longest_text()
     let records = states.map(|(date, text)| record("response", "a", date, "", &format!("{OK}{text}")));
     assert_eq!(published(&records, 0).0, [("a".to_owned(), "new".to_owned())]);
 }
+
+#[test]
+fn o94_a_uri_that_was_recorded_as_a_page_had_it_is_published_as_it_was_requested() {
+    let records = [
+        record("resource", "a b/\u{e9}?x={1}", DAY, "", "named"),
+        record("resource", "a%20c", DAY, "", "encoded"),
+    ];
+    let (published, _) = published(&records, 0);
+    let names: Vec<_> = published.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["a%20b/%C3%A9?x=%7B1%7D", "a%20c"]);
+}

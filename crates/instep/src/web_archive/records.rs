@@ -6,7 +6,8 @@ use std::{
 };
 
 use instep_warc::{HttpHead, WarcHead, WarcKind, WarcRecord, payload};
-use resourcesync::DateTime;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use resourcesync::{DateTime, Uri};
 
 use super::{
     block::CheckedBlock,
@@ -27,10 +28,14 @@ impl States {
         let (Some(uri), Some(date)) = (head.target(), head.date()) else {
             return Ok(Some("it names no URI, or no date".to_owned()));
         };
-        let uri = uri.split('#').next().unwrap_or_default().to_owned();
-        if self.is_elsewhere(&uri) {
+        let uri = uri_of(uri);
+        if self.is_elsewhere(uri.as_ref().unwrap_or_else(|target| target)) {
             return Ok(None);
         }
+        let uri = match uri {
+            Ok(uri) => uri,
+            Err(target) => return Ok(Some(format!("{target:?} is not a URI"))),
+        };
         let date = match DateTime::parse(date) {
             Ok(date) => date.unix_micros(),
             Err(error) => return Ok(Some(format!("{uri}: its date: {error}"))),
@@ -141,6 +146,33 @@ impl States {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The characters of ASCII that no URI has.
+const NO_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Returns the URI of a record without its fragment. Some crawlers write it as it was in a page: such characters are
+/// encoded, as they were in the request.
+///
+/// # Errors
+/// Returns the text if it is no URI even so.
+fn uri_of(target: &str) -> Result<String, String> {
+    let target = target.split('#').next().unwrap_or_default();
+    let encoded = match Uri::parse(target) {
+        Ok(_) => target.to_owned(),
+        Err(_) => utf8_percent_encode(target, NO_URI).to_string(),
+    };
+    if Uri::parse(&encoded).is_ok() { Ok(encoded) } else { Err(target.to_owned()) }
 }
 
 /// Returns a date of HTTP as documents have it.
