@@ -36,7 +36,7 @@ impl Harvest<'_> {
         }
         if more > 0 {
             self.lost(
-                &self.repository.url.base.clone(),
+                self.repository.url.base.clone(),
                 format!("{more} more records of {format} are left out"),
             );
         }
