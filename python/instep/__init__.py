@@ -77,7 +77,7 @@ from ._kinds import (
     SourceDescriptionIndex,
     load,
 )
-from ._native import DateTime, Entry, Finding, Header, Link, Member, Package, Reader, Report, Writer
+from ._native import DateTime, Entry, Finding, Header, Link, Member, Package, Reader, Report, Writer, __version__
 from ._packages import PackageWriter
 from ._program import Event, Option, Progress, program
 from ._reading import read, validate, validate_package
@@ -173,6 +173,7 @@ __all__ = [
     "Tree",
     "UsageError",
     "Writer",
+    "__version__",
     "audit",
     "explore",
     "load",

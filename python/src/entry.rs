@@ -10,7 +10,7 @@ use resourcesync::{Capability, Change, ChangeFreq, Entry, MediaType, PackagePath
 use crate::{
     datetime::DateTimeValue,
     errors,
-    fields::{self, by_algorithm, foreign, representation, set_metadata, shown, uri, written},
+    fields::{self, by_algorithm, foreign, representation, set_fields, set_metadata, shown, uri, written},
     link::LinkValue,
 };
 
@@ -211,6 +211,11 @@ impl EntryValue {
         hasher.finish()
     }
 
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<((String,), Bound<'py, PyDict>)> {
+        let fields = set_fields(slf.as_any(), &["lastmod", "changefreq", "priority", "links"])?;
+        Ok(((slf.get().loc().to_owned(),), fields))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let md = &self.0.metadata;
         let fields = [
@@ -222,7 +227,7 @@ impl EntryValue {
             ("path", self.path().map(str::to_owned)),
             ("type", self.r#type().map(str::to_owned)),
         ];
-        representation(py, "Entry", &[self.loc()], &fields)
+        representation(py, "Entry", &[self.loc()], &fields, md.length)
     }
 }
 

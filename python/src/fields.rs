@@ -69,6 +69,37 @@ pub(crate) fn set_metadata(md: &mut Metadata, name: &str, value: &Bound<'_, PyAn
     Ok(true)
 }
 
+/// The fields that [`set_metadata`] knows.
+const METADATA: [&str; 14] = [
+    "capability",
+    "at",
+    "completed",
+    "from_",
+    "until",
+    "change",
+    "datetime",
+    "encoding",
+    "hash",
+    "length",
+    "path",
+    "type",
+    "modified",
+    "attributes",
+];
+
+/// Returns the fields of a value that are set, by their names: what `pickle` and `copy` make another one of. `more` are
+/// those that are no metadata.
+pub(crate) fn set_fields<'py>(value: &Bound<'py, PyAny>, more: &[&str]) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(value.py());
+    for name in METADATA.iter().chain(more) {
+        // A link does not have all of them.
+        if let Some(field) = value.getattr_opt(*name)?.filter(|field| !field.is_none()) {
+            fields.set_item(*name, field)?;
+        }
+    }
+    Ok(fields)
+}
+
 /// Returns a time for Python.
 pub(crate) fn shown(time: Option<resourcesync::DateTime>) -> Option<DateTimeValue> {
     time.map(DateTimeValue)
@@ -102,6 +133,7 @@ pub(crate) fn representation(
     class: &str,
     values: &[&str],
     fields: &[(&str, Option<String>)],
+    length: Option<u64>,
 ) -> PyResult<String> {
     let quoted = |text: &str| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string());
     let mut arguments = values.iter().map(|value| quoted(value)).collect::<PyResult<Vec<_>>>()?;
@@ -110,5 +142,6 @@ pub(crate) fn representation(
             arguments.push(format!("{name}={}", quoted(value)?));
         }
     }
+    arguments.extend(length.map(|length| format!("length={length}")));
     Ok(format!("{class}({})", arguments.join(", ")))
 }

@@ -10,7 +10,7 @@ use resourcesync::{Capability, Dialect, Form, Header, Metadata, Relation};
 use crate::{
     datetime::DateTimeValue,
     entry::links,
-    fields::{foreign, representation, set_metadata, shown},
+    fields::{foreign, representation, set_fields, set_metadata, shown},
     link::LinkValue,
 };
 
@@ -130,6 +130,12 @@ impl HeaderValue {
         self.0.link_for(&Relation::parse(rel)).cloned().map(LinkValue)
     }
 
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<((Option<String>,), Bound<'py, PyDict>)> {
+        let fields = set_fields(slf.as_any(), &["is_index", "links"])?;
+        fields.del_item("capability").ok();
+        Ok(((slf.get().capability().map(str::to_owned),), fields))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let text = |time: Option<DateTimeValue>| time.map(|time| time.0.to_string());
         let fields = [
@@ -138,6 +144,6 @@ impl HeaderValue {
             ("from_", text(self.from_())),
             ("until", text(self.until())),
         ];
-        representation(py, "Header", &self.capability().into_iter().collect::<Vec<_>>(), &fields)
+        representation(py, "Header", &self.capability().into_iter().collect::<Vec<_>>(), &fields, None)
     }
 }

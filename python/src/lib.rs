@@ -30,4 +30,11 @@ mod native {
         validate::{FindingValue, ReportValue, validate_document, validate_package},
         writer::EntryWriter,
     };
+    use pyo3::{prelude::*, types::PyModule};
+
+    #[pymodule_init]
+    fn add_version(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Not `add`, which would count it among the names that `import *` takes.
+        module.setattr("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -5,7 +5,7 @@ use resourcesync::{Link, MediaType, PackagePath, Relation};
 
 use crate::{
     datetime::DateTimeValue,
-    fields::{self, by_algorithm, foreign, representation, shown, uri, written},
+    fields::{self, by_algorithm, foreign, representation, set_fields, shown, uri, written},
 };
 
 /// A link of a document or an entry: `rel`, `href` and what the document says about the target.
@@ -120,9 +120,14 @@ impl LinkValue {
         foreign(&self.0.other)
     }
 
+    fn __getnewargs_ex__<'py>(slf: &Bound<'py, Self>) -> PyResult<((String, String), Bound<'py, PyDict>)> {
+        let fields = set_fields(slf.as_any(), &["pri"])?;
+        Ok(((slf.get().rel().to_owned(), slf.get().href().to_owned()), fields))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (media_type, path) = (self.r#type().map(str::to_owned), self.path().map(str::to_owned));
         let fields = [("type", media_type), ("path", path), ("hash", self.hash())];
-        representation(py, "Link", &[self.rel(), self.href()], &fields)
+        representation(py, "Link", &[self.rel(), self.href()], &fields, self.0.length)
     }
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import gzip
 import io
 import pathlib
+import pickle
 import threading
 
 import pytest
@@ -218,3 +220,26 @@ def test_a_package_is_written_read_and_checked(tmp_path: pathlib.Path) -> None:
     assert [report is not None and report.is_valid for report in reports] == [True, True]
     with pytest.raises(instep.PackageError):
         instep.Package(b"PK no package")
+
+
+def test_o91_values_and_documents_are_pickled_and_copied_and_show_what_makes_them() -> None:
+    """Other processes get them by pickle."""
+    link = instep.Link("mirror", "http://example.com/m", pri=1, length=0, hash="md5:" + "0" * 32, type="text/html")
+    entry = instep.Entry(
+        "http://example.com/res", lastmod=AT, changefreq="daily", priority="0.5", change="updated", datetime=AT,
+        length=0, path="/res", links=[link], attributes=[("urn:x", "y", "z")],
+    )
+    header = instep.Header("changelist", is_index=True, from_=AT, links=[instep.Link("up", UP)])
+    document = resources(3)
+    for value in (link, entry, header, document, next(iter(instep.read(document.to_xml().encode())))):
+        assert pickle.loads(pickle.dumps(value)) == value
+        assert copy.copy(value) == value and copy.deepcopy(value) == value
+    plain = instep.Entry("http://example.com/res", length=0, type="text/html")
+    assert eval(repr(plain), {"Entry": instep.Entry}) == plain
+    assert "length=0" in repr(link)
+
+
+def test_o91_the_package_states_its_version() -> None:
+    from importlib.metadata import version
+
+    assert instep.__version__ == version("instep")

@@ -7,6 +7,8 @@ mod folder;
 mod full_texts;
 mod identity;
 mod list;
+mod list_size;
+mod owed;
 mod requests;
 mod state;
 
@@ -118,6 +120,7 @@ impl<'a> Harvest<'a> {
         let mut identity = RepositoryIdentity::ask(&self.repository).await?;
         let formats = self.repository.url.formats.clone();
         for format in &formats {
+            self.retry_owed(format).await?;
             self.list(format, &mut identity).await?;
             if !(self.ends)() && self.inventory_is_due(format, &identity)? {
                 self.take_inventory(format, &mut identity).await?;

@@ -8,7 +8,7 @@ mod repair;
 mod tags;
 mod walk;
 
-pub(crate) use parts::{NotOai, OaiRecord, OaiResponse, ProtocolError};
+pub(crate) use parts::{NotOai, OaiRecord, OaiResponse, ProtocolError, RecordFault};
 pub(crate) use repair::is_allowed;
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 mod broken;
 #[path = "harvest/faithful.rs"]
 mod faithful;
+#[path = "harvest/incomplete.rs"]
+mod incomplete;
 #[path = "harvest/platforms.rs"]
 mod platforms;
 #[path = "harvest/round_trip.rs"]

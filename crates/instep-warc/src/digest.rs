@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use data_encoding::BASE32;
+use data_encoding::{BASE32, HEXLOWER_PERMISSIVE};
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use sha1::{Digest as _, Sha1};
 
@@ -18,10 +18,13 @@ impl PayloadDigest {
         hasher.finish()
     }
 
-    /// Reads `sha1:` and Base32; `None` for any other digest.
+    /// Reads `sha1:` and Base32 or, as some programs write it, 40 hexadecimal digits; `None` for any other digest.
     pub fn parse(text: &str) -> Option<Self> {
         let (algorithm, value) = text.split_once(':')?;
-        let value = BASE32.decode(value.to_ascii_uppercase().as_bytes()).ok()?;
+        let value = match value.len() {
+            40 => HEXLOWER_PERMISSIVE.decode(value.as_bytes()).ok()?,
+            _ => BASE32.decode(value.to_ascii_uppercase().as_bytes()).ok()?,
+        };
         value.try_into().ok().map(Self).filter(|_| algorithm.eq_ignore_ascii_case("sha1"))
     }
 }
@@ -129,5 +132,7 @@ mod tests {
         assert_eq!(PayloadDigest::parse(&digest.to_string()), Some(digest));
         assert_eq!(PayloadDigest::parse("sha256:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), None);
         assert_eq!(PayloadDigest::parse("sha1:x"), None);
+        let hex = "SHA1:da39a3ee5e6b4b0d3255bfef95601890afd80709";
+        assert_eq!(PayloadDigest::parse(hex), Some(digest), "o86: as hexadecimal digits too");
     }
 }

@@ -143,9 +143,11 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         ),
         SourceError::DeletionsRefused { empty: true, .. } => Some(
             "Mount the disk or restore the folder; if the resources are really gone, allow it with --allow-empty \
-             --max-delete 100%",
+             --max-delete 100% (upgrade-sitemap: --allow-deletions)",
         ),
-        SourceError::DeletionsRefused { .. } => Some("If they are really gone, allow it with --max-delete N"),
+        SourceError::DeletionsRefused { .. } => {
+            Some("If they are really gone, allow it with --max-delete N (upgrade-sitemap: --allow-deletions)")
+        }
         SourceError::SetMoved { .. } => Some(
             "Give the set the folder and prefix it had; if it has moved, allow it with --allow-empty --max-delete 100%",
         ),

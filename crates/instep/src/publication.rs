@@ -58,7 +58,8 @@ pub(crate) fn publish_once_and(
     output: &Output,
     then: &dyn Fn(&PublishReport) -> anyhow::Result<()>,
 ) -> anyhow::Result<Exit> {
-    let is_first = !instep_source::is_published(&options.state);
+    // Only this command has the option that is advised.
+    let is_first = command == "publish" && !instep_source::is_published(&options.state);
     let monitor = Publishing::new(*output);
     // A server holds its Source for as long as it runs.
     let is_served = || matches!(RunningServer::find(&options.state), Ok(Some(_)));

@@ -4,4 +4,4 @@
 mod amended;
 mod files;
 
-pub(crate) use files::{NamelessEntries, SitemapFiles};
+pub(crate) use files::{EntryFaults, SitemapFiles};

@@ -1,6 +1,9 @@
 //! The resources of a web archive as content of a Source: the newest state of each, unpacked, with a manifest of them.
 
+mod block;
 mod documents;
+mod records;
+mod revisits;
 mod states;
 
 use std::{
@@ -57,6 +60,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     for file in &files {
         unpack_file(file, &mut states, &mut faults)?;
     }
+    faults.extend(states.settle_revisits()?);
     let elsewhere = states.elsewhere();
     let manifest = folder.join(MANIFEST);
     let mut list = tempfile::NamedTempFile::new_in(&folder)?;
@@ -105,9 +109,9 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
     loop {
         let mut fault = None;
         let next = reader.next(&mut |record| {
-            let offset = record.offset;
-            if let Some(what) = states.take(record)? {
-                fault = Some(format!("{}, the record at byte {offset}: {what}", path.display()));
+            let place = format!("{}, the record at byte {}", path.display(), record.offset);
+            if let Some(what) = states.take(record, &place)? {
+                fault = Some(format!("{place}: {what}"));
             }
             Ok(())
         });

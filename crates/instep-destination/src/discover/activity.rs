@@ -9,7 +9,7 @@ use instep_net::Origin;
 use resourcesync::{Capability, Change, Uri};
 
 use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way};
-use crate::documents::{Document, Documents, Download};
+use crate::documents::{Document, DocumentError, Documents, Download};
 use page::{Activity, CollectionPage, parse};
 
 /// Pages of a collection that are read.
@@ -37,8 +37,15 @@ pub(super) async fn read(
     let mut page = parse(&first).map_err(|source| invalid(&uri, source))?;
     let (mut at, mut seen, mut pages) = (uri.clone(), BTreeSet::from([uri.clone()]), Vec::new());
     let mut troubles = Vec::new();
+    let (stated, mut items) = (page.stated, 0);
     loop {
+        if page.lacks_pages {
+            let what = "it does not name the page with the activities before".to_owned();
+            let source = DocumentError::Activities { uri: at.as_str().to_owned(), what };
+            return Err(invalid(&at, source));
+        }
         let CollectionPage { activities, before, unusable, .. } = page;
+        items += page.items;
         for what in unusable {
             troubles.push(Trouble::lost_entries(&at, what));
         }
@@ -52,6 +59,10 @@ pub(super) async fn read(
             documents.get(&next, speaker.as_ref()).await.map_err(|source| invalid(&next, source))?;
         page = parse(&download).map_err(|source| invalid(&next, source))?;
         at = next;
+    }
+    if let Some(stated) = stated.filter(|stated| *stated > items) {
+        let what = format!("it states {stated} activities, and its pages have {items}");
+        troubles.push(Trouble::lost_entries(&uri, what));
     }
     // In the order of time: the last page was read first.
     let activities = pages.into_iter().rev().flatten();
@@ -70,6 +81,7 @@ fn found(
     offer.document = Some(document);
     let mut set = CapabilitySet { asked_for: Some(asked_for.clone()), ..CapabilitySet::default() };
     set.is_translated = true;
+    set.lacks_entries = !troubles.is_empty();
     set.capabilities.insert(capability, offer);
     Discovered {
         source_description: None,

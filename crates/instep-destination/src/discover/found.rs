@@ -60,6 +60,8 @@ pub struct CapabilitySet {
     pub(crate) further: Vec<(Capability, Offer)>,
     /// Its documents were made of others, and are not there at their URIs.
     pub(crate) is_translated: bool,
+    /// `true` if something was lost in that translation: what is not listed may still be there.
+    pub(crate) lacks_entries: bool,
 }
 
 impl CapabilitySet {

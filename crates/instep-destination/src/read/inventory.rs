@@ -99,8 +99,9 @@ impl Inventory {
         if !anew && same_instant(applied, at) && has_digest(&document, record.as_ref()).await? {
             return Ok(None);
         }
-        let (inventory, document, digest) =
+        let (mut inventory, document, digest) =
             Self::plan(run, offer.uri.clone(), document, set, record.as_ref()).await?;
+        inventory.complete &= !found.lacks_entries;
         let mut record = record_of(&offer.uri, &document);
         record.at = plausible_time(run, &offer.uri, &document);
         record.digest = Some(digest);

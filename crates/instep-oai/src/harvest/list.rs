@@ -6,12 +6,14 @@ use super::{
     Harvest, HarvestError,
     circle::Circle,
     identity::{DeletionPolicy, RepositoryIdentity},
+    list_size::ListSize,
     now,
+    owed::unusable_because,
     state::{ListPosition, RecordEffect},
 };
 use crate::{
     datestamp::{Granularity, seconds},
-    response::{OaiRecord, OaiResponse},
+    response::OaiResponse,
 };
 
 /// The seconds by which a list begins before the one before it did: records get their datestamps before they can be seen.
@@ -139,6 +141,7 @@ impl Harvest<'_> {
     ) -> Result<bool, HarvestError> {
         let (mut circle, mut empty) = (Circle::default(), 0);
         let (mut expired, mut begun_again_from) = (0, None);
+        let mut size = ListSize::begin(at.token.is_none());
         loop {
             if (self.ends)() {
                 return Ok(false);
@@ -199,7 +202,12 @@ impl Harvest<'_> {
                 let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };
                 return Err(HarvestError::Refused { url, error });
             }
+            size.count(&response);
             if at.token.is_none() {
+                if let Some(what) = size.shortage() {
+                    at.is_whole = false;
+                    self.monitor.problem(&PublishProblem::warning(url, what));
+                }
                 return Ok(true);
             }
         }
@@ -220,7 +228,9 @@ impl Harvest<'_> {
         // Both limits have the same granularity, or are refused.
         let is_day = url.until.as_ref().is_some_and(|until| !until.contains('T'));
         let granularity = if is_day { Granularity::Day } else { identity.granularity };
-        let from = at.began_from.map(|from| from.max(identity.earliest.unwrap_or(from)));
+        // A repository that states the present as its earliest datestamp must not hide its changes: only the overlap is
+        // given up for it.
+        let from = at.began_from.map(|from| from.max(identity.earliest.unwrap_or(from).min(from + OVERLAP)));
         arguments.extend(
             from.map(|from| granularity.write(from)).or_else(|| url.from.clone()).map(|from| ("from", from)),
         );
@@ -271,10 +281,20 @@ impl Harvest<'_> {
                 false => self.monitor.problem(&PublishProblem::warning(subject, &fault.what)),
             }
         }
+        for error in &response.errors {
+            at.is_whole = false;
+            let what = format!("answers {} beside records: the list may be incomplete", error.code);
+            self.lost(url, what);
+        }
+        let is_of_records = listing == ListVerb::Records;
         let mut unusable = Vec::new();
         let mut commit = self.state.begin(&mut self.folder)?;
+        if is_of_records {
+            commit.owe_damaged(format, &response.faults)?;
+        }
         for record in &response.records {
-            if let Some(what) = unusable_because(record, listing) {
+            if let Some(what) = unusable_because(record, is_of_records) {
+                commit.owe(format, &record.identifier)?;
                 unusable.push((record.identifier.clone(), what));
                 continue;
             }
@@ -298,7 +318,7 @@ impl Harvest<'_> {
         if response.is_whole {
             at.token.clone_from(&response.token);
         }
-        commit.finish((listing == ListVerb::Records).then_some((format, &*at)))?;
+        commit.finish(is_of_records.then_some((format, &*at)))?;
         for (identifier, what) in unusable {
             let subject = if identifier.is_empty() { "a record".to_owned() } else { identifier };
             self.lost(format!("{subject} in {url}"), what);
@@ -307,13 +327,4 @@ impl Harvest<'_> {
         self.monitor.progress(PublishProgress::new(PublishPhase::Scan, seen, bytes));
         Ok(())
     }
-}
-
-/// Returns the reason why a record cannot be held; `None` if it can.
-fn unusable_because(record: &OaiRecord, listing: ListVerb) -> Option<&'static str> {
-    if record.identifier.is_empty() {
-        return Some("has no identifier");
-    }
-    let is_empty = listing == ListVerb::Records && !record.is_deleted && record.metadata.is_none();
-    is_empty.then_some("has no metadata and is not deleted")
 }

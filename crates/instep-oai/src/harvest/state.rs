@@ -1,6 +1,7 @@
 //! The state of a harvest: the resources that are held, and the place in each list. SQLite.
 
 mod kept;
+mod owed;
 mod position;
 mod texts;
 
@@ -25,7 +26,7 @@ const CACHE_KIB: u32 = 2_048;
 pub(crate) const SCHEMA: Schema = Schema {
     // "ioai"
     application_id: 0x696f_6169,
-    steps: &[TABLES],
+    steps: &[TABLES, OWED],
     settings: "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
                PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864;",
     has_unnumbered_files: false,
@@ -47,6 +48,14 @@ CREATE INDEX resource_identifier ON resource (identifier);
 CREATE INDEX resource_owed ON resource (path) WHERE kind = 2 AND run = 0;
 CREATE TABLE placing (number INTEGER PRIMARY KEY, path TEXT NOT NULL);
 CREATE TABLE leaving (path TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
+";
+
+/// `tried` orders the records: the one that was requested longest ago has the smallest number.
+const OWED: &str = "
+CREATE TABLE owed (
+    format TEXT NOT NULL, identifier TEXT NOT NULL, tried INTEGER NOT NULL, PRIMARY KEY (format, identifier)
+) WITHOUT ROWID;
+CREATE INDEX owed_tried ON owed (format, tried);
 ";
 
 /// The kind of a resource.
@@ -235,6 +244,7 @@ impl HarvestState {
             "UPDATE list SET is_open = 0, token = NULL, next_from = NULL, inventoried_at = NULL",
             [],
         )?;
+        self.connection.execute("DELETE FROM owed", [])?;
         Ok(())
     }
 

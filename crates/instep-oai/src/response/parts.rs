@@ -27,6 +27,8 @@ pub(crate) struct OaiResponse {
     pub(crate) has_list: bool,
     /// The token of the next part; `None` if there is none or it is empty.
     pub(crate) token: Option<String>,
+    /// The number of records that the repository states for the whole list.
+    pub(crate) list_size: Option<u64>,
     /// The prefixes of `ListMetadataFormats`.
     pub(crate) formats: Vec<String>,
     /// Records that were left out or repaired.
@@ -62,6 +64,8 @@ pub(crate) struct OaiRecord {
 pub(crate) struct RecordFault {
     /// The identifier, or the position in the response.
     pub(crate) record: String,
+    /// The identifier, if it could be read.
+    pub(crate) identifier: Option<String>,
     /// A sentence that describes the fault.
     pub(crate) what: String,
     /// `true` if the record is left out; `false` if it was repaired.

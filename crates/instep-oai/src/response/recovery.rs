@@ -30,16 +30,18 @@ impl ResponseReader<'_> {
                 let what = format!("{what}; the characters in question were replaced");
                 self.response.faults.push(RecordFault {
                     record: record.identifier.clone(),
+                    identifier: Some(record.identifier.clone()),
                     what,
                     is_lost: false,
                 });
                 self.response.records.push(record);
             }
             _ => {
-                let record = identifier_in(damaged)
-                    .unwrap_or_else(|| format!("record {}", self.response.records.len() + 1));
+                let identifier = identifier_in(damaged);
+                let position = || format!("record {}", self.response.records.len() + 1);
+                let record = identifier.clone().unwrap_or_else(position);
                 let what = format!("cannot be read: {what}");
-                self.response.faults.push(RecordFault { record, what, is_lost: true });
+                self.response.faults.push(RecordFault { record, identifier, what, is_lost: true });
             }
         }
     }

@@ -43,6 +43,11 @@ pub(super) fn is_deleted(tag: &BytesStart<'_>) -> bool {
     attribute(tag, "status").eq_ignore_ascii_case("deleted")
 }
 
+/// Returns the number of records in the whole list that a token states; `None` if it states none.
+pub(super) fn list_size(tag: &BytesStart<'_>) -> Option<u64> {
+    attribute(tag, "completeListSize").parse().ok()
+}
+
 pub(super) fn header_alone(tag: &BytesStart<'_>) -> OaiRecord {
     OaiRecord { is_deleted: is_deleted(tag), ..OaiRecord::default() }
 }

@@ -11,7 +11,7 @@ use super::{
     namespaces::InScope,
     parts::{NotOai, OaiRecord, OaiResponse},
     repair::is_allowed,
-    tags::{character, header_alone, is_deleted, local, protocol_error, reader},
+    tags::{character, header_alone, is_deleted, list_size, local, protocol_error, reader},
 };
 
 /// The declaration that begins each document.
@@ -78,7 +78,11 @@ impl<'t> ResponseReader<'t> {
                     if let Some(start) = damage.record {
                         self.repair(start..next.unwrap_or(self.text.len()), damage.what);
                     }
-                    let Some(next) = next else { return Ok(self.response) };
+                    let Some(next) = next else {
+                        // No token follows the damage, and the end of the response came.
+                        self.response.is_whole = self.text.trim_end().ends_with("OAI-PMH>");
+                        return Ok(self.response);
+                    };
                     (self.base, self.reader) = (next, reader(&self.text[next..]));
                 }
             }
@@ -93,6 +97,7 @@ impl<'t> ResponseReader<'t> {
             Event::Empty(tag) => match local(&tag) {
                 "header" => self.response.records.push(header_alone(&tag)),
                 "OAI-PMH" => self.has_root = true,
+                "resumptionToken" => self.response.list_size = list_size(&tag),
                 "error" => self.response.errors.push(protocol_error(&tag, String::new())),
                 _ if !self.has_root => return Err(BREAKS_OFF.to_owned().into()),
                 _ => {}
@@ -139,7 +144,10 @@ impl<'t> ResponseReader<'t> {
                 self.header(&mut record).map_err(|what| Damage { record: Some(start), what })?;
                 self.response.records.push(record);
             }
-            "resumptionToken" => self.response.token = Some(self.words()?).filter(|token| !token.is_empty()),
+            "resumptionToken" => {
+                self.response.list_size = list_size(tag);
+                self.response.token = Some(self.words()?).filter(|token| !token.is_empty());
+            }
             _ => self.skip()?,
         }
         Ok(())

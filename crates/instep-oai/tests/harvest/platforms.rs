@@ -71,10 +71,10 @@ const PLATFORMS: [Platform; 5] = [
             <setSpec>com_10673_2</setSpec><setSpec>col_10673_3</setSpec></header><metadata>
             <oai_dc:dc {dc} xmlns:doc="http://www.lyncode.com/xoai" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="a b">
             <dc:title>On dust</dc:title><dc:identifier>http://hdl.handle.net/10673/4</dc:identifier></oai_dc:dc></metadata></record>
-            <resumptionToken completeListSize="101" cursor="0">oai_dc////100</resumptionToken>"#,
+            <resumptionToken completeListSize="2" cursor="0">oai_dc////100</resumptionToken>"#,
         token: ("oai_dc////100", "oai_dc%2F%2F%2F%2F100"),
         last: r#"<record><header><identifier>oai:repository.example.edu:10673/5</identifier><datestamp>2016-07-06T17:28:25Z</datestamp></header><metadata>
-            <oai_dc:dc {dc}><dc:title>On sand</dc:title></oai_dc:dc></metadata></record><resumptionToken completeListSize="101" cursor="1"></resumptionToken>"#,
+            <oai_dc:dc {dc}><dc:title>On sand</dc:title></oai_dc:dc></metadata></record><resumptionToken completeListSize="2" cursor="1"></resumptionToken>"#,
         published: &[
             "records/oai_dc/oai:repository.example.edu:10673=2F4.xml",
             "records/oai_dc/oai:repository.example.edu:10673=2F5.xml",

@@ -64,6 +64,9 @@ impl ReportedChange {
     /// A sentence that describes the fault.
     #[cfg(feature = "serve")]
     pub fn list_from_json(item: serde_json::Value) -> Result<Vec<Self>, String> {
+        if !item.is_object() {
+            return Err("not a JSON object".to_owned());
+        }
         if let Some(objects) = super::object_event::named(&item)? {
             return Ok(objects.into_iter().map(|(bucket, key)| Self::object(bucket, key)).collect());
         }

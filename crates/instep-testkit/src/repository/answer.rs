@@ -105,6 +105,14 @@ fn respond(state: &RepositoryState, arguments: &BTreeMap<String, String>, base: 
             layout.deleted_record, layout.granularity
         ),
         "ListRecords" | "ListIdentifiers" => list(state, verb, arguments),
+        "GetRecord" => {
+            let wanted = arguments.get("identifier");
+            let record = layout.records.iter().rev().find(|record| Some(&record.identifier) == wanted);
+            match record {
+                Some(record) => format!("<GetRecord>{}</GetRecord>", write(record, verb)),
+                None => "<error code=\"idDoesNotExist\">no</error>".to_owned(),
+            }
+        }
         _ => "<error code=\"badVerb\">not here</error>".to_owned(),
     }
 }

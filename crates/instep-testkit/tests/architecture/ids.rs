@@ -134,8 +134,12 @@ fn is_about(test: &str, id: &str, is_shared: bool) -> bool {
 fn each_finding_has_a_test_that_begins_with_its_id() {
     let threats = first_column("docs/threats.md");
     let files = files(&["crates", "xtask"], &["rs"]);
-    let tests: BTreeSet<&str> =
-        files.iter().flat_map(|(_, text)| text.lines().filter_map(name_of_function)).collect();
+    let of_python = self::files(&["python"], &["py"]);
+    let in_python = of_python.iter().flat_map(|(_, text)| {
+        text.lines().filter_map(|line| line.strip_prefix("def test_")?.split('(').next())
+    });
+    let in_rust = files.iter().flat_map(|(_, text)| text.lines().filter_map(name_of_function));
+    let tests: BTreeSet<&str> = in_rust.chain(in_python).collect();
     let kept = |id: &String| tests.iter().any(|test| is_about(test, id, threats.contains(id)));
     let open: Vec<_> = first_column("docs/findings.md").into_iter().filter(|id| !kept(id)).collect();
     assert!(open.is_empty(), "rows of docs/findings.md without a test: {}", open.join(", "));

@@ -85,6 +85,18 @@ fn a_site_is_mirrored_from_its_sitemaps_with_the_images_and_videos_of_its_pages(
 }
 
 #[test]
+fn o93_a_sitemap_that_its_index_names_twice_counts_once() {
+    let copy = site(SECONDS);
+    let url = copy.source.url("pages.xml");
+    let part = format!("<sitemap><loc>{url}</loc></sitemap>");
+    copy.source.serve("maps.xml", format!("<sitemapindex xmlns='{SITEMAP}'>{part}{part}</sitemapindex>"));
+    let run = copy.sync();
+    let report = run.report();
+    assert_eq!((run.exit_code(), report.created, report.unverified), (0, 2, 2), "{:?}", run.heard);
+    assert_eq!((copy.source.requests_for("pages.xml"), copy.source.requests_for("about")), (1, 1));
+}
+
+#[test]
 fn a_time_that_is_trusted_saves_the_request_and_one_that_is_not_asks_conditionally() {
     let copy = site(SECONDS);
     assert_eq!(copy.sync().exit_code(), 0);

@@ -36,6 +36,40 @@ fn listed(documents: &Path) -> BTreeSet<(String, String)> {
 }
 
 #[test]
+fn o87_a_line_that_is_no_text_or_too_long_costs_itself_and_no_other() {
+    let dir = TempDir::new().unwrap();
+    let data = published(dir.path());
+    let good = |number: u8| format!("{{\"uri\":\"{SITE}records/{number}\",\"change\":\"created\"}}");
+    let lines: [Vec<u8>; 7] = [
+        format!("\u{feff}{}\r", good(1)).into_bytes(),
+        b"{\"uri\":\"https://example.org/caf\xe9\",\"change\":\"created\"}".to_vec(),
+        good(3).into_bytes(),
+        format!("{{\"uri\":\"{SITE}x\",\"more\":\"{}\"}}", "x".repeat(5_000_000)).into_bytes(),
+        good(5).into_bytes(),
+        format!("[\"{SITE}y\",null,null,null,null,null,null,null,\"created\",null]").into_bytes(),
+        good(7).into_bytes(),
+    ];
+    let input = dir.path().join("lines");
+    fs::write(&input, lines.join(&b'\n')).unwrap();
+    let mut command = instep(["change", "--stdin", "--dir", data.to_str().unwrap()]);
+    let run = Run::of(command.stdin(fs::File::open(&input).unwrap())).with_code(3);
+    let answers: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused = ["", "not UTF-8", "", "longer than", "", "not a JSON object", ""];
+    assert_eq!(answers.len(), refused.len(), "{}", run.stdout);
+    for ((number, answer), reason) in (1..).zip(&answers).zip(refused) {
+        assert_eq!(
+            (&answer["line"], answer["sequence"].is_null()),
+            (&json!(number), !reason.is_empty()),
+            "{answer}"
+        );
+        assert!(answer["what"].as_str().unwrap_or_default().contains(reason), "{answer}");
+    }
+    let mut publish = instep(["publish", data.to_str().unwrap(), "--base-url", BASE]);
+    _ = Run::of(&mut publish).with_code(0);
+    assert_eq!(listed(&data).iter().filter(|(_, uri)| uri.contains("/records/")).count(), 4);
+}
+
+#[test]
 fn each_line_is_answered_in_order_once_it_is_durable() {
     let dir = TempDir::new().unwrap();
     let data = published(dir.path());

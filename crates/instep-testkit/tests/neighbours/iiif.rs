@@ -107,6 +107,39 @@ fn b32_activities_that_cannot_be_used_are_named_and_make_the_exit_code_3() {
 }
 
 #[test]
+fn o88_a_collection_whose_pages_are_missing_is_not_taken_for_complete() {
+    let (dir, source) = (TempDir::new().unwrap(), FakeSource::start());
+    (1..=2).for_each(|number| manifest(&source, number, "first"));
+    let all = [("Update", "iiif/1/manifest", ""), ("Update", "iiif/2/manifest", "")];
+    serve_collection(&source, &[&all[..1], &all[1..]]);
+    _ = sync(&source, &dir).with_code(0);
+    let copy = dir.path().join("copy");
+    let collection = |more: Value| {
+        let mut collection = json!({ "type": "OrderedCollection" });
+        collection.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serve_json(&source, "activity/all", &collection);
+        sync(&source, &dir)
+    };
+    // The last page no longer says that there is one before it.
+    let page = json!({ "type": "OrderedCollectionPage", "orderedItems": [{ "type": "Update", "object": source.url("iiif/2/manifest") }] });
+    serve_json(&source, "activity/page-1", &page);
+    let last = source.url("activity/page-1");
+    let run = collection(json!({ "last": last, "totalItems": 2 })).with_code(3);
+    assert!(run.stderr.contains("it states 2 activities, and its pages have 1"), "{}", run.stderr);
+    // Only the first page is named, or none, or one without an address.
+    for other in [json!({ "first": last }), json!({ "totalItems": 2 }), json!({ "last": { "type": "Page" } })]
+    {
+        let run = collection(other).with_code(5);
+        assert!(run.stderr.contains("does not name the page"), "{}", run.stderr);
+    }
+    assert_eq!(Tree::of(&copy).names().len(), 2, "nothing was deleted");
+    // Without a number, the pages decide; a collection without activities is empty.
+    let run = collection(json!({ "last": last })).with_code(0);
+    assert_eq!(Tree::of(&copy).names().len(), 1, "{run:?}");
+    _ = collection(json!({ "totalItems": 0 })).with_code(6);
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();

@@ -118,3 +118,60 @@ fn b33_entries_that_name_nothing_are_named_by_their_lines_and_the_rest_is_publis
     fs::write(&file, sitemap(base, &[("a", DAY)])).unwrap();
     assert_eq!(figures(&upgrade(&file, base).with_code(0)), [0, 0, 1]);
 }
+
+/// A Sitemap in UTF-16, with a byte order mark.
+fn utf16(text: &str) -> Vec<u8> {
+    "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn o81_a_sitemap_that_cannot_be_amended_stays_as_it_is_and_nothing_is_published() {
+    let base = "http://example.org/";
+    let plain = sitemap(base, &[("a", DAY)]);
+    let metadata = format!(
+        "xmlns:n='urn:news' xmlns:rs='http://www.openarchives.org/rs/terms/'>\
+         <rs:md capability='resourcelist' at='{DAY}'/>"
+    );
+    let list = plain.replace("xmlns:n='urn:news'>", &metadata);
+    for (text, reason) in
+        [(utf16(&plain), "it is in UTF-16LE"), (list.into_bytes(), "a Resource List already")]
+    {
+        let dir = TempDir::new().unwrap();
+        let file = dir.path().join("sitemap.xml");
+        fs::write(&file, &text).unwrap();
+        let run = upgrade(&file, base).with_code(2);
+        assert!(run.stderr.contains(reason) || run.stdout.contains(reason), "{reason}: {run:?}");
+        assert_eq!(fs::read(&file).unwrap(), text, "{reason}");
+        assert!(!dir.path().join("resourcesync").exists(), "{reason}");
+    }
+}
+
+#[test]
+fn o82_a_lastmod_that_cannot_be_read_is_named_because_its_changes_are_not_noticed() {
+    let dir = TempDir::new().unwrap();
+    let (file, base) = (dir.path().join("sitemap.xml"), "http://example.org/");
+    for odd in ["2026-01-01 10:00:00", "01.02.2026", "2026-01-01T10:00:00"] {
+        fs::write(&file, sitemap(base, &[("a", odd), ("b", DAY)])).unwrap();
+        let run = upgrade(&file, base).with_code(3);
+        assert!(run.stdout.contains("line 4, column ") && run.stdout.contains(odd), "{}", run.stdout);
+        assert!(run.stdout.contains("changes of this page are not noticed"), "{}", run.stdout);
+    }
+    fs::write(&file, sitemap(base, &[("a", "2026-01-01"), ("b", DAY)])).unwrap();
+    assert_eq!(figures(&upgrade(&file, base).with_code(0)), [0, 1, 0]);
+}
+
+#[test]
+fn o82_a_sitemap_that_was_emptied_on_purpose_is_published_with_the_option_that_is_advised() {
+    let dir = TempDir::new().unwrap();
+    let (file, base) = (dir.path().join("sitemap.xml"), "http://example.org/");
+    fs::write(&file, sitemap(base, &[("a", DAY)])).unwrap();
+    let first = ["upgrade-sitemap", file.to_str().unwrap(), "--base-url", base];
+    let run = Run::of(&mut instep(first)).with_code(0);
+    assert!(run.stdout.contains("Published: +1") && !run.stderr.contains("--host-setup"), "{run:?}");
+    fs::write(&file, sitemap(base, &[])).unwrap();
+    let run = upgrade(&file, base).with_code(6);
+    assert!(format!("{run:?}").contains("--allow-deletions"), "{run:?}");
+    let arguments =
+        ["upgrade-sitemap", file.to_str().unwrap(), "--base-url", base, "--json", "--allow-deletions"];
+    assert_eq!(figures(&Run::of(&mut instep(arguments)).with_code(0)), [0, 0, 1]);
+}

@@ -141,8 +141,9 @@ fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     }
     if unpacked.elsewhere > 0 {
         let elsewhere = counted(unpacked.elsewhere, "record");
-        output
-            .note(format!("{elsewhere} of the archive are about resources that are not below the base URL"));
+        output.note(format!(
+            "Left out, because their resources are not below the base URL: {elsewhere} of the archive"
+        ));
     }
     !unpacked.faults.is_empty()
 }

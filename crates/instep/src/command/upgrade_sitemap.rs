@@ -12,8 +12,11 @@ use crate::{
     args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
     exit::Exit,
     publication::publish_once_and,
-    sitemap::{NamelessEntries, SitemapFiles},
-    ui::{LineLevel, Output, format::name},
+    sitemap::{EntryFaults, SitemapFiles},
+    ui::{
+        LineLevel, Output,
+        format::{counted, name},
+    },
 };
 
 /// Turn a Sitemap into a Resource List with Change Lists, in place
@@ -58,9 +61,9 @@ impl UpgradeSitemapCommand {
             options.state = state;
         }
         let manifest = options.state.join(MANIFEST);
-        let left_out = sitemap.write_manifest(&manifest)?;
-        left_out.iter().for_each(|unusable| show_unusable(unusable, output));
-        if !left_out.is_empty() {
+        let faults = sitemap.write_manifest(&manifest)?;
+        faults.iter().for_each(|faults| show(faults, output));
+        if faults.iter().any(|faults| faults.nameless > 0) {
             // The resource of an entry without a usable `loc` would seem to be deleted (B33).
             options.guard.most = MaxDeletions::Count(0);
         }
@@ -72,29 +75,35 @@ impl UpgradeSitemapCommand {
         options.robots = false;
         if self.allow_deletions {
             options.guard.most = MaxDeletions::Count(u64::MAX);
+            options.guard.allow_empty = true;
         }
         let exit = publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
             let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
             let up = up.with_context(|| format!("{} is not a folder", self.base_url))?;
             let has_changed = report.created + report.updated + report.deleted > 0;
             let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
-            output.note(format!("{written} Sitemaps are Resource Lists now"));
+            output.note(format!("Written as Resource Lists: {}", counted(written, "Sitemap")));
             Ok(())
         })?;
-        Ok(if exit == Exit::Done && !left_out.is_empty() { Exit::Problems } else { exit })
+        Ok(if exit == Exit::Done && !faults.is_empty() { Exit::Problems } else { exit })
     }
 }
 
-/// Reports entries that name nothing, each with its line.
-fn show_unusable(unusable: &NamelessEntries, output: &Output) {
-    let subject = unusable.file.display().to_string();
+/// Reports the entries of a file that cannot be used, or whose changes cannot be noticed, each with its line.
+fn show(faults: &EntryFaults, output: &Output) {
+    let subject = faults.file.display().to_string();
     let place = |finding: &Finding| {
         let (line, column) = (finding.position.line, finding.position.column);
-        format!("line {line}, column {column}: {}, not {}", finding.found, finding.expected)
+        let consequence = match finding.rule {
+            "ATT-22" => "; changes of this page are not noticed",
+            _ => "",
+        };
+        format!("line {line}, column {column}: {}, not {}{consequence}", finding.found, finding.expected)
     };
-    let mut problems: Vec<_> = unusable.findings.iter().map(place).collect();
-    if unusable.count > problems.len() as u64 {
-        problems.push(format!("{} entries have no usable loc", unusable.count));
+    let nameless = faults.findings.iter().filter(|finding| finding.rule == "GEN-14").count() as u64;
+    let mut problems: Vec<_> = faults.findings.iter().map(place).collect();
+    if faults.nameless > nameless {
+        problems.push(format!("{} entries have no usable loc", faults.nameless));
     }
     for what in problems {
         output.object("problem", json!({ "subject": subject, "what": what, "skipped": true }));

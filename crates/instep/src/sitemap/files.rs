@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::{Context, bail};
 use percent_encoding::percent_decode_str;
-use resourcesync::{DateTime, DocumentReader, Entry, Finding, Form, ReadOptions, Severity};
+use resourcesync::{
+    Capability, DateTime, Decoded, DocumentReader, Entry, Finding, Form, ReadOptions, Severity,
+};
 use serde_json::json;
 
 use super::amended::{Addition, amended, is_amended};
@@ -16,12 +18,13 @@ use super::amended::{Addition, amended, is_amended};
 /// Bytes of a Sitemap, not compressed: four times what the protocol allows.
 const MOST_BYTES: u64 = 200 << 20;
 
-/// Entries of a Sitemap without a usable `loc`.
+/// Entries of a Sitemap that cannot be used, or not completely.
 #[derive(Debug)]
-pub(crate) struct NamelessEntries {
+pub(crate) struct EntryFaults {
     pub(crate) file: PathBuf,
-    pub(crate) count: u64,
-    /// The findings about them, with line and column.
+    /// The number of entries without a usable `loc`.
+    pub(crate) nameless: u64,
+    /// The findings about those, and about each `lastmod` that cannot be read, with line and column.
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -45,7 +48,7 @@ impl SitemapFiles {
         }
         let mut files = Self { folder: folder.to_owned(), base_url, top: file.to_owned(), parts: Vec::new() };
         let mut parts = Vec::new();
-        let (form, unusable) = each_entry(file, &mut |entry| {
+        let (form, faults) = each_entry(file, &mut |entry| {
             parts.push(entry.loc.as_str().to_owned());
             // Only the entries of an index are needed, and a list may be long.
             parts.truncate(50_000);
@@ -53,7 +56,8 @@ impl SitemapFiles {
         })?;
         if form == Form::Index {
             // If a Sitemap was skipped, everything that it lists would seem to be deleted.
-            if let Some(first) = unusable.as_ref().and_then(|unusable| unusable.findings.first()) {
+            let nameless = |faults: &&EntryFaults| faults.nameless > 0;
+            if let Some(first) = faults.as_ref().filter(nameless).and_then(|faults| faults.findings.first()) {
                 bail!("{}: {first}; correct it first", file.display());
             }
             files.parts = parts.iter().map(|loc| files.local(loc)).collect::<Result<_, _>>()?;
@@ -81,15 +85,15 @@ impl SitemapFiles {
     ///
     /// Errors: a list cannot be read to its end. Nothing is written then, because a part of the lists would report
     /// deletions that did not happen.
-    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<NamelessEntries>> {
+    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<EntryFaults>> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
         let mut out = std::io::BufWriter::new(manifest.as_file_mut());
-        let mut left_out = Vec::new();
+        let mut all_faults = Vec::new();
         let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
         for list in lists {
-            let (form, unusable) = each_entry(list, &mut |entry| {
+            let (form, faults) = each_entry(list, &mut |entry| {
                 let line = json!({
                     "uri": entry.loc.as_str(),
                     "lastmod": entry.lastmod.as_ref().map(DateTime::to_string),
@@ -97,7 +101,7 @@ impl SitemapFiles {
                 });
                 writeln!(out, "{line}").map_err(Into::into)
             })?;
-            left_out.extend(unusable);
+            all_faults.extend(faults);
             if form == Form::Index && !self.parts.is_empty() {
                 bail!(
                     "{} is an index within an index, which the Sitemap protocol does not allow",
@@ -108,7 +112,7 @@ impl SitemapFiles {
         out.flush()?;
         drop(out);
         manifest.persist(path).with_context(|| format!("Cannot write {}", path.display()))?;
-        Ok(left_out)
+        Ok(all_faults)
     }
 
     /// Makes a Resource List of each file that is not one yet, and of all of them if something changed. Returns the
@@ -136,29 +140,45 @@ impl SitemapFiles {
     }
 }
 
-/// Passes each entry of a Sitemap to `take`. Returns its form, and the entries that could not be passed on.
+/// Passes each entry of a Sitemap to `take`. Returns its form, and the entries with faults.
 fn each_entry(
     path: &Path,
     take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>,
-) -> anyhow::Result<(Form, Option<NamelessEntries>)> {
+) -> anyhow::Result<(Form, Option<EntryFaults>)> {
     let wrong = || format!("{} is not a usable Sitemap", path.display());
-    let file = File::open(path).with_context(|| format!("Cannot read {}", path.display()))?;
-    let mut reader = DocumentReader::open(BufReader::new(file), ReadOptions::new()).with_context(wrong)?;
-    let header = reader.header();
-    let (form, capability) = (header.form, header.capability().cloned());
-    if let Some(other) = capability.filter(|capability| *capability != resourcesync::Capability::ResourceList)
-    {
-        bail!("{} is a document of ResourceSync of another kind: {}", path.display(), other.as_str());
-    }
+    let mut reader = open(path).with_context(wrong)?;
+    let form = reader.header().form;
     let (mut entry, mut usable) = (Entry::default(), 0);
     while reader.read_entry(&mut entry).with_context(wrong)? {
         usable += 1;
         take(&entry)?;
     }
-    let count = reader.entries_read() - usable;
-    let is_error = |finding: &Finding| finding.rule == "GEN-14" && finding.severity == Severity::Error;
-    let findings = reader.take_findings().into_iter().filter(is_error).collect();
-    Ok((form, (count > 0).then(|| NamelessEntries { file: path.to_owned(), count, findings })))
+    let nameless = reader.entries_read() - usable;
+    // A change of a `lastmod` that cannot be read cannot be noticed.
+    let concerns = |finding: &Finding| {
+        finding.severity == Severity::Error && matches!(finding.rule, "GEN-14" | "ATT-22")
+    };
+    let findings: Vec<_> = reader.take_findings().into_iter().filter(concerns).collect();
+    let has_faults = nameless > 0 || !findings.is_empty();
+    Ok((form, has_faults.then(|| EntryFaults { file: path.to_owned(), nameless, findings })))
+}
+
+/// Opens a Sitemap whose text can be amended.
+fn open(path: &Path) -> anyhow::Result<DocumentReader<Decoded<BufReader<File>>>> {
+    let decoded = Decoded::new(BufReader::new(File::open(path)?))?;
+    let encoding = decoded.encoding();
+    // ASCII would be added to a text that is none: nothing could read the file any more.
+    if matches!(encoding, "UTF-16LE" | "UTF-16BE" | "ISO-2022-JP") {
+        bail!("it is in {encoding}; write it in UTF-8, as the Sitemap protocol requires");
+    }
+    let reader = DocumentReader::new(decoded, ReadOptions::new())?;
+    match reader.header().capability() {
+        Some(Capability::ResourceList) if !is_amended(&read(path)?.0) => {
+            bail!("it is a Resource List already, with the changes of another Source")
+        }
+        None | Some(Capability::ResourceList) => Ok(reader),
+        Some(other) => bail!("it is a document of ResourceSync of another kind: {}", other.as_str()),
+    }
 }
 
 fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {

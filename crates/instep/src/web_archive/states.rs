@@ -4,23 +4,26 @@ use std::{
     fs::File,
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
-use instep_warc::{HttpHead, PayloadDigest, PayloadHasher, WarcKind, WarcRecord, payload};
-use resourcesync::{Algorithm, DateTime, Hasher};
+use instep_warc::{PayloadDigest, PayloadHasher};
+use resourcesync::{Algorithm, Hasher};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::is_document;
 
-/// The newest state of each resource, without a body if the last visit found it deleted; and bodies by the digests
-/// that revisits name.
+/// The newest state of each resource, without a body if the last visit found it deleted; bodies by the digests that
+/// revisits name; and revisits whose bodies were not seen yet.
 const TABLES: &str = "
 CREATE TABLE newest (
-    uri TEXT NOT NULL PRIMARY KEY, date TEXT NOT NULL, body TEXT, length INTEGER, media_type TEXT, lastmod TEXT
+    uri TEXT NOT NULL PRIMARY KEY, date INTEGER NOT NULL, body TEXT, length INTEGER, media_type TEXT, lastmod TEXT
 ) WITHOUT ROWID;
 CREATE INDEX newest_body ON newest (body);
 CREATE TABLE payload (digest TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE revisit (
+    uri TEXT NOT NULL, date INTEGER NOT NULL, digest TEXT NOT NULL, media_type TEXT, lastmod TEXT,
+    is_unmodified INTEGER NOT NULL, place TEXT NOT NULL
+);
 BEGIN";
 
 /// A resource as one record has it.
@@ -37,7 +40,7 @@ pub(super) struct UnpackedState {
 pub(super) struct States {
     base_url: String,
     folder: PathBuf,
-    seen: Connection,
+    pub(super) seen: Connection,
     elsewhere: u64,
 }
 
@@ -59,109 +62,32 @@ impl States {
         self.elsewhere
     }
 
-    /// Reads a record. Returns its fault.
+    /// Counts a record about a resource that is not below the base URL; returns `false` for the others.
+    pub(super) fn is_elsewhere(&mut self, uri: &str) -> bool {
+        let is_elsewhere = !uri.starts_with(&self.base_url);
+        self.elsewhere += u64::from(is_elsewhere);
+        is_elsewhere
+    }
+
+    /// Puts the state of a resource, unless it is a document of ResourceSync.
     ///
     /// # Errors
-    /// If the archive cannot be read, or a body not written.
-    pub(super) fn take(&mut self, record: WarcRecord<'_>) -> io::Result<Option<String>> {
-        let WarcRecord { head, block, .. } = record;
-        if !matches!(head.kind, WarcKind::Response | WarcKind::Resource | WarcKind::Revisit) {
-            return Ok(None);
-        }
-        let (Some(uri), Some(date)) = (head.target(), head.date()) else {
-            return Ok(Some("it names no URI, or no date".to_owned()));
-        };
-        let uri = uri.split('#').next().unwrap_or_default().to_owned();
-        if !uri.starts_with(&self.base_url) {
-            self.elsewhere += 1;
-            return Ok(None);
-        }
-        if head.get("WARC-Truncated").is_some() && head.kind == WarcKind::Resource {
-            return Ok(Some(format!("{uri} is truncated")));
-        }
-        let date = date.to_owned();
-        let digest = head.get("WARC-Payload-Digest").and_then(PayloadDigest::parse);
-        if head.kind == WarcKind::Resource {
-            let media_type = head.get("Content-Type").map(str::to_owned);
-            let kept = self.keep(&mut &mut *block, digest, true);
-            return self.put_kept(&uri, &date, kept, |body, length| UnpackedState {
-                body,
-                length,
-                media_type,
-                lastmod: None,
-            });
-        }
-        let http = HttpHead::read(block)?;
-        let media_type = http.get("Content-Type").map(str::to_owned);
-        let lastmod = http.get("Last-Modified").and_then(w3c);
-        match (http.status, &head.kind) {
-            (Some(404 | 410), _) => {
-                self.keep_newest(&uri, &date, None)?;
-                Ok(None)
-            }
-            (Some(200), WarcKind::Response) if head.get("WARC-Truncated").is_some() => {
-                Ok(Some(format!("{uri} is truncated")))
-            }
-            (Some(200), WarcKind::Response) => {
-                let Some(mut plain) = payload(&http, block) else {
-                    return Ok(Some(format!("{uri} is in a coding that is not known here")));
-                };
-                // Archives do not agree on whether the digest of a coded payload is that of its bytes with the coding.
-                let is_plain =
-                    ["Transfer-Encoding", "Content-Encoding"].iter().all(|name| http.get(name).is_none());
-                let kept = self.keep(&mut plain, digest, is_plain);
-                drop(plain);
-                self.put_kept(&uri, &date, kept, |body, length| UnpackedState {
-                    body,
-                    length,
-                    media_type,
-                    lastmod,
-                })
-            }
-            (_, WarcKind::Revisit) => {
-                let known = digest.map(|digest| self.payload(digest)).transpose()?;
-                // A revisit without a payload found the state that is known already.
-                if let Some((body, length)) = known.flatten() {
-                    self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod })?;
-                }
-                Ok(None)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Puts a state whose body was kept. Returns what is wrong with the body.
-    fn put_kept(
-        &self,
-        uri: &str,
-        date: &str,
-        kept: io::Result<(String, u64)>,
-        state: impl FnOnce(String, u64) -> UnpackedState,
-    ) -> io::Result<Option<String>> {
-        match kept {
-            Ok((body, length)) => self.put(uri, date, &state(body, length)).map(|()| None),
-            // Its coding or its bytes are damaged, but the record itself ends where it states.
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) =>
-            {
-                Ok(Some(format!("{uri}: {error}")))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn put(&self, uri: &str, date: &str, state: &UnpackedState) -> io::Result<()> {
+    /// If the body cannot be read, or the temporary database fails.
+    pub(super) fn put(&self, uri: &str, date: i64, state: &UnpackedState) -> io::Result<()> {
         match is_document(&self.folder.join(&state.body))? {
             true => Ok(()),
             false => self.keep_newest(uri, date, Some(state)),
         }
     }
 
-    /// Stores a state, or the fact that the resource was deleted, unless a newer one is known. All dates have one
-    /// form, so they are compared as text.
-    fn keep_newest(&self, uri: &str, date: &str, state: Option<&UnpackedState>) -> io::Result<()> {
+    /// Stores a state, or the fact that the resource was deleted, unless a newer one is known. An answer that repeats a
+    /// body may leave out what it said before.
+    pub(super) fn keep_newest(&self, uri: &str, date: i64, state: Option<&UnpackedState>) -> io::Result<()> {
         let sql = "INSERT INTO newest VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (uri) DO UPDATE
-                   SET date = ?2, body = ?3, length = ?4, media_type = ?5, lastmod = ?6 WHERE date <= ?2";
+                   SET date = ?2, body = ?3, length = ?4,
+                       media_type = coalesce(?5, iif(body = ?3, media_type, NULL)),
+                       lastmod = coalesce(?6, iif(body = ?3, lastmod, NULL))
+                   WHERE date <= ?2";
         let row = params![
             uri,
             date,
@@ -175,10 +101,10 @@ impl States {
     }
 
     /// Returns the file and the length of the body with a digest.
-    fn payload(&self, digest: PayloadDigest) -> io::Result<Option<(String, u64)>> {
+    pub(super) fn payload(&self, digest: &str) -> io::Result<Option<(String, u64)>> {
         let sql = "SELECT body, length FROM payload WHERE digest = ?1";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
-        let find = || self.seen.prepare_cached(sql)?.query_row([digest.to_string()], read).optional();
+        let find = || self.seen.prepare_cached(sql)?.query_row([digest], read).optional();
         find().map_err(io::Error::other)
     }
 
@@ -186,15 +112,16 @@ impl States {
     ///
     /// # Errors
     /// Also if it `is_plain` and has another digest than its record states: revisits would find it by that (B38).
-    fn keep(
+    pub(super) fn keep(
         &mut self,
         body: &mut dyn Read,
-        digest: Option<PayloadDigest>,
+        digest: Option<&str>,
         is_plain: bool,
     ) -> io::Result<(String, u64)> {
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         let mut hasher = Hasher::new(&[Algorithm::Sha256]);
-        let mut checked = digest.filter(|_| is_plain).map(|digest| (digest, PayloadHasher::default()));
+        let comparable = digest.filter(|_| is_plain).and_then(PayloadDigest::parse);
+        let mut checked = comparable.map(|digest| (digest, PayloadHasher::default()));
         let (mut buffer, mut length) = (vec![0; 64 << 10], 0);
         loop {
             let read = body.read(&mut buffer)?;
@@ -224,7 +151,7 @@ impl States {
         }
         if let Some(digest) = digest {
             let sql = "INSERT OR REPLACE INTO payload VALUES (?1, ?2, ?3)";
-            let row = params![digest.to_string(), name, length as i64];
+            let row = params![digest_key(digest), name, length as i64];
             let kept = self.seen.prepare_cached(sql).and_then(|mut keep| keep.execute(row));
             kept.map_err(io::Error::other)?;
         }
@@ -269,9 +196,7 @@ fn readable(file: &File) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }
 
-/// Returns a date of HTTP as documents have it.
-fn w3c(date: &str) -> Option<String> {
-    let time: SystemTime = httpdate::parse_http_date(date).ok()?;
-    let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?).to_string())
+/// Returns a digest in the form by which bodies are found: SHA-1 in one notation, any other algorithm as it is written.
+pub(super) fn digest_key(text: &str) -> String {
+    PayloadDigest::parse(text).map_or_else(|| text.trim().to_owned(), |digest| digest.to_string())
 }

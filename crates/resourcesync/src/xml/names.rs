@@ -24,6 +24,8 @@ pub(crate) enum Namespace {
     None,
     /// That of the Sitemap protocol.
     Sitemap,
+    /// A variant of the Sitemap protocol's: with `https`, with a final slash, or that of Google before the protocol.
+    SitemapVariant(Box<str>),
     /// That of ResourceSync.
     Rs,
     /// A variant of ResourceSync's: that of the drafts, or without the final slash, or with `https` (DIA-2).
@@ -47,6 +49,12 @@ impl Namespace {
                         | "www.openarchives.org/rs"
                         | "openarchives.org/rs/terms",
                     ) => Self::RsVariant(uri.into()),
+                    Some(
+                        "www.sitemaps.org/schemas/sitemap/0.9"
+                        | "sitemaps.org/schemas/sitemap/0.9"
+                        | "www.google.com/schemas/sitemap/0.9"
+                        | "www.google.com/schemas/sitemap/0.84",
+                    ) => Self::SitemapVariant(uri.into()),
                     _ => Self::Foreign(uri.into()),
                 }
             }
@@ -58,13 +66,18 @@ impl Namespace {
         matches!(self, Self::Rs | Self::RsVariant(_))
     }
 
+    /// Returns `true` for the namespace of the Sitemap protocol and its variants.
+    pub(super) fn is_sitemap(&self) -> bool {
+        matches!(self, Self::Sitemap | Self::SitemapVariant(_))
+    }
+
     /// Returns the URI.
     pub(crate) fn uri(&self) -> &str {
         match self {
             Self::None => "",
             Self::Sitemap => SITEMAP,
             Self::Rs => RS,
-            Self::RsVariant(uri) | Self::Foreign(uri) => uri,
+            Self::SitemapVariant(uri) | Self::RsVariant(uri) | Self::Foreign(uri) => uri,
         }
     }
 }
@@ -161,5 +174,39 @@ impl OpenElements {
         }
         self.names.truncate(start);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DocumentReader, ReadOptions, SyntaxErrorKind};
+
+    /// Reads a Sitemap in a namespace: the locations of its entries, and the rules that it breaks.
+    fn read(namespace: &str) -> Result<(Vec<String>, Vec<&'static str>), crate::ReadError> {
+        let text = format!(
+            "<s:urlset xmlns:s='{namespace}'><s:url><s:loc>http://e.org/a</s:loc><s:lastmod>2026-01-01T00:00:00Z\
+             </s:lastmod></s:url><s:url><s:loc>http://e.org/b</s:loc></s:url></s:urlset>"
+        );
+        let mut reader = DocumentReader::new(text.as_bytes(), ReadOptions::new())?;
+        let locations = reader.entries().map(|entry| Ok(entry?.loc.to_string()));
+        let locations = locations.collect::<Result<Vec<_>, crate::ReadError>>()?;
+        Ok((locations, reader.take_findings().iter().map(|finding| finding.rule).collect()))
+    }
+
+    #[test]
+    fn o89_a_sitemap_in_a_variant_of_its_namespace_is_read_with_one_finding() {
+        for variant in [
+            "https://www.sitemaps.org/schemas/sitemap/0.9",
+            "http://www.sitemaps.org/schemas/sitemap/0.9/",
+            "http://www.google.com/schemas/sitemap/0.84",
+        ] {
+            let (locations, rules) = read(variant).unwrap();
+            assert_eq!(locations, ["http://e.org/a", "http://e.org/b"], "{variant}");
+            assert_eq!(rules.iter().filter(|rule| **rule == "GEN-1").count(), 1, "{variant}: {rules:?}");
+        }
+        for other in ["http://www.sitemaps.org/schemas/sitemap/1.0", "urn:other"] {
+            let Err(crate::ReadError::Syntax(error)) = read(other) else { panic!("{other} is read") };
+            assert!(matches!(error.kind, SyntaxErrorKind::Root { .. }), "{error}");
+        }
     }
 }

@@ -27,6 +27,12 @@ pub(super) struct CollectionPage {
     pub(super) before: Option<Uri>,
     /// Activities that could not be used, and why.
     pub(super) unusable: Vec<String>,
+    /// The number of activities in the page.
+    pub(super) items: u64,
+    /// The number of activities that the collection states for all pages.
+    pub(super) stated: Option<u64>,
+    /// `true` if there are pages before this one, or of this collection, and it does not say where.
+    pub(super) lacks_pages: bool,
 }
 
 impl CollectionPage {
@@ -65,7 +71,15 @@ fn page_of(json: &Value, base: &Uri) -> CollectionPage {
     };
     let leads_to = if page.kind == "OrderedCollection" { &json["last"] } else { &json["prev"] };
     page.before = id(leads_to).and_then(|id| base.resolve(id).ok());
-    for (number, item) in json["orderedItems"].as_array().into_iter().flatten().enumerate() {
+    let items = json["orderedItems"].as_array();
+    page.items = items.map_or(0, |items| items.len() as u64);
+    if page.kind == "OrderedCollection" {
+        page.stated = json["totalItems"].as_u64();
+        let has_more = !json["first"].is_null() || page.stated.is_some_and(|stated| stated > page.items);
+        page.lacks_pages = page.before.is_none() && items.is_none() && has_more;
+    }
+    page.lacks_pages |= page.before.is_none() && !leads_to.is_null();
+    for (number, item) in items.into_iter().flatten().enumerate() {
         match activities(item, base) {
             Ok(activities) => page.activities.extend(activities),
             Err(what) => {

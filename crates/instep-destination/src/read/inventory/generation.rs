@@ -22,9 +22,11 @@ impl Generation {
         let at = index.header.metadata.as_ref().and_then(|root| root.at);
         let (mut members, mut modified, mut order) = (BTreeMap::new(), Vec::new(), Vec::new());
         index.for_each(|entry| {
-            members.insert(entry.loc.clone(), entry.metadata.at);
+            // A part that is named again is still one part.
+            if members.insert(entry.loc.clone(), entry.metadata.at).is_none() {
+                order.push(entry.loc.clone());
+            }
             modified.push(entry.metadata.at.or(entry.lastmod));
-            order.push(entry.loc.clone());
         })?;
         Ok((Self { at, members, modified }, order))
     }

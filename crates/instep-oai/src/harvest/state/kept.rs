@@ -79,6 +79,7 @@ impl HarvestCommit<'_> {
         run: i64,
         with_full_texts: bool,
     ) -> Result<RecordEffect, HarvestError> {
+        self.no_longer_owed(format, &record.identifier)?;
         let name = name_of(&record.identifier);
         let path = format!("records/{format}/{name}.xml");
         let about = format!("about/{format}/{name}.xml");
@@ -166,6 +167,7 @@ impl HarvestCommit<'_> {
         for format in known.iter().filter(|format| !formats.contains(format)) {
             self.remove_unseen(format, i64::MAX)?;
             self.connection.execute("DELETE FROM list WHERE format = ?1", [format])?;
+            self.connection.execute("DELETE FROM owed WHERE format = ?1", [format])?;
         }
         Ok(())
     }

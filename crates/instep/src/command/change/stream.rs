@@ -1,7 +1,7 @@
 //! Changes from standard input, for as long as it lasts: each line is answered once its change is durable.
 
 use std::{
-    io::{self, BufRead as _},
+    io::{self, BufRead, Read as _},
     path::Path,
     sync::mpsc::{self, Receiver},
     thread,
@@ -26,12 +26,16 @@ use crate::{
 pub(super) const AT_ONCE: usize = 1_000;
 
 /// Lines that are read ahead.
-const AHEAD: usize = 4_000;
+const AHEAD: usize = 2_000;
+
+/// Bytes of a line. Input without line ends must not fill the memory.
+const MOST_LINE: usize = 128 << 10;
 
 /// A line of the input, and its number.
 struct NumberedLine {
     number: u64,
-    text: io::Result<String>,
+    /// The text; the inner error is the reason why the line has none, and affects no other line.
+    text: io::Result<Result<String, String>>,
 }
 
 /// The changes that a line reports, as they were written and as they were understood.
@@ -79,7 +83,9 @@ pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Resu
 fn read_ahead() -> Receiver<NumberedLine> {
     let (sender, lines) = mpsc::sync_channel(AHEAD);
     thread::spawn(move || {
-        for (number, text) in (1..).zip(io::stdin().lock().lines()) {
+        let mut input = io::stdin().lock();
+        for number in 1.. {
+            let Some(text) = next_line(&mut input).transpose() else { return };
             let is_last = text.is_err();
             if sender.send(NumberedLine { number, text }).is_err() || is_last {
                 return;
@@ -87,6 +93,22 @@ fn read_ahead() -> Receiver<NumberedLine> {
         }
     });
     lines
+}
+
+/// Reads a line; `None` at the end of the input.
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, String>>> {
+    let mut line = Vec::new();
+    let most = MOST_LINE as u64 + 1;
+    if input.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.len() > MOST_LINE && line.last() != Some(&b'\n') {
+        input.skip_until(b'\n')?;
+        return Ok(Some(Err(format!("longer than {MOST_LINE} bytes"))));
+    }
+    // Programs of Windows begin a file with a byte order mark.
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
+    Ok(Some(std::str::from_utf8(line).map(str::to_owned).map_err(|_| "not UTF-8".to_owned())))
 }
 
 /// Records a batch and answers each of its lines.
@@ -101,10 +123,10 @@ fn take(
     let mut read = Vec::new();
     for NumberedLine { number, text } in batch {
         let text = text?;
-        if text.trim().is_empty() {
+        if text.as_ref().is_ok_and(|text| text.trim().is_empty()) {
             continue;
         }
-        let line = parse(&text);
+        let line = text.and_then(|text| parse(&text));
         answers.push((number, line.as_ref().err().cloned()));
         read.extend(line.ok());
     }

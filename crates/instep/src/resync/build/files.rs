@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs::{self, File, Metadata},
     io::BufReader,
     path::{Component, Path, PathBuf},
@@ -55,6 +56,10 @@ impl ComparedList {
         while let Some(place) = places.pop() {
             let unreadable = || format!("{} cannot be read", place.display());
             let metadata = fs::symlink_metadata(&place).with_context(unreadable)?;
+            // The state of a copy or of a Source, in its own folder, is no resource.
+            if metadata.is_dir() && place != root && place.file_name() == Some(OsStr::new(".instep")) {
+                continue;
+            }
             if metadata.is_dir() {
                 for entry in fs::read_dir(&place).with_context(unreadable)? {
                     places.push(entry.with_context(unreadable)?.path());

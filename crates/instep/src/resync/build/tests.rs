@@ -35,6 +35,24 @@ fn a_resource_list_of_files_has_their_uris_lengths_and_digests() {
 }
 
 #[test]
+fn o92_the_state_of_a_copy_is_no_resource() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [".instep/state.sqlite", "d/.instep/lock", "d/file"] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, name).unwrap();
+    }
+    let path = folder.path().to_str().unwrap();
+    let Document::ResourceList(list) =
+        read(&build(&["--write-resourcelist", "http://example.com/", path]).unwrap().unwrap())
+    else {
+        panic!("no Resource List")
+    };
+    let listed: Vec<_> = list.entries.iter().map(|entry| entry.loc.as_str()).collect();
+    assert_eq!(listed, ["http://example.com/d/file"]);
+}
+
+#[test]
 fn a_change_list_has_what_differs_between_a_list_and_the_files() {
     let folder = tempfile::tempdir().unwrap();
     let files = folder.path().join("files");

@@ -27,16 +27,18 @@ pub(super) enum Element {
 /// Returns the role of an element by its namespace, its local name and its depth.
 pub(super) fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Element {
     match (namespace, local) {
-        (Namespace::Sitemap, "urlset") => Element::Root(Form::List),
-        (Namespace::Sitemap, "sitemapindex") => Element::Root(Form::Index),
+        (namespace, "urlset") if namespace.is_sitemap() => Element::Root(Form::List),
+        (namespace, "sitemapindex") if namespace.is_sitemap() => Element::Root(Form::Index),
         _ if depth == 0 => Element::Foreign,
-        (Namespace::Sitemap, "url") => Element::Entry(Form::List),
-        (Namespace::Sitemap, "sitemap") => Element::Entry(Form::Index),
-        (Namespace::Sitemap, "loc") => Element::Loc,
-        (Namespace::Sitemap, "lastmod") => Element::LastMod,
-        (Namespace::Sitemap, "changefreq") => Element::ChangeFreq,
-        (Namespace::Sitemap, "priority") => Element::Priority,
-        (Namespace::Sitemap, _) => Element::OtherSitemap,
+        (namespace, local) if namespace.is_sitemap() => match local {
+            "url" => Element::Entry(Form::List),
+            "sitemap" => Element::Entry(Form::Index),
+            "loc" => Element::Loc,
+            "lastmod" => Element::LastMod,
+            "changefreq" => Element::ChangeFreq,
+            "priority" => Element::Priority,
+            _ => Element::OtherSitemap,
+        },
         (namespace, "md") if namespace.is_rs() => Element::Md,
         (namespace, "ln") if namespace.is_rs() => Element::Ln,
         (Namespace::Foreign(uri), local) => media(uri, local),

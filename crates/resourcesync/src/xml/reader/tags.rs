@@ -12,7 +12,7 @@ use crate::{
     finding::{Finding, Severity},
     xml::{
         attributes::Reading,
-        names::{Namespace, RS, is_draft},
+        names::{Namespace, RS, SITEMAP, is_draft},
         tag::Tag,
     },
 };
@@ -60,6 +60,11 @@ impl<R: BufRead> DocumentReader<R> {
             Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
         };
+        // Once for the document: all its elements have it.
+        let found = match &*namespace {
+            Namespace::SitemapVariant(uri) if depth == 0 => Some(format!("the namespace {uri}")),
+            _ => None,
+        };
         drop(namespace);
         if kind == Element::Foreign && !self.scope.declares(name) {
             let found = format!("the prefix of {name}, which is not declared");
@@ -67,6 +72,9 @@ impl<R: BufRead> DocumentReader<R> {
         }
         if let Some(found) = stray {
             self.report("GEN-2", Severity::Error, found, RS);
+        }
+        if let Some(found) = found {
+            self.report("GEN-1", Severity::Error, found, SITEMAP);
         }
         match variant {
             Some(uri) if depth <= 2 && matches!(kind, Element::Md | Element::Ln) => {

@@ -1,0 +1,121 @@
+//! Lists that lack records: what a harvest left out, or a repository never sent, must not pass for complete.
+
+use instep_testkit::{FakeRepository, RepositoryFault::*};
+
+use crate::{Bench, record_path};
+
+#[test]
+fn o83_a_record_that_was_left_out_is_requested_again_until_it_can_be_read_or_is_gone() {
+    let bench = Bench::new(FakeRepository::with_records(12));
+    let damage = |number: u8| Replace(format!("Title {number}<"), format!("<b>Title {number}<"));
+    bench.fake.edit(|layout| layout.record("oai:fake:000009").metadata = String::new());
+    bench.fake.fail("verb=ListRecords&metadataPrefix", [damage(7)]);
+    let report = bench.publish_with_problems(&["oai:fake:000007", "oai:fake:000009"]);
+    assert_eq!((report.resources, report.skipped), (10, 2));
+
+    // The list of the next harvest has none of the two: without this, it would count as complete.
+    bench.fake.fail("verb=GetRecord&identifier=oai:fake:000007", [damage(7)]);
+    bench.requests();
+    let report = bench.publish_with_problems(&["oai:fake:000007 in http", "has no metadata"]);
+    assert_eq!((report.resources, report.skipped), (10, 2));
+    let asked = bench.requests().iter().filter(|request| request.contains("verb=GetRecord")).count();
+    assert_eq!(asked, 2);
+
+    // Repaired without a new datestamp, and deleted.
+    bench.fake.edit(|layout| layout.records.retain(|record| record.identifier != "oai:fake:000009"));
+    let report = bench.publish();
+    assert_eq!((report.resources, report.created, report.skipped), (11, 1, 0));
+    assert!(std::fs::read_to_string(bench.folder().join(record_path(7))).unwrap().contains("Title 7"));
+    bench.requests();
+    assert!(bench.publish().is_nothing_new());
+    assert!(
+        bench.requests().iter().all(|request| !request.contains("GetRecord")),
+        "nothing is left out any more"
+    );
+    bench.assert_files_are_there();
+}
+
+#[test]
+fn o83_a_damaged_record_at_the_end_of_a_list_without_a_token_does_not_hold_up_the_harvest() {
+    let bench = Bench::new(FakeRepository::with_records(8));
+    bench.fake.fail(
+        "verb=ListRecords",
+        [Body(
+            "<OAI-PMH><responseDate>2026-02-01T00:00:00Z</responseDate><ListRecords><record><header>\
+                 <identifier>a</identifier><datestamp>2026-01-01T00:00:00Z</datestamp></header><metadata><x/>\
+                 </metadata></record><record><header><identifier>b</identifier></header><metadata><x><y></x>\
+                 </metadata></record></ListRecords></OAI-PMH>"
+                .to_owned(),
+        )],
+    );
+    let report = bench.publish_with_problems(&["b in http"]);
+    assert_eq!((report.resources, report.skipped), (1, 1));
+}
+
+#[test]
+fn o83_many_records_that_stay_damaged_cost_a_bounded_number_of_requests_and_each_gets_its_turn() {
+    let bench = Bench::new(FakeRepository::with_records(150));
+    bench.fake.edit(|layout| layout.records.iter_mut().for_each(|record| record.metadata = String::new()));
+    assert_eq!(bench.publish_with_problems(&["has no metadata"]).skipped, 150);
+    let mut asked = std::collections::BTreeSet::new();
+    for _ in 0..2 {
+        bench.requests();
+        let report = bench.publish_with_problems(&["50 more records of oai_dc are left out"]);
+        assert_eq!(report.skipped, 101);
+        asked.extend(bench.requests().into_iter().filter(|request| request.contains("GetRecord")));
+    }
+    assert_eq!(asked.len(), 150);
+}
+
+#[test]
+fn o84_a_list_that_sends_the_same_records_with_new_tokens_is_ended_and_named() {
+    let bench = Bench::new(FakeRepository::with_records(25));
+    let again = |number: u8| {
+        Body(format!(
+            "<OAI-PMH><ListRecords><record><header><identifier>oai:fake:000001</identifier><datestamp>2026-01-01\
+             </datestamp></header><metadata><x/></metadata></record><resumptionToken>0!10!{number}\
+             </resumptionToken></ListRecords></OAI-PMH>"
+        ))
+    };
+    bench.fake.fail("0!10!", (0..200).map(again));
+    let error = format!("{:?}", bench.try_publish().0.unwrap_err());
+    assert!(error.contains("repeats itself"), "{error}");
+    assert!(bench.requests().len() < 40);
+}
+
+#[test]
+fn o85_a_list_that_ends_before_its_stated_size_is_named_and_deletes_nothing() {
+    let mut bench = Bench::new(FakeRepository::with_records(25));
+    bench.publish();
+    // Another set of records is a list of everything. Its second part lost its token.
+    bench.arguments = "metadataPrefix=oai_dc&from=2000-01-01".to_owned();
+    let size = "<resumptionToken completeListSize=\"25\" cursor=\"0\"".to_owned();
+    bench.fake.fail("verb=ListRecords&metadataPrefix", [Replace("<resumptionToken".to_owned(), size)]);
+    bench.fake.fail("0!10!", [Replace("resumptionToken".to_owned(), "lost".to_owned())]);
+    let report = bench.publish_with_problems(&["ended after 20 records, and the repository states 25"]);
+    assert_eq!((report.resources, report.deleted), (25, 0));
+}
+
+#[test]
+fn o85_an_error_beside_records_is_named_and_deletes_nothing() {
+    let mut bench = Bench::new(FakeRepository::with_records(15));
+    bench.publish();
+    bench.arguments = "metadataPrefix=oai_dc&from=2000-01-01".to_owned();
+    let fatal = "<error code=\"badArgument\">out of memory</error><lost".to_owned();
+    bench.fake.fail("verb=ListRecords&metadataPrefix", [Replace("<resumptionToken".to_owned(), fatal)]);
+    let report = bench.publish_with_problems(&["answers badArgument beside records"]);
+    assert_eq!((report.resources, report.deleted, report.skipped), (15, 0, 1));
+}
+
+#[test]
+fn o85_a_repository_whose_earliest_datestamp_is_the_present_hides_no_change() {
+    let bench = Bench::new(FakeRepository::with_records(5));
+    bench.publish();
+    bench.fake.edit(|layout| {
+        layout.records.push(instep_testkit::FakeRecord::new("oai:fake:new", "2026-02-01T00:00:05Z", "New"));
+        layout.now = "2026-02-03T00:00:00Z".to_owned();
+    });
+    let present = Replace("2000-01-01T00:00:00Z".to_owned(), "2026-02-03T00:00:00Z".to_owned());
+    bench.fake.fail("verb=Identify", [present]);
+    assert_eq!(bench.publish().created, 1);
+}

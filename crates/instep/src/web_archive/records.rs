@@ -1,0 +1,183 @@
+//! Records of an archive, read as states of resources. Each fault is one of its record.
+
+use std::{
+    io::{self, BufRead},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use instep_warc::{HttpHead, WarcHead, WarcKind, WarcRecord, payload};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use resourcesync::{DateTime, Uri};
+
+use super::{
+    block::CheckedBlock,
+    revisits::Revisit,
+    states::{States, UnpackedState, digest_key},
+};
+
+impl States {
+    /// Reads a record of a file. Returns its fault.
+    ///
+    /// # Errors
+    /// If the archive cannot be read, or a body not written.
+    pub(super) fn take(&mut self, record: WarcRecord<'_>, place: &str) -> io::Result<Option<String>> {
+        let WarcRecord { head, block, .. } = record;
+        if !matches!(head.kind, WarcKind::Response | WarcKind::Resource | WarcKind::Revisit) {
+            return Ok(None);
+        }
+        let (Some(uri), Some(date)) = (head.target(), head.date()) else {
+            return Ok(Some("it names no URI, or no date".to_owned()));
+        };
+        let uri = uri_of(uri);
+        if self.is_elsewhere(uri.as_ref().unwrap_or_else(|target| target)) {
+            return Ok(None);
+        }
+        let uri = match uri {
+            Ok(uri) => uri,
+            Err(target) => return Ok(Some(format!("{target:?} is not a URI"))),
+        };
+        let date = match DateTime::parse(date) {
+            Ok(date) => date.unix_micros(),
+            Err(error) => return Ok(Some(format!("{uri}: its date: {error}"))),
+        };
+        if head.get("WARC-Segment-Number").is_some() {
+            return Ok(Some(format!("{uri} is in several segments, which cannot be joined here")));
+        }
+        match head.kind {
+            WarcKind::Resource => self.take_resource(head, block, &uri, date),
+            _ => self.take_answer(head, block, &uri, date, place),
+        }
+    }
+
+    fn take_resource(
+        &mut self,
+        head: &WarcHead,
+        block: &mut dyn BufRead,
+        uri: &str,
+        date: i64,
+    ) -> io::Result<Option<String>> {
+        if head.get("WARC-Truncated").is_some() {
+            return Ok(Some(format!("{uri} is truncated")));
+        }
+        let mut block = CheckedBlock::new(head, block);
+        let kept = self.keep(&mut block, head.get("WARC-Payload-Digest"), true);
+        if let Some(what) = block.finish()? {
+            return Ok(Some(format!("{uri}: {what}")));
+        }
+        let media_type = head.get("Content-Type").map(str::to_owned);
+        self.put_kept(uri, date, kept, |body, length| UnpackedState {
+            body,
+            length,
+            media_type,
+            lastmod: None,
+        })
+    }
+
+    fn take_answer(
+        &mut self,
+        head: &WarcHead,
+        block: &mut dyn BufRead,
+        uri: &str,
+        date: i64,
+        place: &str,
+    ) -> io::Result<Option<String>> {
+        let mut block = CheckedBlock::new(head, block);
+        let http = HttpHead::read(&mut block)?;
+        let media_type = http.get("Content-Type").map(str::to_owned);
+        let lastmod = http.get("Last-Modified").and_then(w3c);
+        let digest = head.get("WARC-Payload-Digest");
+        match (http.status, &head.kind) {
+            (Some(404 | 410), _) => {
+                self.keep_newest(uri, date, None)?;
+                Ok(None)
+            }
+            (None, WarcKind::Response) => Ok(Some(format!("{uri} has no answer of HTTP"))),
+            (Some(200), WarcKind::Response) if head.get("WARC-Truncated").is_some() => {
+                Ok(Some(format!("{uri} is truncated")))
+            }
+            (Some(200), WarcKind::Response) => {
+                let Some(mut plain) = payload(&http, &mut block) else {
+                    return Ok(Some(format!("{uri} is in a coding that is not known here")));
+                };
+                // Archives do not agree on whether the digest of a coded payload is that of its bytes with the coding.
+                let is_plain =
+                    ["Transfer-Encoding", "Content-Encoding"].iter().all(|name| http.get(name).is_none());
+                let kept = self.keep(&mut plain, digest, is_plain);
+                drop(plain);
+                if let Some(what) = block.finish()? {
+                    return Ok(Some(format!("{uri}: {what}")));
+                }
+                self.put_kept(uri, date, kept, |body, length| UnpackedState {
+                    body,
+                    length,
+                    media_type,
+                    lastmod,
+                })
+            }
+            (status, WarcKind::Revisit) => {
+                // A revisit without a payload found the state that is known already.
+                if let Some(digest) = digest.map(digest_key) {
+                    let (uri, is_unmodified) = (uri.to_owned(), status == Some(304));
+                    let revisit = Revisit { uri, date, digest, media_type, lastmod, is_unmodified };
+                    self.take_revisit(revisit, place)?;
+                }
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts a state whose body was kept. Returns what is wrong with the body.
+    fn put_kept(
+        &self,
+        uri: &str,
+        date: i64,
+        kept: io::Result<(String, u64)>,
+        state: impl FnOnce(String, u64) -> UnpackedState,
+    ) -> io::Result<Option<String>> {
+        match kept {
+            Ok((body, length)) => self.put(uri, date, &state(body, length)).map(|()| None),
+            // Its coding or its bytes are damaged, but the record itself ends where it states.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) =>
+            {
+                Ok(Some(format!("{uri}: {error}")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The characters of ASCII that no URI has.
+const NO_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Returns the URI of a record without its fragment. Some crawlers write it as it was in a page: such characters are
+/// encoded, as they were in the request.
+///
+/// # Errors
+/// Returns the text if it is no URI even so.
+fn uri_of(target: &str) -> Result<String, String> {
+    let target = target.split('#').next().unwrap_or_default();
+    let encoded = match Uri::parse(target) {
+        Ok(_) => target.to_owned(),
+        Err(_) => utf8_percent_encode(target, NO_URI).to_string(),
+    };
+    if Uri::parse(&encoded).is_ok() { Ok(encoded) } else { Err(target.to_owned()) }
+}
+
+/// Returns a date of HTTP as documents have it.
+fn w3c(date: &str) -> Option<String> {
+    let time: SystemTime = httpdate::parse_http_date(date).ok()?;
+    let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?).to_string())
+}

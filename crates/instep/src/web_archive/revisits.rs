@@ -1,0 +1,77 @@
+//! Revisit records, whose bodies other records have: perhaps records that come later.
+
+use std::io;
+
+use rusqlite::params;
+
+use super::states::{States, UnpackedState};
+
+/// A revisit record.
+#[derive(Debug)]
+pub(super) struct Revisit {
+    pub(super) uri: String,
+    /// In microseconds since 1970.
+    pub(super) date: i64,
+    /// The digest of the body, in the form by which bodies are found.
+    pub(super) digest: String,
+    pub(super) media_type: Option<String>,
+    pub(super) lastmod: Option<String>,
+    /// `true` if the server answered only that nothing had changed.
+    pub(super) is_unmodified: bool,
+}
+
+impl States {
+    /// Takes a revisit: its state is known if its body is, else the end of the archive decides.
+    ///
+    /// # Errors
+    /// If the temporary database fails.
+    pub(super) fn take_revisit(&self, revisit: Revisit, place: &str) -> io::Result<()> {
+        if self.put_revisit(&revisit)? {
+            return Ok(());
+        }
+        let Revisit { uri, date, digest, media_type, lastmod, is_unmodified } = revisit;
+        let sql = "INSERT INTO revisit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let row = params![uri, date, digest, media_type, lastmod, is_unmodified, place];
+        self.seen.execute(sql, row).map(drop).map_err(io::Error::other)
+    }
+
+    /// Takes the revisits whose bodies came after them. Returns a fault for each whose body never came: the state that
+    /// it stands for is not in the archive.
+    ///
+    /// # Errors
+    /// If the temporary database fails, or a body cannot be read.
+    pub(super) fn settle_revisits(&self) -> io::Result<Vec<String>> {
+        let mut faults = Vec::new();
+        let mut statement =
+            self.seen.prepare("SELECT * FROM revisit ORDER BY date").map_err(io::Error::other)?;
+        let mut rows = statement.query([]).map_err(io::Error::other)?;
+        while let Some(row) = rows.next().map_err(io::Error::other)? {
+            let read = || {
+                let (uri, date, digest) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let (media_type, lastmod, is_unmodified) = (row.get(3)?, row.get(4)?, row.get(5)?);
+                let revisit = Revisit { uri, date, digest, media_type, lastmod, is_unmodified };
+                Ok::<_, rusqlite::Error>((revisit, row.get::<_, String>(6)?))
+            };
+            let (revisit, place) = read().map_err(io::Error::other)?;
+            // An unchanged resource has the state that is known of it already.
+            let is_known = || Ok::<_, io::Error>(revisit.is_unmodified && self.knows(&revisit.uri)?);
+            if !self.put_revisit(&revisit)? && !is_known()? {
+                faults.push(format!("{place}: the archive does not have the body of {}", revisit.uri));
+            }
+        }
+        Ok(faults)
+    }
+
+    /// Puts the state that a revisit found; returns `false` if its body is not known.
+    fn put_revisit(&self, revisit: &Revisit) -> io::Result<bool> {
+        let Some((body, length)) = self.payload(&revisit.digest)? else { return Ok(false) };
+        let (media_type, lastmod) = (revisit.media_type.clone(), revisit.lastmod.clone());
+        self.put(&revisit.uri, revisit.date, &UnpackedState { body, length, media_type, lastmod })?;
+        Ok(true)
+    }
+
+    fn knows(&self, uri: &str) -> io::Result<bool> {
+        let find = || self.seen.prepare_cached("SELECT 1 FROM newest WHERE uri = ?1")?.exists([uri]);
+        find().map_err(io::Error::other)
+    }
+}
