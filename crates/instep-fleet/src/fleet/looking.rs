@@ -53,7 +53,8 @@ impl Fleet {
     /// Begins a look on its own thread: a run reads and writes the state of its copy, which would block requests of
     /// other looks. A fault in the program is a failure of that look only.
     fn begin(&self, task: LookTask) {
-        let name = task.definition.name.clone();
+        let definition = task.definition.clone();
+        let name = definition.name.clone();
         let (monitor, hold) = (self.0.monitor.begins(&name, &task.copy.dir), task.hold);
         self.news();
         let runtime = Handle::current();
@@ -61,7 +62,7 @@ impl Fleet {
         let fleet = self.clone();
         tokio::spawn(async move {
             let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
-            let ending = fleet.state().conclude(&name, (hold, &outcome), seconds());
+            let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
             let source = match ending {
                 Some(ending) => fleet.write_down(ending).await,
                 None => None,
