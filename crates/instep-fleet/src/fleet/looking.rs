@@ -22,7 +22,9 @@ impl Fleet {
     /// Begins looks at the next Sources, as long as there are free slots.
     pub(super) async fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
         while !shutdown.is_requested() && self.0.lease.acts() {
-            let Some(next) = self.state().next(seconds()) else { return Ok(()) };
+            let next = self.state().next(seconds());
+            self.note_held_back();
+            let Some(next) = next else { return Ok(()) };
             let (me, most) = {
                 let state = self.state();
                 (state.me(), state.options().runs_per_host.max(1))
@@ -48,6 +50,15 @@ impl Fleet {
             }
         }
         Ok(())
+    }
+
+    /// Notes once that no look begins because of the disk, and that they begin again: nothing else would show it.
+    fn note_held_back(&self) {
+        let Some(held_back) = self.state().held_back_news() else { return };
+        self.0.monitor.note(&match held_back {
+            Some(reason) => format!("No run begins: {reason}"),
+            None => "Runs begin again".to_owned(),
+        });
     }
 
     /// Begins a look on its own thread: a run reads and writes the state of its copy, which would block requests of

@@ -1,6 +1,7 @@
 //! The fleet in memory: every Source with its standing, the queue, and the looks in progress. It never waits; its
 //! callers write its decisions into the record.
 
+mod disk;
 mod following;
 #[cfg(feature = "postgres")]
 mod helping;
@@ -30,8 +31,6 @@ use crate::{
 
 /// Seconds between two looks at a Source that announces many changes in a row.
 const BETWEEN_PUSHED: i64 = 2;
-/// The least that a look may transfer when the disk is nearly full.
-const LEAST_GRANT: u64 = 1 << 20;
 
 /// A Source whose turn it is.
 pub(super) struct NextSource {
@@ -70,6 +69,8 @@ pub(super) struct FleetState {
     gate: RequestGate,
     seats: Option<SharedSeats>,
     figures: FleetFigures,
+    /// The reason why no look begins, as it was reported last.
+    reported: Option<String>,
     /// The time of the last search for a Source that is due; before the first one, later than any.
     searched: i64,
 }
@@ -94,6 +95,7 @@ impl FleetState {
             seats,
             options,
             figures: FleetFigures::default(),
+            reported: None,
             searched: i64::MAX,
         })
     }
@@ -194,29 +196,6 @@ impl FleetState {
     pub(super) fn hold_back(&mut self, next: &NextSource) {
         self.put_back(&next.name, None);
         self.queue.hold_back(&next.host);
-    }
-
-    /// Returns the bytes that the next look may transfer, and the reason if none may begin.
-    fn grant(&self) -> (Option<u64>, Option<String>) {
-        if self.options.min_free > 0 {
-            let free = rustix::fs::statvfs(&self.options.dir)
-                .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-            if free.is_ok_and(|free| free < self.options.min_free) {
-                return (None, Some("the disk has less free space than is to be kept".to_owned()));
-            }
-        }
-        let Some(disk) = self.options.disk else { return (None, None) };
-        let granted: u64 = self.looks.values().map(|look| look.grant).sum();
-        let left = disk.saturating_sub(self.figures.bytes).saturating_sub(granted);
-        match left {
-            left if left < LEAST_GRANT && self.looks.is_empty() => {
-                (None, Some("the copies have as many bytes as they may have".to_owned()))
-            }
-            left if left < LEAST_GRANT => {
-                (None, Some("looks under way may need the rest of the disk".to_owned()))
-            }
-            left => (Some((left / 2).max(LEAST_GRANT)), None),
-        }
     }
 
     /// Requests the end of all looks.
