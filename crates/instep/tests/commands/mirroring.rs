@@ -176,3 +176,16 @@ fn o116_a_bandwidth_of_0_is_no_limit_as_in_rsync_and_no_run_without_an_end() {
     let shown = run(folder.path(), &["sync", url, "copy", "--bwlimit", "0", "--max-duration", "30s"], 0);
     assert!(shown.contains("In step: +1 "), "{shown}");
 }
+
+#[test]
+fn o117_a_copy_is_not_exported_into_itself() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    for (form, within) in [("--folder", "copy/files"), ("--bagit", "./copy/x/../bag")] {
+        let shown = run(folder.path(), &["export", "copy", form, within], 2);
+        assert!(shown.contains("lies within the copy"), "{shown}");
+    }
+    assert_eq!(fs::read_dir(folder.path().join("copy")).unwrap().count(), 2, "the resource and the state");
+    run(folder.path(), &["export", "copy", "--folder", "copy-of-copy"], 0);
+}
