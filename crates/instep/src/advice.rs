@@ -57,7 +57,9 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
-        DestinationError::NotResourceSync { reasons, .. } if reasons.iter().any(|reason| is_denial(reason)) => {
+        DestinationError::NotResourceSync { reasons, .. }
+            if reasons.iter().any(|reason| is_denial(reason)) =>
+        {
             Some(LOGIN)
         }
         DestinationError::NotResourceSync { .. } => Some(

@@ -76,7 +76,9 @@ fn remedy(standing: &SourceStanding) -> &'static str {
         Some(6) => "The guard keeps the copy as it is. Check the Source.",
         Some(2) => "Correct the definition of this Source, then run it now.",
         Some(7) => "Another process works on the copy. It is tried again automatically.",
-        Some(8) => "Check that the copy can be written and that its disk has space. It is tried again automatically.",
+        Some(8) => {
+            "Check that the copy can be written and that its disk has space. It is tried again automatically."
+        }
         _ if says("it answers 401") || says("it answers 403") => {
             "It asks for a login: set bearer-file or netrc-file for this Source."
         }
@@ -176,7 +178,11 @@ mod tests {
     fn o115_the_remedy_is_that_for_the_cause() {
         for (code, summary, part) in [
             (6, "Refused: 50 of 60 resources would be deleted", "raise max-delete"),
-            (6, "Refused: /a holds a copy of http://b.example/, and http://c.example/ is another Source", "with into"),
+            (
+                6,
+                "Refused: /a holds a copy of http://b.example/, and http://c.example/ is another Source",
+                "with into",
+            ),
             (6, "Refused: the list is empty", "Check the Source."),
             (4, "http://a.example/: it answers 401 Unauthorized", "bearer-file"),
             (4, "no connection", "tried again automatically"),
