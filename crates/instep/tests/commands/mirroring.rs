@@ -189,3 +189,18 @@ fn o117_a_copy_is_not_exported_into_itself() {
     assert_eq!(fs::read_dir(folder.path().join("copy")).unwrap().count(), 2, "the resource and the state");
     run(folder.path(), &["export", "copy", "--folder", "copy-of-copy"], 0);
 }
+
+#[test]
+fn o122_a_run_with_another_list_of_paths_or_without_one_compares_the_complete_copy() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b"), ("data/c.txt", "c")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    for (list, copied) in [("a.txt\n", "In step: +1 "), ("a.txt\nb.txt\n", "In step: +1 ")] {
+        fs::write(folder.path().join("list"), list).unwrap();
+        let shown = run(folder.path(), &["sync", url, "copy", "--files-from", "list"], 0);
+        assert!(shown.contains(copied), "{list:?}: {shown}");
+    }
+    let dry = run(folder.path(), &["sync", url, "copy", "-n"], 0);
+    assert!(dry.contains("Dry run: +1 "), "{dry}");
+    let all = run(folder.path(), &["sync", url, "copy"], 0);
+    assert!(all.contains("In step: +1 ") && folder.path().join("copy/c.txt").exists(), "{all}");
+}
