@@ -37,6 +37,8 @@ pub struct SyncReport {
     pub skipped: u64,
     /// Bytes of resources transferred.
     pub bytes: u64,
+    /// Bytes of the resources that were to be fetched, as far as their lengths are listed.
+    pub planned_bytes: u64,
     /// Resources that arrived and that nothing could be compared with: neither a digest nor a length was stated.
     pub unverified: u64,
     /// Requests sent.
@@ -70,6 +72,7 @@ impl SyncReport {
             owed: 0,
             skipped: 0,
             bytes: 0,
+            planned_bytes: 0,
             unverified: 0,
             requests: 0,
             elapsed: Duration::ZERO,

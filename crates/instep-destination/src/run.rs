@@ -21,7 +21,7 @@ use crate::{
     documents::Documents,
     draft::{Draft, Policy},
     error::error_chain,
-    plan::{Condition, Selection, plausible},
+    plan::{Condition, Selection, Strategy, plausible},
     state::{Checkpoint, CopyState, Marks, ReadState, SetId},
     transfer::fetch::Fetcher,
     web_archive::WebArchive,
@@ -272,11 +272,26 @@ impl<'a> SyncRun<'a> {
             self.reporter
                 .note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
         }
+        self.note_unmatched_paths();
         let report = &self.reporter.report;
         let figures = format!("+{} ~{} -{}", report.created, report.updated, report.deleted);
         let ended = (report.exit_code(), format!("{figures}; {}", report.reason));
         self.copy.finish(strategy, ended, &problems)?;
         Ok(self.reporter.report.clone())
+    }
+
+    /// Names the paths of a list that the Source does not have, if a whole inventory was read: they are usually
+    /// mistyped, and nothing else would show that they are missing from the copy.
+    fn note_unmatched_paths(&self) {
+        let report = &self.reporter.report;
+        let is_whole = matches!(report.strategy, Strategy::List | Strategy::Dump | Strategy::Batch);
+        let (number @ 1.., some) = self.policy.selection.unmatched() else { return };
+        if !is_whole || report.outcome == Outcome::Interrupted || self.policy.selection.counts().1 == 0 {
+            return;
+        }
+        let rest = if number > some.len() { ", ..." } else { "" };
+        let paths = if number == 1 { "path" } else { "paths" };
+        self.reporter.note(&format!("{number} listed {paths} not at the Source: {}{rest}", some.join(", ")));
     }
 }
 

@@ -132,6 +132,7 @@ impl SyncRun<'_> {
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;
+        self.reporter.report.planned_bytes += totals.bytes;
         let selected = set.with(|draft| draft.inventory.selected);
         if self.options.dry_run {
             self.itemize_plan(&set)?;

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_destination::{CopyLocation, Credential, Error, MaxDelete, Origin, Secret, SyncOptions};
+use instep_destination::{
+    CopyLocation, Credential, Error, MaxDelete, Origin, Secret, SelectionOptions, SyncOptions,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{FleetError, name::SourceName, options::FleetOptions, schedule::Cadence};
@@ -91,15 +93,16 @@ impl SourceDefinition {
     /// Checks its fields.
     ///
     /// # Errors
-    /// [`FleetError::Definition`] if the URL is neither http nor https, or the limit on deletions is invalid.
+    /// [`FleetError::Definition`] if the URL is neither http nor https or has a login, a pattern is none, or the limit on
+    /// deletions is invalid.
     pub fn check(&self) -> Result<(), FleetError> {
         let wrong = |what: String| FleetError::Definition { name: self.name.clone(), what };
-        Origin::parse(&self.url)
-            .map_err(|error| wrong(format!("{:?} is not a URL of a Source: {error}", self.url)))?;
+        plain_url(&self.url).map_err(wrong)?;
         for text in &self.allow_origins {
             Origin::parse(text).map_err(|error| wrong(format!("allow-origin: {text:?}: {error}")))?;
         }
         self.deletions().map_err(|error| wrong(format!("max-delete: {error}")))?;
+        self.selection().check().map_err(|error| wrong(error.to_string()))?;
         match &self.cadence {
             Cadence::Every { seconds: 0 } => {
                 Err(wrong("every: a Source cannot be looked at without a pause".to_owned()))
@@ -158,8 +161,7 @@ impl SourceDefinition {
         }
         options.delete = self.delete;
         options.max_delete = self.deletions().map_err(|error| usage(format!("max-delete: {error}")))?;
-        options.selection.include.clone_from(&self.include);
-        options.selection.exclude.clone_from(&self.exclude);
+        options.selection = self.selection();
         options.access = fleet.access.clone();
         options.access.allow_origins.clone_from(&self.allow_origins);
         let read = |path: &Path| {
@@ -176,8 +178,41 @@ impl SourceDefinition {
         Ok(options)
     }
 
+    fn selection(&self) -> SelectionOptions {
+        let mut selection = SelectionOptions::default();
+        selection.include.clone_from(&self.include);
+        selection.exclude.clone_from(&self.exclude);
+        selection
+    }
+
     /// Returns the largest number of deletions in one run.
     pub(crate) fn deletions(&self) -> Result<MaxDelete, &'static str> {
         self.max_delete.as_deref().map_or(Ok(MaxDelete::Default), str::parse)
     }
+}
+
+/// Returns the URL of a Source in the form in which two spellings of one URL are equal: scheme and host in lower case,
+/// without the port of the scheme.
+///
+/// ```
+/// use instep_fleet::plain_url;
+///
+/// assert_eq!(plain_url("HTTPS://Example.org:443")?, "https://example.org/");
+/// assert!(plain_url("https://ada:secret@example.org/").is_err());
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// If it is neither http nor https, or has a login, which the pages of a fleet would show to everybody.
+pub fn plain_url(url: &str) -> Result<String, String> {
+    let origin = Origin::parse(url).map_err(|error| format!("{url:?} is not a URL of a Source: {error}"))?;
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if let Some((_, host)) = authority.rsplit_once('@') {
+        return Err(format!(
+            "the URL at {host} has a login, which everybody could read on the pages of the fleet"
+        ));
+    }
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    Ok(format!("{origin}{slash}{path}"))
 }

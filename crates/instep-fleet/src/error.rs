@@ -30,6 +30,14 @@ pub enum FleetError {
         /// The one that has it.
         what: String,
     },
+    /// The folder of a copy is not its own.
+    #[error("Source {name} cannot have this folder: {what}")]
+    Overlap {
+        /// The Source.
+        name: SourceName,
+        /// The folder, and the Source that has it.
+        what: String,
+    },
     /// No Source has a name.
     #[error("There is no Source {name}")]
     Unknown {

@@ -7,7 +7,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use crate::FleetError;
+use crate::{FleetError, definition::plain_url};
 
 /// The form of a list of Sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct ImportedSource {
     pub line: u64,
     /// Its name as the list has it.
     pub name: Option<String>,
-    /// Its URL.
+    /// Its URL, as [`plain_url`] returns it.
     pub url: String,
 }
 
@@ -123,16 +123,16 @@ fn wrong(line: u64, what: impl ToString) -> FleetError {
 impl ImportedList {
     /// Adds a Source, or its fault.
     fn take(&mut self, line: u64, name: Option<String>, url: &str) {
-        match instep_destination::Origin::parse(url) {
+        match plain_url(url) {
             // The replacement character for bytes that are not UTF-8 is never in a URL.
             Ok(_) if url.contains('\u{fffd}') => {
                 self.faults.push(wrong(line, format!("{url:?} is not UTF-8")))
             }
-            Ok(_) => {
+            Ok(url) => {
                 let name = name.filter(|name| !name.is_empty());
-                self.sources.push(ImportedSource { line, name, url: url.to_owned() });
+                self.sources.push(ImportedSource { line, name, url });
             }
-            Err(error) => self.faults.push(wrong(line, format!("{url:?} is not a URL of a Source: {error}"))),
+            Err(what) => self.faults.push(wrong(line, what)),
         }
     }
 
@@ -265,6 +265,17 @@ mod tests {
         assert_eq!(read(csv, ImportFormat::Csv), named);
         let list = format!("{a}\r\n# no\n\n  {b}  \n{a}\n");
         assert_eq!(read(&list, ImportFormat::List), [(None, a), (None, b)], "and each once");
+    }
+
+    #[test]
+    fn o103_a_source_is_imported_once_in_whatever_spelling_and_never_with_its_login() {
+        let text =
+            "http://a.example\nHTTP://A.example:80/\nhttp://a.example./\nhttps://ada:secret@b.example/\n";
+        let list = import(text, ImportFormat::List).unwrap();
+        let urls: Vec<_> = list.sources.iter().map(|source| source.url.as_str()).collect();
+        assert_eq!(urls, ["http://a.example/"]);
+        let [FleetError::Import { line: 4, what }] = &list.faults[..] else { panic!("{:?}", list.faults) };
+        assert!(what.contains("login") && !what.contains("secret"), "{what}");
     }
 
     #[test]

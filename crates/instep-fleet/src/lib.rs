@@ -16,7 +16,7 @@ mod standing;
 mod survey;
 
 pub use alert::{Alert, AlertKind};
-pub use definition::SourceDefinition;
+pub use definition::{SourceDefinition, plain_url};
 pub use error::FleetError;
 pub use fleet::{Fleet, FleetFigures, FleetMonitor, SourceOperation};
 pub use import::{ImportFormat, ImportedList, ImportedSource, import};

@@ -7,6 +7,7 @@
 
 mod engine;
 mod file;
+mod folders;
 mod journal;
 mod rows;
 mod schema;
@@ -30,7 +31,7 @@ use crate::{
     schedule::{Pacing, PacingRules},
     standing::FleetSource,
 };
-use engine::{Field, FieldFault, FieldRow, RecordEngine, Statements, WrittenByOthers};
+use engine::{Field, FieldFault, FieldRow, RecordEngine, WrittenByOthers};
 use file::RecordFile;
 pub use journal::{AuditLine, LookSample};
 pub(crate) use seats::SeenLanes;
@@ -43,6 +44,8 @@ pub(crate) use workers::{Claim, LookEnding};
 #[derive(Debug)]
 pub struct FleetRecord {
     engine: Box<dyn RecordEngine>,
+    /// The folder of the fleet, or of this worker of it.
+    dir: PathBuf,
 }
 
 /// Sources as they are now in the record.
@@ -72,10 +75,10 @@ impl FleetRecord {
     /// If the folder cannot be created, the server refuses or fails, or the record is newer than this program.
     pub fn open(place: &FleetPlace) -> Result<Self, FleetError> {
         if let Some(url) = &place.state {
-            return Self::at_server(url, true);
+            return Self::at_server(url, place, true);
         }
         Self::make_folder(&place.dir)?;
-        Ok(Self { engine: Box::new(RecordFile::open(&Self::file(&place.dir))?) })
+        Ok(Self { engine: Box::new(RecordFile::open(&Self::file(&place.dir))?), dir: place.dir.clone() })
     }
 
     /// Opens the record of a fleet that there is.
@@ -84,7 +87,7 @@ impl FleetRecord {
     /// As [`Self::open`], or if there is no fleet.
     pub fn existing(place: &FleetPlace) -> Result<Self, FleetError> {
         match &place.state {
-            Some(url) => Self::at_server(url, false),
+            Some(url) => Self::at_server(url, place, false),
             None if !Self::file(&place.dir).is_file() => {
                 let what = "it holds no fleet; add a Source, or start instep run".to_owned();
                 Err(FleetError::Folder { dir: place.dir.clone(), what })
@@ -106,12 +109,12 @@ impl FleetRecord {
     }
 
     #[cfg(feature = "postgres")]
-    fn at_server(url: &str, makes: bool) -> Result<Self, FleetError> {
-        Ok(Self { engine: Box::new(RecordServer::open(url, makes)?) })
+    fn at_server(url: &str, place: &FleetPlace, makes: bool) -> Result<Self, FleetError> {
+        Ok(Self { engine: Box::new(RecordServer::open(url, makes)?), dir: place.dir.clone() })
     }
 
     #[cfg(not(feature = "postgres"))]
-    fn at_server(_: &str, _: bool) -> Result<Self, FleetError> {
+    fn at_server(_: &str, _: &FleetPlace, _: bool) -> Result<Self, FleetError> {
         Err(FleetError::NoEngine)
     }
 
@@ -161,7 +164,7 @@ impl FleetRecord {
     /// Adds Sources, all or none.
     ///
     /// # Errors
-    /// If one is invalid, or its name or folder is taken.
+    /// If one is invalid, its name is taken, or its folder overlaps with another one.
     pub fn add(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
         self.insert_after(&[], definitions, false, now)
     }
@@ -170,7 +173,7 @@ impl FleetRecord {
     /// those that are no longer listed. Their copies stay.
     ///
     /// # Errors
-    /// If one is invalid, or an operator gave its name or folder to another Source.
+    /// If one is invalid, an operator gave its name to another Source, or its folder overlaps with another one.
     pub fn configure(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
         let gone = self.sources()?.into_iter().filter(|known| {
             known.from_file && definitions.iter().all(|kept| kept.name != known.definition.name)
@@ -198,11 +201,13 @@ impl FleetRecord {
             for definition in definitions {
                 // If an answer can be lost, the same call may be repeated.
                 let again = (self.is_shared() && !from_file).then_some(now);
-                expect_free(statements, definition, (from_file, again), &damaged)?;
+                rows::expect_free(statements, definition, (from_file, again), &damaged)?;
                 let pacing = Pacing::new(now, &PacingRules::default());
                 rows::put(statements, definition, from_file, now, pacing)?;
             }
-            Ok(())
+            // At the end: one file may exchange the folders of two Sources.
+            let places = (&*self.dir, &*Self::own_folder(&self.dir));
+            folders::expect_apart(places, statements, definitions, &damaged)
         })
     }
 
@@ -268,32 +273,6 @@ impl FleetRecord {
     pub fn source(&self, name: &SourceName) -> Result<FleetSource, FleetError> {
         self.one(&*self.engine, name)?.ok_or_else(|| FleetError::Unknown { name: name.clone() })
     }
-}
-
-/// Refuses a definition whose name or folder another Source has, unless it was added just so at the time `again`.
-fn expect_free(
-    statements: &dyn Statements,
-    definition: &SourceDefinition,
-    (from_file, again): (bool, Option<i64>),
-    damaged: &dyn Fn(FieldFault) -> FleetError,
-) -> Result<(), FleetError> {
-    let folder = definition.folder().to_string_lossy().into_owned();
-    let sql = "SELECT name, from_file, definition, added FROM source WHERE name = $1 OR folder = $2";
-    let held = statements.query(sql, &[definition.name.as_str().into(), folder.as_str().into()])?;
-    let twice = |what: String| Err(FleetError::Twice { name: definition.name.clone(), what });
-    for row in &held {
-        let read = || Ok((row.string(0)?, row.is(1)?, row.string(2)?, row.number(3)?));
-        let (name, held_by_file, held, added) = read().map_err(damaged)?;
-        let is_repeated = !held_by_file && again == Some(added) && held == rows::json(definition)?;
-        match held_by_file {
-            _ if name != definition.name.as_str() => return twice(format!("{name} has the folder {folder}")),
-            _ if is_repeated => {}
-            true if !from_file => return twice("it is in the configuration file".to_owned()),
-            false => return twice("it was added by instep source".to_owned()),
-            true => {}
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

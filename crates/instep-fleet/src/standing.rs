@@ -88,6 +88,9 @@ pub struct SourceStanding {
     pub alerted: Option<String>,
 }
 
+/// Seconds by which the clocks of two workers may differ, or a clock may be set back, without effect.
+pub(crate) const CLOCKS_APART: i64 = 3_600;
+
 impl SourceStanding {
     /// Returns the age of the Source's state that the copy has reached, in seconds.
     pub fn lag(&self, now: i64) -> Option<u64> {
@@ -113,6 +116,13 @@ impl SourceStanding {
             Self { exit_code: Some(0), .. } if !is_overdue => SourceState::Done,
             _ => SourceState::Behind,
         }
+    }
+
+    /// Returns the time from which a look may begin. If the last look ended in the future, the clock has been set back
+    /// meanwhile, and the pause after that look would last until the clock is there again: then it is over.
+    pub(crate) fn due_at(&self, now: i64) -> i64 {
+        let is_of_a_wrong_clock = self.ended.is_some_and(|ended| ended.saturating_sub(CLOCKS_APART) > now);
+        if is_of_a_wrong_clock { self.due.min(now) } else { self.due }
     }
 
     /// Returns the time after which the next look is overdue.

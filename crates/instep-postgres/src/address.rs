@@ -101,6 +101,11 @@ impl Address {
         let mut config: Config = url.as_str().parse().map_err(|error: tokio_postgres::Error| {
             fault(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
         })?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            let what =
+                "it names no host: write postgres://USER@HOST/DATABASE, or host=FOLDER for that of a socket";
+            return Err(fault(what.to_owned()));
+        }
         let trust = trust(mode.as_deref(), roots, &mut config).map_err(fault)?;
         if config.get_password().is_none()
             && let Some(password) = password(&config, passfile)
@@ -245,6 +250,18 @@ mod tests {
             (several.config.get_hosts(), &[1, 2][..])
         );
         assert!(!several.shown.contains("secret") && several.config.get_password() == Some(b"secret"));
+    }
+
+    #[test]
+    fn o118_a_url_without_a_host_is_a_wrong_url_and_no_server_that_cannot_be_reached() {
+        for text in ["postgres://", "postgres:///copies", "postgres:///copies?user=me"] {
+            let error = Address::parse(text).unwrap_err();
+            assert!(
+                matches!(error, super::PostgresError::Url { .. }) && error.to_string().contains("no host"),
+                "{text}"
+            );
+        }
+        assert!(Address::parse("postgres:///copies?host=/run/postgresql").is_ok());
     }
 
     #[test]

@@ -1,6 +1,15 @@
 //! The paths below a folder or a base URL that an operator selects, by the patterns of rsync.
 
-use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -18,7 +27,8 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 pub struct PathFilter {
     include: Option<Patterns>,
     exclude: Option<Patterns>,
-    listed: Option<BTreeSet<Vec<u8>>>,
+    /// The paths of a list; `true` once one of them has selected something. Clones have the same.
+    listed: Option<Arc<BTreeMap<Vec<u8>, AtomicBool>>>,
 }
 
 /// A pattern that cannot be read.
@@ -52,7 +62,14 @@ impl PathFilter {
     #[must_use]
     pub fn with_list(self, paths: impl IntoIterator<Item = String>) -> Self {
         let plain = |path: String| path.trim_start_matches("./").trim_start_matches('/').as_bytes().to_vec();
-        Self { listed: Some(paths.into_iter().map(plain).collect()), ..self }
+        let listed = paths.into_iter().map(|path| (plain(path), AtomicBool::new(false)));
+        Self { listed: Some(Arc::new(listed.collect())), ..self }
+    }
+
+    /// Returns the paths of the list that have not selected anything yet.
+    pub fn without_match(&self) -> impl Iterator<Item = &[u8]> {
+        let listed = self.listed.iter().flat_map(|listed| listed.iter());
+        listed.filter(|(_, has_match)| !has_match.load(Relaxed)).map(|(path, _)| path.as_slice())
     }
 
     /// Returns `true` if everything is selected.
@@ -80,8 +97,14 @@ impl PathFilter {
 
     fn is_listed(&self, path: &[u8]) -> bool {
         let Some(listed) = &self.listed else { return true };
-        let folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        listed.contains(path) || folders.into_iter().any(|(end, _)| listed.contains(&path[..=end]))
+        let folders =
+            path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| &path[..=end]);
+        let mut is_listed = false;
+        for has_match in folders.chain([path]).filter_map(|part| listed.get(part)) {
+            has_match.store(true, Relaxed);
+            is_listed = true;
+        }
+        is_listed
     }
 }
 
@@ -93,6 +116,11 @@ impl Patterns {
         }
         let (mut paths, mut folders) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         for pattern in patterns {
+            if pattern.is_empty() {
+                // As a glob it would match everything.
+                let reason = "it is empty".to_owned();
+                return Err(PatternError { pattern: pattern.clone(), reason });
+            }
             let wrong = |error: globset::Error| PatternError {
                 pattern: pattern.clone(),
                 reason: error.kind().to_string(),
@@ -136,6 +164,15 @@ mod tests {
     fn filter(include: &[&str], exclude: &[&str]) -> PathFilter {
         let owned = |globs: &[&str]| globs.iter().map(|&glob| glob.to_owned()).collect::<Vec<_>>();
         PathFilter::new(&owned(include), &owned(exclude)).unwrap()
+    }
+
+    #[test]
+    fn o104_an_empty_pattern_is_an_error_and_does_not_match_everything() {
+        let empty = [String::new()];
+        for (include, exclude) in [(&empty[..], &[][..]), (&[], &empty)] {
+            let error = PathFilter::new(include, exclude).unwrap_err();
+            assert_eq!(error.to_string(), "\"\" is not a pattern: it is empty");
+        }
     }
 
     #[test]

@@ -57,6 +57,11 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
+        DestinationError::NotResourceSync { reasons, .. }
+            if reasons.iter().any(|reason| is_denial(reason)) =>
+        {
+            Some(LOGIN)
+        }
         DestinationError::NotResourceSync { .. } => Some(
             "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
              A site that has none does not offer ResourceSync",
@@ -81,6 +86,14 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
     }
 }
 
+/// The advice if a server asks who sends the requests.
+const LOGIN: &str = "Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml";
+
+/// Returns `true` if a place was not readable without a login: what lies there is unknown.
+fn is_denial(reason: &str) -> bool {
+    ["it answers 401", "it answers 403"].iter().any(|answer| reason.contains(answer))
+}
+
 /// Returns `true` if a state or a catalogue is not a file.
 fn is_server(state: &Path) -> bool {
     ["postgres:", "postgresql:"].iter().any(|scheme| state.starts_with(scheme))
@@ -91,9 +104,7 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
         return "If you know the authority, trust it with --ca-file FILE";
     }
     match error.status() {
-        Some(401 | 403) => {
-            "Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"
-        }
+        Some(401 | 403) => LOGIN,
         Some(404 | 410) => "Give the URL of the site, of a page of it, or of a document of the Source",
         Some(_) => "The server has a fault; try again later, or ask its operator",
         None if error.is_out_of_scope() => {
@@ -199,5 +210,13 @@ mod tests {
         assert!(!helps("It climbs with \"..\": refused"));
         assert!(!helps("it is not requested: more than 5 redirects"));
         assert!(for_this_problem(ProblemKind::Denied, "it answers 401").is_some());
+    }
+    #[test]
+    fn o114_a_source_that_asks_for_a_login_is_not_said_to_offer_nothing() {
+        for (answer, part) in [("401 Unauthorized", "--bearer-file"), ("404 Not Found", "does not offer")] {
+            let reasons = vec![format!("http://a.example/: it answers {answer}")];
+            let error = DestinationError::NotResourceSync { url: "http://a.example/".to_owned(), reasons };
+            assert!(for_error(&error.into()).unwrap().contains(part), "{answer}");
+        }
     }
 }

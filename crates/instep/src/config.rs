@@ -143,7 +143,13 @@ impl Config {
     }
 
     fn refuse_unknown_tables(&self, command: &clap::Command) -> anyhow::Result<()> {
-        for name in self.table.keys() {
+        for (name, value) in &self.table {
+            if name == "source" && !value.is_array() {
+                let path = self.path.display();
+                bail!(
+                    "{path}: write [[source]], with two brackets, for each Source; a table [source] has no meaning"
+                );
+            }
             if command.find_subcommand(name).is_none() && !SHARED_TABLES.contains(&name.as_str()) {
                 bail!("{}: there is no command {name} to configure", self.path.display());
             }

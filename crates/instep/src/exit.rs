@@ -1,6 +1,6 @@
 //! The exit codes: one table, printed by `instep help exit-codes`.
 
-use std::{fmt::Write as _, process};
+use std::{fmt::Write as _, io, process};
 
 use instep_source::ErrorKind;
 
@@ -61,8 +61,8 @@ impl Exit {
         self.meaning().split(':').next().unwrap_or_default()
     }
 
-    /// Returns the exit code for an error: that of its library, or [`Exit::Usage`] for refusals of the program
-    /// itself.
+    /// Returns the exit code for an error: that of its library, [`Exit::Storage`] for faults of a disk, or
+    /// [`Exit::Usage`] for refusals of the program itself.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         if let Some(exit) = error.downcast_ref::<Self>() {
             return *exit;
@@ -85,9 +85,19 @@ impl Exit {
                 ErrorKind::Unreachable => Self::Unreachable,
                 _ => Self::Failed,
             },
+            None if error.chain().any(is_of_storage) => Self::Storage,
             None => Self::Usage,
         }
     }
+}
+
+/// Returns `true` for a fault of a disk: no other way to call the command helps.
+fn is_of_storage(cause: &(dyn std::error::Error + 'static)) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    cause.downcast_ref::<io::Error>().is_some_and(|error| {
+        matches!(error.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+            || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+    })
 }
 
 impl std::fmt::Display for Exit {
@@ -115,7 +125,21 @@ pub(crate) fn table() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use anyhow::Context as _;
+
     use super::{Exit, table};
+
+    #[test]
+    fn o119_a_full_disk_is_no_wrong_usage_whatever_command_writes_to_it() {
+        let of = |errno: rustix::io::Errno| {
+            let failed: Result<(), _> = Err(io::Error::from(errno));
+            Exit::of(&failed.context("Cannot write a file").unwrap_err()).code()
+        };
+        let storage = [rustix::io::Errno::NOSPC, rustix::io::Errno::ROFS, rustix::io::Errno::IO].map(of);
+        assert_eq!((storage, of(rustix::io::Errno::NOENT)), ([8, 8, 8], 2));
+    }
 
     #[test]
     fn every_exit_code_is_in_the_table_once() {

@@ -84,6 +84,16 @@ fn an_option_that_is_missing_or_wrong_ends_with_2() {
 }
 
 #[test]
+fn o123_no_time_at_all_for_an_answer_is_not_a_timeout() {
+    let folder = folder("");
+    let output =
+        instep(folder.path()).args(["sync", "http://x.example/", "--timeout", "0s"]).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("leaves no time for an answer"), "{message}");
+}
+
+#[test]
 fn the_exit_codes_are_one_table() {
     let folder = folder("");
     let help = instep(folder.path()).args(["help", "exit-codes"]).output().unwrap();

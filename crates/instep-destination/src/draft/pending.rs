@@ -89,7 +89,7 @@ impl Draft {
             // The file is gone already, or the operator keeps it: either way nothing is pending.
             (DesiredPresence::Absent, held) => {
                 if held.is_some() {
-                    self.account.excluded += 1;
+                    self.account.kept += 1;
                 } else {
                     self.account.equal += 1;
                 }

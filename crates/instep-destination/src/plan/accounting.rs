@@ -12,8 +12,10 @@ pub struct Accounting {
     pub planned: u64,
     /// States that the copy already has.
     pub equal: u64,
-    /// States that the operator's selection excludes, or pending deletions that are not carried out.
+    /// States that the operator's selection excludes.
     pub excluded: u64,
+    /// Pending deletions that are not carried out.
+    pub kept: u64,
     /// A later entry decides over them, or the copy holds a later state.
     pub superseded: u64,
     /// They were read by an earlier run.
@@ -25,8 +27,8 @@ pub struct Accounting {
 impl Accounting {
     /// Returns `true` if every desired state is accounted for.
     pub fn is_balanced(&self) -> bool {
-        let Self { read, planned, equal, excluded, superseded, known, unusable } = *self;
-        read == planned + equal + excluded + superseded + known + unusable
+        let Self { read, planned, equal, excluded, kept, superseded, known, unusable } = *self;
+        read == planned + equal + excluded + kept + superseded + known + unusable
     }
 
     /// Counts a desired state that nothing is done about.
@@ -50,6 +52,7 @@ impl Accounting {
         self.planned += other.planned;
         self.equal += other.equal;
         self.excluded += other.excluded;
+        self.kept += other.kept;
         self.superseded += other.superseded;
         self.known += other.known;
         self.unusable += other.unusable;

@@ -66,6 +66,19 @@ impl Uris {
     }
 }
 
+impl SelectionOptions {
+    /// Checks the patterns, which a run would otherwise do.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if one of them is no pattern.
+    pub fn check(&self) -> Result<(), Error> {
+        Selection::new(self, "").map(drop)
+    }
+}
+
+/// Listed paths that no URI has, as a message shows them.
+const UNMATCHED_SHOWN: usize = 10;
+
 impl Selection {
     /// Reads the operator's patterns. They match the path below `url` if that ends with a slash, otherwise the path
     /// below its host; a pattern with `://` matches complete URIs.
@@ -107,6 +120,13 @@ impl Selection {
     /// Returns the number of entries that were tested, and of those that were selected (D8).
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.asked[0].load(Relaxed), self.asked[1].load(Relaxed))
+    }
+
+    /// Returns the number of listed paths that no URI had so far, and some of them.
+    pub(crate) fn unmatched(&self) -> (usize, Vec<String>) {
+        let some = self.paths.without_match().take(UNMATCHED_SHOWN);
+        let some = some.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        (self.paths.without_match().count(), some)
     }
 
     /// Returns the path of a URI below the base, decoded; that below its host if it is elsewhere.

@@ -1,5 +1,7 @@
 //! The rules that the last plan of a set was made for: if they change, the complete copy is compared.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -49,12 +51,27 @@ fn name(set: SetId) -> String {
 }
 
 fn text(selection: &SelectionOptions) -> String {
-    json!({
+    let mut text = json!({
         "sets": selection.sets, "include": selection.include, "exclude": selection.exclude, "types": selection.types,
         "max_size": selection.max_size, "since": selection.since.map(|since| since.to_string()),
         "limit": selection.limit, "with_links": selection.with_links, "only_links": selection.only_links,
         "collections": selection.collections, "profiles": selection.profiles,
         "prefer_types": selection.prefer_types, "where_metadata": selection.where_metadata,
-    })
-    .to_string()
+    });
+    if let Some(paths) = &selection.paths {
+        text["paths"] = digest(paths).into();
+    }
+    text.to_string()
+}
+
+/// Returns a digest of the paths of a list in any order: a list can be as long as an inventory.
+fn digest(paths: &[String]) -> String {
+    let paths: BTreeSet<_> = paths.iter().collect();
+    let mut digest = blake3::Hasher::new();
+    for path in paths {
+        digest.update(path.as_bytes());
+        // No path has a NUL.
+        digest.update(b"\0");
+    }
+    digest.finalize().to_hex().to_string()
 }

@@ -138,6 +138,19 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
 }
 
 #[test]
+fn o122_another_list_of_paths_is_another_rule_and_its_order_is_none() {
+    let rules = |paths: Option<&[&str]>| {
+        let paths = paths.map(|paths| paths.iter().map(|&path| path.to_owned()).collect());
+        PlanRules::new(&SelectionOptions { paths, ..SelectionOptions::default() }, true)
+    };
+    let listed = rules(Some(&["a", "b"]));
+    assert!(listed.stand_for(&rules(Some(&["b", "a", "a"]))));
+    for other in [None, Some(&[][..]), Some(&["a"]), Some(&["a", "c"]), Some(&["ab"])] {
+        assert!(!listed.stand_for(&rules(other)) && !rules(other).stand_for(&listed), "{other:?}");
+    }
+}
+
+#[test]
 fn a_note_about_a_document_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();

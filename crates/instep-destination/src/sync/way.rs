@@ -143,7 +143,7 @@ impl SyncRun<'_> {
         let unusable = set.with(|draft| draft.inventory.unusable);
         if unusable > 0 {
             self.reporter.note(&format!(
-                "{unusable} entries of the inventory could not be used: nothing is deleted for not being listed"
+                "entries of the inventory that could not be used: {unusable}; nothing is deleted for not being listed"
             ));
             return Ok(());
         }

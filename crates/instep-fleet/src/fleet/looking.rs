@@ -22,7 +22,9 @@ impl Fleet {
     /// Begins looks at the next Sources, as long as there are free slots.
     pub(super) async fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
         while !shutdown.is_requested() && self.0.lease.acts() {
-            let Some(next) = self.state().next(seconds()) else { return Ok(()) };
+            let next = self.state().next(seconds());
+            self.note_held_back();
+            let Some(next) = next else { return Ok(()) };
             let (me, most) = {
                 let state = self.state();
                 (state.me(), state.options().runs_per_host.max(1))
@@ -50,10 +52,20 @@ impl Fleet {
         Ok(())
     }
 
+    /// Notes once that no look begins because of the disk, and that they begin again: nothing else would show it.
+    fn note_held_back(&self) {
+        let Some(held_back) = self.state().held_back_news() else { return };
+        self.0.monitor.note(&match held_back {
+            Some(reason) => format!("No run begins: {reason}"),
+            None => "Runs begin again".to_owned(),
+        });
+    }
+
     /// Begins a look on its own thread: a run reads and writes the state of its copy, which would block requests of
     /// other looks. A fault in the program is a failure of that look only.
     fn begin(&self, task: LookTask) {
-        let name = task.definition.name.clone();
+        let definition = task.definition.clone();
+        let name = definition.name.clone();
         let (monitor, hold) = (self.0.monitor.begins(&name, &task.copy.dir), task.hold);
         self.news();
         let runtime = Handle::current();
@@ -61,7 +73,7 @@ impl Fleet {
         let fleet = self.clone();
         tokio::spawn(async move {
             let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
-            let ending = fleet.state().conclude(&name, (hold, &outcome), seconds());
+            let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
             let source = match ending {
                 Some(ending) => fleet.write_down(ending).await,
                 None => None,

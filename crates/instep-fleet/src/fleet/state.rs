@@ -1,6 +1,7 @@
 //! The fleet in memory: every Source with its standing, the queue, and the looks in progress. It never waits; its
 //! callers write its decisions into the record.
 
+mod disk;
 mod following;
 #[cfg(feature = "postgres")]
 mod helping;
@@ -9,6 +10,7 @@ mod outcome;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -17,14 +19,18 @@ use instep_net::{RequestGate, SharedSeats};
 
 use super::{figures::FleetFigures, look::LookTask, watching::SourceWatch};
 use crate::{
-    FleetError, index::SourceIndex, name::SourceName, options::FleetOptions, record::FleetWorker,
-    schedule::SourceQueue, share::WorkerId, standing::FleetSource,
+    FleetError,
+    index::SourceIndex,
+    name::SourceName,
+    options::FleetOptions,
+    record::FleetWorker,
+    schedule::SourceQueue,
+    share::WorkerId,
+    standing::{CLOCKS_APART, FleetSource},
 };
 
 /// Seconds between two looks at a Source that announces many changes in a row.
 const BETWEEN_PUSHED: i64 = 2;
-/// The least that a look may transfer when the disk is nearly full.
-const LEAST_GRANT: u64 = 1 << 20;
 
 /// A Source whose turn it is.
 pub(super) struct NextSource {
@@ -34,6 +40,16 @@ pub(super) struct NextSource {
     grant: Option<u64>,
 }
 
+/// A look that has begun and not ended.
+struct LookInProgress {
+    /// Ends it early.
+    ending: Shutdown,
+    /// The bytes that it may add.
+    grant: u64,
+    /// The folder of the copy.
+    dir: PathBuf,
+}
+
 pub(super) struct FleetState {
     /// This worker.
     me: WorkerId,
@@ -41,8 +57,7 @@ pub(super) struct FleetState {
     workers: Vec<FleetWorker>,
     sources: SourceIndex,
     queue: SourceQueue<SourceName>,
-    /// The looks in progress: their shutdowns, and the bytes that they may add.
-    looks: BTreeMap<SourceName, (Shutdown, u64)>,
+    looks: BTreeMap<SourceName, LookInProgress>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
@@ -54,6 +69,10 @@ pub(super) struct FleetState {
     gate: RequestGate,
     seats: Option<SharedSeats>,
     figures: FleetFigures,
+    /// The reason why no look begins, as it was reported last.
+    reported: Option<String>,
+    /// The time of the last search for a Source that is due; before the first one, later than any.
+    searched: i64,
 }
 
 impl FleetState {
@@ -76,6 +95,8 @@ impl FleetState {
             seats,
             options,
             figures: FleetFigures::default(),
+            reported: None,
+            searched: i64::MAX,
         })
     }
 
@@ -97,27 +118,40 @@ impl FleetState {
             self.queue.remove(name);
             return;
         }
-        let due = if standing.wanted { standing.due.min(0) } else { standing.due };
+        let due = standing.due_at(self.searched);
+        let due = if standing.wanted { due.min(0) } else { due };
         self.queue.put(name.clone(), &definition.host(), due, definition.priority, standing.is_new());
     }
 
     /// Returns the next Source. It counts as running until [`Self::begin`] or [`Self::put_back`].
     pub(super) fn next(&mut self, now: i64) -> Option<NextSource> {
+        let was_set_back = self.searched.saturating_sub(CLOCKS_APART) > now;
+        self.searched = now;
+        if was_set_back {
+            let names: Vec<_> = self.sources.iter().map(|source| source.definition.name.clone()).collect();
+            names.iter().for_each(|name| self.enqueue(name));
+        }
         let (grant, held_back) = self.grant();
         self.figures.held_back = held_back;
         if self.figures.held_back.is_some() {
             return None;
         }
-        let name = self.queue.next(now)?;
-        match self.sources.get(&name) {
-            Some(source) => {
-                let (epoch, host) = (source.hold.epoch, source.definition.host());
-                Some(NextSource { name, epoch, host, grant })
-            }
-            None => {
+        loop {
+            let name = self.queue.next(now)?;
+            let Some(source) = self.sources.get(&name) else {
                 self.queue.done(&name);
-                None
+                continue;
+            };
+            let (definition, is_new) = (&source.definition, source.standing.is_new());
+            let dir = definition.copy(&self.options).dir;
+            if self.looks.values().any(|look| look.dir == dir) {
+                // The folder had another name until now, whose look is ending.
+                self.queue.done(&name);
+                self.queue.put(name, &definition.host(), now + 1, definition.priority, is_new);
+                continue;
             }
+            let (epoch, host) = (source.hold.epoch, definition.host());
+            return Some(NextSource { name, epoch, host, grant });
         }
     }
 
@@ -142,7 +176,8 @@ impl FleetState {
             grant,
             shutdown: ending.clone(),
         };
-        self.looks.insert(name, (ending, grant.unwrap_or(0)));
+        let look = LookInProgress { ending, grant: grant.unwrap_or(0), dir: task.copy.dir.clone() };
+        self.looks.insert(name, look);
         self.sources.insert(Arc::new(source));
         task
     }
@@ -163,32 +198,9 @@ impl FleetState {
         self.queue.hold_back(&next.host);
     }
 
-    /// Returns the bytes that the next look may transfer, and the reason if none may begin.
-    fn grant(&self) -> (Option<u64>, Option<String>) {
-        if self.options.min_free > 0 {
-            let free = rustix::fs::statvfs(&self.options.dir)
-                .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-            if free.is_ok_and(|free| free < self.options.min_free) {
-                return (None, Some("the disk has less free space than is to be kept".to_owned()));
-            }
-        }
-        let Some(disk) = self.options.disk else { return (None, None) };
-        let granted: u64 = self.looks.values().map(|(_, grant)| *grant).sum();
-        let left = disk.saturating_sub(self.figures.bytes).saturating_sub(granted);
-        match left {
-            left if left < LEAST_GRANT && self.looks.is_empty() => {
-                (None, Some("the copies have as many bytes as they may have".to_owned()))
-            }
-            left if left < LEAST_GRANT => {
-                (None, Some("looks under way may need the rest of the disk".to_owned()))
-            }
-            left => (Some((left / 2).max(LEAST_GRANT)), None),
-        }
-    }
-
     /// Requests the end of all looks.
     pub(super) fn end_all(&self) {
-        self.looks.values().for_each(|(ending, _)| ending.request());
+        self.looks.values().for_each(|look| look.ending.request());
     }
 
     /// Returns the number of looks in progress.

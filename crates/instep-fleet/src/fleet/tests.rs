@@ -12,6 +12,8 @@ use crate::{
     record::{Claim, FleetWorker},
 };
 
+mod changing;
+
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 

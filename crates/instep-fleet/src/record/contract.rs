@@ -41,6 +41,8 @@ fn postgres_keeps_the_contract() {
 each_engine! {
     keeping::what_is_written_is_read_again
     keeping::a_name_or_folder_is_given_once_and_nothing_is_half_added
+    keeping::o101_no_copy_is_in_the_folder_of_another_in_any_spelling
+    keeping::o102_a_new_configuration_may_exchange_the_folders_of_two_sources
     keeping::the_configuration_file_decides_about_its_own_sources_only
     keeping::a_process_reads_again_what_a_command_wrote
     keeping::the_trend_keeps_the_newest_looks

@@ -40,6 +40,28 @@ pub(super) fn put(
     statements.execute(sql, &fields).map(drop)
 }
 
+/// Refuses a definition whose name another Source has, unless it was added just so at the time `again`.
+pub(super) fn expect_free(
+    statements: &dyn Statements,
+    definition: &SourceDefinition,
+    (from_file, again): (bool, Option<i64>),
+    damaged: &dyn Fn(FieldFault) -> FleetError,
+) -> Result<(), FleetError> {
+    let sql = "SELECT from_file, definition, added FROM source WHERE name = $1";
+    let held = statements.query(sql, &[definition.name.as_str().into()])?;
+    let twice = |what: &str| Err(FleetError::Twice { name: definition.name.clone(), what: what.to_owned() });
+    let Some(row) = held.first() else { return Ok(()) };
+    let read = || Ok((row.is(0)?, row.string(1)?, row.number(2)?));
+    let (held_by_file, held, added) = read().map_err(damaged)?;
+    let is_repeated = !held_by_file && again == Some(added) && held == json(definition)?;
+    match held_by_file {
+        _ if is_repeated => Ok(()),
+        true if !from_file => twice("it is in the configuration file"),
+        false => twice("it was added by instep source"),
+        true => Ok(()),
+    }
+}
+
 /// Returns a definition as it is kept.
 pub(super) fn json(definition: &SourceDefinition) -> Result<String, FleetError> {
     serde_json::to_string(definition)

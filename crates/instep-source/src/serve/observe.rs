@@ -16,7 +16,11 @@ use axum::{
 use http_body::Body as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use super::{framing, host::AcceptedHosts};
+use super::{
+    framing,
+    host::AcceptedHosts,
+    methods::{self, READ_ONLY},
+};
 use crate::status::Overview;
 
 /// The figures of one application. They are not in a global recorder: a program that mounts the router has its own.
@@ -109,6 +113,12 @@ pub(crate) async fn observe(State(observer): State<Arc<Observer>>, request: Requ
     }
     if let Err(refusal) = observer.hosts.check(&request) {
         return refusal.into_response();
+    }
+    if request.uri().path() == "*" {
+        // The server itself (RFC 9110 §9.3.7), which no route is about.
+        let response = methods::answer(request.method(), READ_ONLY);
+        observer.metrics.count(&response);
+        return response;
     }
     if !tracing::enabled!(target: "instep::access", tracing::Level::INFO) {
         let response = next.run(request).await;

@@ -31,6 +31,13 @@ fn c31_options_names_the_methods_of_every_route() {
     }
 }
 
+#[test]
+fn o107_options_of_the_server_itself_are_answered() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let answer = request(server.address, "OPTIONS", "*", &[]);
+    assert_eq!((answer.status, answer.header("allow")), (204, Some("GET, HEAD, OPTIONS")));
+}
+
 fn handshake(server: &Server, lines: &[&str]) -> String {
     let mut text = "GET /resourcesync/change-notification HTTP/1.1\r\n".to_owned();
     text.push_str(&format!("Host: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", server.address));

@@ -48,7 +48,7 @@ fn assert_is(value: &Value, schema: &Value, document: &Value, at: &str) {
 }
 
 #[test]
-fn each_answer_is_what_the_description_says() {
+fn o108_each_answer_also_to_an_unknown_state_or_column_is_what_the_description_says() {
     let fleet = FleetFolder::new();
     let source = Running::source(&fleet.data("data", 2));
     let run = fleet.start(&[]);
@@ -80,6 +80,10 @@ fn each_answer_is_what_the_description_says() {
     let listed =
         check("sources", 200, get(&run, "/api/v1/sources?state=in-step&sort=-held&limit=1&q=a")).json();
     assert_eq!((&listed["matching"], &listed["sources"][0]["held"]), (&1.into(), &2.into()), "{listed}");
+    for unknown in ["state=instep", "sort=size", "sort=-size", "page=-1", "limit=x"] {
+        let refused = check("sources", 400, get(&run, &format!("/api/v1/sources?{unknown}"))).json();
+        assert!(!refused["error"].as_str().unwrap().is_empty(), "o108: {refused}");
+    }
     check("source", 200, get(&run, "/api/v1/sources/a"));
     check("source", 404, get(&run, "/api/v1/sources/b"));
     let looks = check("looks", 200, get(&run, "/api/v1/sources/a/looks")).json();
@@ -101,6 +105,6 @@ fn each_answer_is_what_the_description_says() {
         (&actions["actions"][0]["what"], &actions["actions"][0]["who"]),
         (&"pause".into(), &"ada".into())
     );
-    assert_eq!(tried, 20);
+    assert_eq!(tried, 25);
     assert_eq!(get(&run, "/api/v1/nothing").status, 404);
 }

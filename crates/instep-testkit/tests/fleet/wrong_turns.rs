@@ -17,6 +17,10 @@ fn a_configuration_that_cannot_be_used_is_one_line_with_its_place() {
             "[[source]]\nname = \"b\"\nurl = \"https://b.example/\"\nevry = \"1h\"\n".to_owned(),
             "line 7: [[source]]: unknown field `evry`",
         ),
+        (
+            "[[source]]\nname = \"b\"\nurl = \"https://b.example/\"\ninclude = [\"[a\"]\n".to_owned(),
+            "line 4: Source b: \"[a\" is not a pattern",
+        ),
     ] {
         fleet.configure(&format!("{one}{rest}"));
         let run = Run::of(&mut fleet.command(&["run"]));
@@ -24,6 +28,15 @@ fn a_configuration_that_cannot_be_used_is_one_line_with_its_place() {
         assert!(run.stderr.contains(part) && run.stderr.trim().lines().count() == 1, "{}", run.stderr);
         assert!(!fleet.path("fleet").exists(), "nothing is started");
     }
+}
+
+#[test]
+fn o111_a_single_table_of_a_source_is_not_passed_over() {
+    let fleet = FleetFolder::new();
+    fleet.configure("[source]\nname = \"a\"\nurl = \"https://a.example/\"\n");
+    let run = Run::of(&mut fleet.command(&["run"])).with_code(2);
+    assert!(run.stderr.contains("write [[source]], with two brackets"), "{}", run.stderr);
+    assert!(!fleet.path("fleet").exists(), "nothing is started");
 }
 
 #[test]
@@ -38,6 +51,9 @@ fn a_source_is_named_once_over_file_and_commands() {
     for words in [["show", "b"], ["pause", "b"], ["add", "nonsense://x"]] {
         fleet.ends(&words, 2);
     }
+    // A pattern that can never be used is no Source that fails later (O104), and another spelling no second copy (O103).
+    fleet.ends(&["add", "https://b.example/", "--include", "[a"], 2);
+    fleet.ends(&["add", "HTTPS://A.example:443"], 2);
     fs::write(fleet.path("list"), "https://c.example/\nnonsense\n").unwrap();
     let import = fleet.source(&["import", "list"]).with_code(3);
     assert!(import.stderr.contains("! list, line 2: "), "{}", import.stderr);

@@ -29,7 +29,7 @@ pub(crate) struct LimitArgs {
     /// Transfers at the same time per host; over HTTP/2 up to --transfers, if that is faster
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = values::at_least_one, help_heading = SPEED, hide_short_help = true)]
     per_host: usize,
-    /// Bytes per second in all, such as 5MiB [default: unlimited]
+    /// Bytes per second in all, such as 5MiB; 0 for no limit [default: unlimited]
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED)]
     bwlimit: Option<u64>,
     /// Requests to one host, such as 4/s or 100/m [default: unlimited]
@@ -39,7 +39,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = values::number::<u32>, help_heading = SPEED, hide_short_help = true)]
     retries: u32,
     /// Timeout for connecting, for headers and for stalled transfers
-    #[arg(long, default_value = "30s", value_parser = values::duration, value_name = "DURATION",
+    #[arg(long, default_value = "30s", value_parser = values::patience, value_name = "DURATION",
         help_heading = SPEED, hide_short_help = true)]
     timeout: Duration,
 }
@@ -96,7 +96,8 @@ impl LimitArgs {
         options.transfers = self.transfers.max(1);
         options.per_host = self.per_host.max(1);
         options.rate = self.rate;
-        options.bwlimit = self.bwlimit;
+        // As in rsync and rclone. With no bytes allowed at all, a run would wait forever.
+        options.bwlimit = self.bwlimit.filter(|limit| *limit > 0);
         options.retries = self.retries;
         options.timeout = self.timeout;
     }

@@ -22,7 +22,7 @@ pub(crate) struct SelectionArgs {
     /// No paths that match; wins over --include
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Only the paths in this file, one per line; - for standard input
+    /// Only the paths in this file, one per line or each ended by a NUL; - for standard input
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     files_from: Option<PathBuf>,
     /// Only these media types, such as text/*
@@ -84,13 +84,22 @@ impl SelectionArgs {
     }
 }
 
-/// Reads a list of paths as rsync does: empty lines and those that begin with `#` or `;` are skipped.
+/// Reads a list of paths as rsync does: empty lines and those that begin with `#` or `;` are skipped. If it has a NUL,
+/// as that of `find -print0`, each path ends with one, and may have line breaks.
 fn paths(file: &Path) -> anyhow::Result<Vec<String>> {
     let text = match file.as_os_str() == "-" {
         true => io::read_to_string(io::stdin()),
         false => fs::read_to_string(file),
     };
     let text = text.with_context(|| format!("Cannot read {}", file.display()))?;
+    // Editors of some systems begin a file with a mark, which would become a part of the first path.
+    Ok(listed(text.trim_start_matches('\u{feff}')))
+}
+
+fn listed(text: &str) -> Vec<String> {
+    if text.contains('\0') {
+        return text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    }
     let is_path = |line: &&str| !line.is_empty() && !line.starts_with(['#', ';']);
-    Ok(text.lines().map(str::trim).filter(is_path).map(str::to_owned).collect())
+    text.lines().map(str::trim).filter(is_path).map(str::to_owned).collect()
 }

@@ -17,6 +17,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     signed.try_into().map_err(|_| wrong())
 }
 
+/// Reads the time that something may take. With none at all it would fail each time that it has to wait.
+pub(crate) fn patience(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err(format!("{text:?} leaves no time for an answer; write 30s")),
+        time => Ok(time),
+    }
+}
+
 /// Reads a number of bytes: `512`, `64KiB`, `10MiB`, `1GB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; write 512, 64KiB, 10MiB or 1GB");

@@ -1,7 +1,8 @@
 //! `instep export`: a copy in the form that an archive or a browser of buckets takes in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
 use instep_destination::Contents;
 use instep_objects::ObjectPlace;
@@ -75,10 +76,25 @@ struct ExportTally {
     unpacked: u64,
 }
 
+/// Refuses a folder within the copy: its files would be in the way of resources.
+fn expect_outside(copy: &Path, folder: &Path) -> anyhow::Result<()> {
+    let folder = std::path::absolute(folder)?;
+    let above = folder.ancestors().find_map(|above| above.canonicalize().ok());
+    match above.zip(copy.canonicalize().ok()) {
+        Some((above, copy)) if above.starts_with(&copy) => {
+            bail!("{} lies within the copy; name a folder outside it", folder.display())
+        }
+        _ => Ok(()),
+    }
+}
+
 impl ExportCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let contents = Contents::open(&self.dir)?;
+        for folder in self.form.bagit.iter().chain(&self.form.folder) {
+            expect_outside(&self.dir, folder)?;
+        }
         let mut tally = ExportTally::default();
         let ExportForms { bagit, folder, objects, cdxj } = &self.form;
         let place = match (bagit, folder, objects, cdxj) {

@@ -2,14 +2,41 @@
 
 use std::net::IpAddr;
 
-use http::{HeaderMap, header};
+use http::{Request, header};
 
 /// Returns `true` if a request names this machine. A page of any site can make its own name lead here, and could then
-/// read data that only this machine may see (C8).
-pub(crate) fn names_this_machine(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let host = host.parse::<http::uri::Authority>().map(|host| host.host().to_owned()).unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
+/// read data that only this machine may see (C8). An authority in the target replaces the header (RFC 9112 §3.2.2), and
+/// over HTTP/2 there is no other.
+pub(crate) fn names_this_machine<B>(request: &Request<B>) -> bool {
+    let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
+    let Some(authority) = request.uri().authority().cloned().or_else(header) else { return false };
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o113_the_host_in_the_target_of_a_request_counts_and_not_the_header_beside_it() {
+        for (target, host, is_ours) in [
+            ("/status", Some("127.0.0.1:8080"), true),
+            ("/status", Some("[::1]:8080"), true),
+            ("/status", Some("evil.example"), false),
+            ("/status", Some("localhost.evil.example"), false),
+            ("/status", None, false),
+            ("http://evil.example/status", Some("127.0.0.1:8080"), false),
+            // As HTTP/2 has it.
+            ("http://localhost:8080/status", None, true),
+        ] {
+            let mut request = Request::builder().uri(target);
+            if let Some(host) = host {
+                request = request.header(header::HOST, host);
+            }
+            let request = request.body(()).unwrap();
+            assert_eq!(names_this_machine(&request), is_ours, "{target} {host:?}");
+        }
+    }
 }

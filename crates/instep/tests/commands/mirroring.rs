@@ -19,7 +19,7 @@ fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let shown = run(folder.path(), &["sync", url, "copy", "-n"], 0);
-    assert!(shown.contains("Dry run: +2 ~0 -0;"), "{shown}");
+    assert!(shown.contains("Dry run: +2 ~0 -0; 2 B to fetch;"), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("+ ")).count(), 2, "{shown}");
     assert!(!folder.path().join("copy").exists());
     run(folder.path(), &["sync", url, "copy"], 0);
@@ -47,6 +47,39 @@ fn finding_d8_filters_match_the_path_and_nothing_selected_is_said() {
     }
     let nothing = run(folder.path(), &["sync", url, "copy", "--include", "lettres/**"], 0);
     assert!(nothing.contains("3 listed, 0 selected"), "{nothing}");
+}
+
+#[test]
+fn o109_paths_of_a_list_that_the_source_does_not_have_are_named() {
+    let folder = folder(&[("data/letters/a.txt", "a"), ("data/letters/b.txt", "b"), ("data/c.txt", "c")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    for (number, (list, has_others)) in [
+        ("\u{feff}letters/a.txt\r\n# no\r\nletters/b.txt\r\nnope.txt\r\nnone/\r\n", true),
+        ("letters/a.txt\0letters/b.txt\0none/\0nope.txt\0", true),
+        ("letters/\n", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fs::write(folder.path().join("list"), list).unwrap();
+        let copy = format!("copy{number}");
+        let shown = run(folder.path(), &["sync", url, &copy, "--files-from", "list"], 0);
+        assert!(shown.contains("In step: +2 ~0 -0, 1 not selected"), "{shown}");
+        let unmatched = shown.contains("2 listed paths not at the Source: none/, nope.txt");
+        assert_eq!(unmatched, has_others, "{shown}");
+    }
+}
+
+#[test]
+fn o110_a_summary_says_what_was_not_selected_and_a_dry_run_how_much_it_would_fetch() {
+    let folder = folder(&[("data/a.txt", "1234"), ("data/b.pdf", "56"), ("data/c.txt", "789")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    let dry = run(folder.path(), &["sync", url, "copy", "-n", "--exclude", "*.pdf"], 0);
+    assert!(dry.contains("Dry run: +2 ~0 -0, 1 not selected; 7 B to fetch;"), "{dry}");
+    let limited = run(folder.path(), &["sync", url, "copy", "--limit", "1"], 0);
+    assert!(limited.contains("+1 ~0 -0, 2 not selected;"), "{limited}");
+    let all = run(folder.path(), &["sync", url, "copy"], 0);
+    assert!(!all.contains("not selected"), "{all}");
 }
 
 #[test]
@@ -134,4 +167,40 @@ fn finding_d23_the_last_line_of_a_run_says_nothing_that_was_true_only_before_it(
     assert!(said.contains("Using the Resource List: the first copy"), "{said}");
     let status = run(folder.path(), &["status", "copy"], 0);
     assert!(status.contains("using the Resource List: +1 ~0 -0; the first copy"), "{status}");
+}
+
+#[test]
+fn o116_a_bandwidth_of_0_is_no_limit_as_in_rsync_and_no_run_without_an_end() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    let shown = run(folder.path(), &["sync", url, "copy", "--bwlimit", "0", "--max-duration", "30s"], 0);
+    assert!(shown.contains("In step: +1 "), "{shown}");
+}
+
+#[test]
+fn o117_a_copy_is_not_exported_into_itself() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    for (form, within) in [("--folder", "copy/files"), ("--bagit", "./copy/x/../bag")] {
+        let shown = run(folder.path(), &["export", "copy", form, within], 2);
+        assert!(shown.contains("lies within the copy"), "{shown}");
+    }
+    assert_eq!(fs::read_dir(folder.path().join("copy")).unwrap().count(), 2, "the resource and the state");
+    run(folder.path(), &["export", "copy", "--folder", "copy-of-copy"], 0);
+}
+
+#[test]
+fn o122_a_run_with_another_list_of_paths_or_without_one_compares_the_complete_copy() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b"), ("data/c.txt", "c")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    for (list, copied) in [("a.txt\n", "In step: +1 "), ("a.txt\nb.txt\n", "In step: +1 ")] {
+        fs::write(folder.path().join("list"), list).unwrap();
+        let shown = run(folder.path(), &["sync", url, "copy", "--files-from", "list"], 0);
+        assert!(shown.contains(copied), "{list:?}: {shown}");
+    }
+    let dry = run(folder.path(), &["sync", url, "copy", "-n"], 0);
+    assert!(dry.contains("Dry run: +1 "), "{dry}");
+    let all = run(folder.path(), &["sync", url, "copy"], 0);
+    assert!(all.contains("In step: +1 ") && folder.path().join("copy/c.txt").exists(), "{all}");
 }

@@ -52,7 +52,7 @@ impl FleetState {
         let mut source = FleetSource::clone(self.sources.get(name)?);
         // A Source that announces continuously is visited every few seconds.
         let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
-        let due = earliest.max(now);
+        let due = earliest.clamp(now, now.saturating_add(BETWEEN_PUSHED));
         source.standing.due = source.standing.due.min(due);
         self.sources.insert(Arc::new(source));
         self.enqueue(name);

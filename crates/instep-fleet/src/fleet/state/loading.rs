@@ -26,8 +26,8 @@ impl FleetState {
             for name in gone {
                 self.sources.remove(&name);
                 self.queue.remove(&name);
-                if let Some((ending, _)) = self.looks.get(&name) {
-                    ending.request();
+                if let Some(look) = self.looks.get(&name) {
+                    look.ending.request();
                 }
             }
         }
@@ -58,8 +58,8 @@ impl FleetState {
         if look.is_some() {
             source.running = source.standing.began;
         }
-        if let Some((ending, _)) = look.filter(|_| source.standing.paused) {
-            ending.request();
+        if let Some(look) = look.filter(|_| source.standing.paused) {
+            look.ending.request();
         }
         if self.sources.get(&name).is_none_or(|known| **known != source) {
             self.sources.insert(Arc::new(source));

@@ -6,6 +6,7 @@ use super::{BETWEEN_PUSHED, FleetState};
 use crate::{
     Alert, AlertKind, LookSample,
     alert::due,
+    definition::SourceDefinition,
     fleet::look::LookOutcome,
     name::SourceName,
     record::LookEnding,
@@ -18,10 +19,11 @@ impl FleetState {
     /// meanwhile.
     pub(in crate::fleet) fn conclude(
         &mut self,
-        name: &SourceName,
+        definition: &SourceDefinition,
         (hold, outcome): (SourceHold, &LookOutcome),
         now: i64,
     ) -> Option<LookEnding> {
+        let name = &definition.name;
         let mut source = FleetSource::clone(self.sources.get(name)?);
         self.note(&mut source, outcome, now);
         let standing = &mut source.standing;
@@ -38,6 +40,10 @@ impl FleetState {
         }
         if self.pushed.remove(name) && source.standing.failures == 0 {
             source.standing.due = now.saturating_add(BETWEEN_PUSHED);
+        }
+        if source.definition != *definition {
+            // The look had the former rules. The new ones are not to wait until the next regular look.
+            source.standing.due = source.standing.due.min(now);
         }
         let sample = outcome.verdict.is_some().then(|| sample(&source.standing, outcome, now));
         let survey = outcome.survey.clone();

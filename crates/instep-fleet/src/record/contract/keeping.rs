@@ -6,7 +6,7 @@ use instep_testkit::wait_until;
 
 use super::support::{TestFleet, name, source, worker};
 use crate::{
-    Cadence, FleetError, FleetRecord, LookSample,
+    Cadence, FleetError, FleetRecord, LookSample, SourceDefinition,
     record::{Claim, LookEnding},
     standing::SourceStanding,
 };
@@ -55,9 +55,9 @@ pub(super) fn a_name_or_folder_is_given_once_and_nothing_is_half_added(at: &Test
     record.add(&[source("a")], 0).unwrap();
     let mut same_folder = source("c");
     same_folder.into = Some(PathBuf::from("a"));
-    for wrong in [source("a"), same_folder] {
+    for (wrong, part) in [(source("a"), "already"), (same_folder, "is the folder of a")] {
         let error = record.add(&[source("b"), wrong], 1).unwrap_err();
-        assert!(matches!(error, FleetError::Twice { .. }) && error.exit_code() == 2, "{error}");
+        assert!(error.to_string().contains(part) && error.exit_code() == 2, "{error}");
         assert_eq!(record.sources().unwrap().len(), 1);
     }
     let error = record.configure(&[source("a")], 0).unwrap_err();
@@ -65,6 +65,45 @@ pub(super) fn a_name_or_folder_is_given_once_and_nothing_is_half_added(at: &Test
     let mut wrong = source("d");
     "ftp://d.example/".clone_into(&mut wrong.url);
     assert!(matches!(record.add(&[wrong], 0), Err(FleetError::Definition { .. })));
+}
+
+/// Returns a Source with a folder of its own choice.
+fn in_folder(of: &str, folder: impl Into<PathBuf>) -> SourceDefinition {
+    let mut definition = source(of);
+    definition.into = Some(folder.into());
+    definition
+}
+
+pub(super) fn o101_no_copy_is_in_the_folder_of_another_in_any_spelling(at: &TestFleet) {
+    let mut record = FleetRecord::open(&at.place).unwrap();
+    record.add(&[in_folder("a", "x/y")], 0).unwrap();
+    let whole = std::path::absolute(&at.place.dir).unwrap();
+    let same = ["x/y/", "./x/y", "x//y", "x/z/../y"].map(PathBuf::from);
+    let others = [
+        whole.join("x/y"),
+        "x".into(),
+        "x/y/z".into(),
+        "".into(),
+        ".".into(),
+        "..".into(),
+        ".instep/b".into(),
+    ];
+    for folder in same.into_iter().chain(others) {
+        let error = record.add(&[in_folder("b", &folder)], 1).unwrap_err();
+        assert!(matches!(error, FleetError::Overlap { .. }) && error.exit_code() == 2, "{folder:?}: {error}");
+        assert_eq!(record.sources().unwrap().len(), 1, "{folder:?}");
+    }
+    record.add(&[in_folder("b", "x/yz"), in_folder("c", "../beside")], 1).unwrap();
+    let error = record.configure(&[in_folder("d", "z/e"), in_folder("e", "z")], 2).unwrap_err();
+    assert!(error.to_string().contains("lies within the folder of e"), "{error}");
+}
+
+pub(super) fn o102_a_new_configuration_may_exchange_the_folders_of_two_sources(at: &TestFleet) {
+    let mut record = FleetRecord::open(&at.place).unwrap();
+    record.configure(&[in_folder("a", "x"), in_folder("b", "y")], 0).unwrap();
+    record.configure(&[in_folder("a", "y"), in_folder("b", "x")], 1).unwrap();
+    let folder = |of: &str| record.source(&name(of)).unwrap().definition.folder();
+    assert_eq!((folder("a"), folder("b")), (PathBuf::from("y"), PathBuf::from("x")));
 }
 
 pub(super) fn the_configuration_file_decides_about_its_own_sources_only(at: &TestFleet) {

@@ -13,6 +13,7 @@ use clap::Args;
 use instep_destination::MaxDelete;
 use instep_fleet::{
     Cadence, FleetPlace, FleetRecord, ImportFormat, ImportedList, SourceDefinition, SourceName, import,
+    plain_url,
 };
 use serde_json::json;
 
@@ -92,6 +93,11 @@ impl NewSourceArgs {
     }
 }
 
+/// Returns a URL so that two spellings of it are equal.
+fn as_compared(url: &str) -> String {
+    plain_url(url).unwrap_or_else(|_| url.to_owned())
+}
+
 /// The process that reads the file has another working folder.
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("Cannot use {}", path.display()))
@@ -123,7 +129,7 @@ impl AddArgs {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
-        let same = known.iter().find(|source| source.definition.url == url);
+        let same = known.iter().find(|source| as_compared(&source.definition.url) == as_compared(&url));
         // Typed again, it must not become a second copy of the same.
         if let Some(same) = same.filter(|_| self.name.is_none()) {
             bail!("{url} is kept already, as {}; give --name NAME for a second copy", same.definition.name);
@@ -186,7 +192,7 @@ impl ImportArgs {
         }
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
-        let urls: BTreeSet<_> = known.iter().map(|source| source.definition.url.clone()).collect();
+        let urls: BTreeSet<_> = known.iter().map(|source| as_compared(&source.definition.url)).collect();
         let mut taken: BTreeSet<_> = known.into_iter().map(|source| source.definition.name).collect();
         let mut added = Vec::new();
         for source in listed.iter().filter(|source| !urls.contains(&source.url)) {

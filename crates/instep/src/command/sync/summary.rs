@@ -29,6 +29,7 @@ pub(super) fn closing(report: &SyncReport) -> String {
         (report.failed, "failed"),
         (report.owed, "pending retry"),
         (report.skipped, "skipped"),
+        (report.entries.excluded, "not selected"),
         (report.unverified, "not verifiable"),
     ] {
         if number > 0 {
@@ -37,6 +38,9 @@ pub(super) fn closing(report: &SyncReport) -> String {
     }
     if let Some(coverage) = report.coverage.filter(|coverage| !coverage.is_complete()) {
         line.push_str(&format!("; {coverage}"));
+    }
+    if report.outcome == Outcome::Planned {
+        line.push_str(&format!("; {} to fetch", bytes(report.planned_bytes)));
     }
     let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
     format!("{line}; {transfer}, {}", elapsed(report.elapsed))
@@ -48,7 +52,7 @@ fn entries(entries: Accounting) -> serde_json::Value {
         "read": entries.read,
         "planned": entries.planned,
         "equal": entries.equal,
-        "excluded": entries.excluded,
+        "excluded": entries.excluded + entries.kept,
         "superseded": entries.superseded,
         "known": entries.known,
         "unusable": entries.unusable,
@@ -72,6 +76,7 @@ pub(super) fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json:
         "owed": report.owed,
         "skipped": report.skipped,
         "bytes": report.bytes,
+        "planned_bytes": report.planned_bytes,
         "unverified": report.unverified,
         "requests": report.requests,
         "seconds": report.elapsed.as_secs_f64(),

@@ -216,7 +216,7 @@ async fn nothing(State(copy): State<Arc<ServedCopy>>) -> Response {
 /// Refuses requests that name another host while only this machine can ask: a page of any site can make its own name lead
 /// here (C8).
 async fn refuse_other_names(State(copy): State<Arc<ServedCopy>>, request: Request, next: Next) -> Response {
-    if copy.is_local && !names_this_machine(request.headers()) {
+    if copy.is_local && !names_this_machine(&request) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }
     next.run(request).await

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
+    body::to_bytes,
     extract::{Path as UriPath, Query, State},
+    middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -24,6 +26,9 @@ use crate::args::values;
 /// The description of the API.
 const OPENAPI: &str = include_str!("openapi.json");
 
+/// The longest refusal of the router that is passed on, in bytes.
+const LONGEST_REFUSAL: usize = 16 << 10;
+
 /// Returns the routes of the API, below `/api/v1`.
 pub(super) fn routes() -> Router<Arc<ServedFleet>> {
     Router::new()
@@ -39,6 +44,19 @@ pub(super) fn routes() -> Router<Arc<ServedFleet>> {
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, "there is no such address; /api/v1/openapi.json has all")
         })
+        .layer(middleware::map_response(with_json))
+}
+
+/// Gives refusals of the router, such as of a page that is no number, the form of all others.
+async fn with_json(response: Response) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_text = kind.is_some_and(|kind| kind.starts_with("text/plain"));
+    if !response.status().is_client_error() || !is_text {
+        return response;
+    }
+    let status = response.status();
+    let what = to_bytes(response.into_body(), LONGEST_REFUSAL).await.unwrap_or_default();
+    failed(status, String::from_utf8_lossy(&what))
 }
 
 fn failed(status: StatusCode, what: impl ToString) -> Response {
@@ -48,7 +66,9 @@ fn failed(status: StatusCode, what: impl ToString) -> Response {
 fn refused(error: &FleetError) -> Response {
     let status = match error {
         FleetError::Unknown { .. } => StatusCode::NOT_FOUND,
-        FleetError::Twice { .. } | FleetError::Unfit { .. } => StatusCode::CONFLICT,
+        FleetError::Twice { .. } | FleetError::Overlap { .. } | FleetError::Unfit { .. } => {
+            StatusCode::CONFLICT
+        }
         FleetError::Definition { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -90,13 +110,18 @@ async fn workers(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
     Json(json!({ "workers": served.fleet.workers().into_iter().map(object).collect::<Vec<_>>() }))
 }
 
-async fn sources(State(served): State<Arc<ServedFleet>>, Query(query): Query<SourceQuery>) -> Json<Value> {
+async fn sources(State(served): State<Arc<ServedFleet>>, Query(query): Query<SourceQuery>) -> Response {
+    // A program that asks for a state that does not exist must not get all Sources instead.
+    if let Err(what) = query.check() {
+        return failed(StatusCode::BAD_REQUEST, what);
+    }
     let now = seconds();
     let selected = served.fleet.page(&query.request());
     let objects: Vec<_> = selected.sources.iter().map(|source| source_object(source, now)).collect();
     Json(json!({
         "sources": objects, "matching": selected.matching, "page": selected.page, "pages": selected.pages,
     }))
+    .into_response()
 }
 
 async fn source(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPath<SourceName>) -> Response {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use instep_fleet::{Cadence, FleetSource, LookSample, SourceOperation};
+use instep_fleet::{Cadence, FleetSource, LookSample, SourceOperation, SourceStanding};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
@@ -60,6 +60,32 @@ pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
     }
 }
 
+/// Returns what an operator can do about a Source that fails.
+fn remedy(standing: &SourceStanding) -> &'static str {
+    let says = |part: &str| standing.summary.contains(part);
+    match standing.exit_code {
+        _ if standing.quarantined => {
+            "It is in quarantine and runs only once a week. Fix the cause, then run it now: one successful run ends the quarantine."
+        }
+        Some(6) if says("delet") => {
+            "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
+        }
+        Some(6) if says("is another Source") => {
+            "Give this Source a folder of its own with into, or move the copy that lies there away."
+        }
+        Some(6) => "The guard keeps the copy as it is. Check the Source.",
+        Some(2) => "Correct the definition of this Source, then run it now.",
+        Some(7) => "Another process works on the copy. It is tried again automatically.",
+        Some(8) => {
+            "Check that the copy can be written and that its disk has space. It is tried again automatically."
+        }
+        _ if says("it answers 401") || says("it answers 403") => {
+            "It asks for a login: set bearer-file or netrc-file for this Source."
+        }
+        _ => "It is tried again automatically, after longer and longer pauses.",
+    }
+}
+
 fn trouble(source: &FleetSource, now: i64) -> Markup {
     let standing = &source.standing;
     if standing.failures > 0 {
@@ -69,16 +95,7 @@ fn trouble(source: &FleetSource, now: i64) -> Markup {
             failures => format!("The last {} failed", counted(failures.into(), "run")),
         };
         let what = format!("{failed}: {meaning}. {}", name(&standing.summary));
-        let remedy = match standing {
-            standing if standing.quarantined => {
-                "It is in quarantine and runs only once a week. Fix the cause, then run it now: one successful run ends the quarantine."
-            }
-            standing if standing.exit_code == Some(6) => {
-                "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
-            }
-            _ => "It is tried again automatically, after longer and longer pauses.",
-        };
-        return warning(&what, remedy);
+        return warning(&what, remedy(standing));
     }
     match standing.sized {
         Some((resources, size)) if standing.waits_for_approval(source.definition.approve) => warning(
@@ -150,5 +167,30 @@ fn label(operation: SourceOperation) -> &'static str {
         SourceOperation::Resume => "Resume",
         SourceOperation::Approve => "Approve",
         _ => "Forget",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o115_the_remedy_is_that_for_the_cause() {
+        for (code, summary, part) in [
+            (6, "Refused: 50 of 60 resources would be deleted", "raise max-delete"),
+            (
+                6,
+                "Refused: /a holds a copy of http://b.example/, and http://c.example/ is another Source",
+                "with into",
+            ),
+            (6, "Refused: the list is empty", "Check the Source."),
+            (4, "http://a.example/: it answers 401 Unauthorized", "bearer-file"),
+            (4, "no connection", "tried again automatically"),
+            (8, "No space left on device", "space"),
+        ] {
+            let mut standing = SourceStanding::default();
+            (standing.exit_code, standing.summary) = (Some(code), summary.to_owned());
+            assert!(remedy(&standing).contains(part), "{summary}: {}", remedy(&standing));
+        }
     }
 }

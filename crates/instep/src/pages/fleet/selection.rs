@@ -1,6 +1,6 @@
 //! The Sources of a fleet that an operator requests: filtered, searched, sorted, and a page at a time. PURE.
 
-use instep_fleet::{SourceColumn, SourceRequest};
+use instep_fleet::{SourceColumn, SourceRequest, SourceState};
 use serde::Deserialize;
 
 /// Sources of a page, unless fewer are requested.
@@ -37,6 +37,20 @@ pub(super) const COLUMNS: [(&str, &str, SourceColumn); 8] = [
 ];
 
 impl SourceQuery {
+    /// Checks the state and the column.
+    ///
+    /// Errors: there is none of that name.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !self.state.is_empty() {
+            self.state.parse::<SourceState>().map_err(|error| format!("state: {error}"))?;
+        }
+        let name = self.sort.strip_prefix('-').unwrap_or(&self.sort);
+        match name.is_empty() || COLUMNS.iter().any(|(known, ..)| *known == name) {
+            true => Ok(()),
+            false => Err(format!("sort: One of {}", COLUMNS.map(|(known, ..)| known).join(", "))),
+        }
+    }
+
     /// Returns the requested page.
     pub(super) fn request(&self) -> SourceRequest {
         let (_, column, is_reversed) = self.order();

@@ -241,7 +241,7 @@ async fn refuse_other_names(
     next: Next,
 ) -> Response {
     // A proxy that signs operators in passes on the host name that they requested.
-    if served.is_local && !served.access.trusts_header() && !names_this_machine(request.headers()) {
+    if served.is_local && !served.access.trusts_header() && !names_this_machine(&request) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }
     next.run(request).await

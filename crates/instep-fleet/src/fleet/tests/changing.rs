@@ -1,0 +1,109 @@
+//! A fleet whose clock, configuration or disk changes while it runs.
+
+use std::sync::Mutex;
+
+use super::*;
+
+/// Keeps the sentences for the operator.
+#[derive(Default)]
+struct Noting(Mutex<Vec<String>>);
+
+impl FleetMonitor for Noting {
+    fn begins(&self, _: &SourceName, _: &Path) -> Arc<dyn Monitor> {
+        Arc::new(VoidMonitor)
+    }
+    fn ended(&self, _: &SourceName, _: Option<&FleetSource>) {}
+    fn traffic(&self, _: &str, _: &Traffic) {}
+    fn note(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o105_a_clock_that_was_set_back_does_not_keep_sources_waiting() {
+    let (a, b) = (with_files(1), with_files(1));
+    let dir = tempfile::tempdir().unwrap();
+    let fleet =
+        Fleet::open(options(dir.path()), &[source("a", &a), source("b", &b)], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| ["a", "b"].iter().all(|of| state(fleet, of) == SourceState::InStep)).await;
+    let last = fleet.source(&name("b")).unwrap().standing.ended;
+    drop(fleet);
+    // The look at `a` ended ten years ahead, and that at `b` now; the next one of either is due later still.
+    let file = rusqlite::Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    let ahead = seconds() + 10 * 365 * 86_400;
+    file.execute("UPDATE source SET ended = ?1 WHERE name = 'a'", [ahead]).unwrap();
+    file.execute("UPDATE source SET due = ?1", [ahead + 900]).unwrap();
+    drop(file);
+    let fleet =
+        Fleet::open(options(dir.path()), &[source("a", &a), source("b", &b)], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| fleet.source(&name("a")).unwrap().standing.ended < Some(ahead)).await;
+    assert_eq!(fleet.source(&name("b")).unwrap().standing.ended, last);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o106_new_rules_of_a_source_apply_at_once_also_if_they_come_during_a_run() {
+    let a = with_files(2);
+    a.fail("1.txt", [Fault::Hold]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    (definition.cadence, definition.include) =
+        (Cadence::Every { seconds: 86_400 }, vec!["/1.txt".to_owned()]);
+    let fleet = Fleet::open(options(dir.path()), &[definition.clone()], Arc::new(Quiet)).unwrap();
+    let keeping = until(&fleet, |fleet| fleet.source(&name("a")).unwrap().standing.held == 2);
+    let changing = async {
+        while a.requests_for("1.txt") == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        definition.include.clear();
+        fleet.reload(options(dir.path()), &[definition]).await.unwrap();
+        a.release();
+    };
+    tokio::join!(keeping, changing);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o112_a_source_that_gets_another_name_during_its_run_goes_on_under_that() {
+    let a = with_files(2);
+    a.fail("1.txt", [Fault::Hold]);
+    let dir = tempfile::tempdir().unwrap();
+    let named = |of: &str| {
+        let mut definition = source(of, &a);
+        definition.into = Some("kept".into());
+        definition
+    };
+    let fleet = Fleet::open(options(dir.path()), &[named("a")], Arc::new(Quiet)).unwrap();
+    let keeping = until(&fleet, |fleet| {
+        fleet.source(&name("b")).is_some_and(|b| b.state(seconds()) == SourceState::InStep)
+    });
+    let renaming = async {
+        while a.requests_for("1.txt") == 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        fleet.reload(options(dir.path()), &[named("b")]).await.unwrap();
+    };
+    tokio::join!(keeping, renaming);
+    let looks = fleet.looks(&name("b")).await.unwrap();
+    assert!(looks.iter().all(|look| look.exit_code == 0), "{looks:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o120_a_disk_that_keeps_all_runs_from_beginning_is_said_once() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path());
+    options.min_free = u64::MAX;
+    let noting = Arc::new(Noting::default());
+    let monitor = Arc::clone(&noting) as Arc<dyn FleetMonitor>;
+    let fleet = Fleet::open(options.clone(), &[source("a", &a)], monitor).unwrap();
+    let keeping = until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep);
+    let freeing = async {
+        while fleet.figures().held_back.is_none() || noting.0.lock().unwrap().is_empty() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        options.min_free = 0;
+        fleet.reload(options, &[source("a", &a)]).await.unwrap();
+    };
+    tokio::join!(keeping, freeing);
+    let noted = noting.0.lock().unwrap().clone();
+    assert_eq!(noted, ["No run begins: the disk has less free space than is to be kept", "Runs begin again"]);
+}
