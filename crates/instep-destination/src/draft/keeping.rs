@@ -4,7 +4,7 @@ use resourcesync::DateTime;
 
 use super::{
     Draft,
-    kept::{KeptCount, deletion_time, is_back, known_deletion},
+    kept::{KeptCount, deletion_time, is_back, kept_by_plan, known_deletion},
     merging::Merging,
 };
 use crate::{
@@ -74,7 +74,7 @@ impl Merging<'_> {
             return Ok(());
         }
         let uri = desired.uri.as_str();
-        if let Some(earlier) = known.earlier.filter(|earlier| earlier.kind == ActionKind::Keep) {
+        if let Some(earlier) = kept_by_plan(known) {
             let count = self.kept.of(known.deleted, earlier.desired.metadata.datetime);
             // A time that cannot be was taken off the earlier action since: then the number stays too high.
             *count = count.saturating_sub(1);

@@ -4,7 +4,7 @@ use resourcesync::DateTime;
 
 use crate::{
     plan::{Decision, Desired, DesiredPresence, Known, Rest, plausible},
-    state::{ActionKind, HeldResource, ReadState, SetId, StateError},
+    state::{Action, ActionKind, HeldResource, ReadState, SetId, StateError},
 };
 
 /// The held resources that a plan keeps although they are gone at the Source.
@@ -30,8 +30,7 @@ impl KeptCount {
 
 /// Returns `true` if a decision about a held resource, or the number of kept ones, depends on a deletion that was kept.
 pub(super) fn depends_on_deletion(desired: &Desired, known: &Known<'_>, decision: Decision) -> bool {
-    let is_kept_by_plan = known.earlier.is_some_and(|earlier| earlier.kind == ActionKind::Keep);
-    is_kept_by_plan
+    kept_by_plan(known).is_some()
         || match decision {
             Decision::Act(ActionKind::Note) | Decision::Rest(Rest::Equal | Rest::Excluded) => {
                 !desired.is_listed
@@ -53,14 +52,20 @@ pub(super) fn known_deletion(
     Ok(deleted.filter(|deleted| changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())))
 }
 
-/// Returns when a held resource was deleted, as far as is known. An inventory that names it does not say that, and a time
-/// before the last change of what is held is not that of its deletion.
+/// Returns when a held resource was deleted, as far as is known: the latest time at which it did not exist. An inventory that
+/// names it says nothing about that, and a time before the last change of what is held is not that of its deletion.
 pub(super) fn deletion_time(desired: &Desired, known: &Known<'_>) -> Option<DateTime> {
     let is_told = |told: &DateTime| {
         let is_since = known.held.is_none_or(|held| held.was_deleted_at(Some(*told)));
         desired.presence == DesiredPresence::Absent && is_since
     };
-    desired.metadata.datetime.filter(is_told).max(known.deleted)
+    let told = desired.metadata.datetime.filter(is_told);
+    told.max(known.deleted).max(kept_by_plan(known).and_then(|earlier| earlier.desired.metadata.datetime))
+}
+
+/// Returns the earlier action of the plan that keeps a resource.
+pub(super) fn kept_by_plan<'a>(known: &Known<'a>) -> Option<&'a Action> {
+    known.earlier.filter(|earlier| earlier.kind == ActionKind::Keep)
 }
 
 /// Returns `true` if a change shows that a resource exists again. Within a moment, the last word counts.

@@ -178,8 +178,13 @@ impl Pipeline {
                 let deletion = |Action { desired, .. }: Action| {
                     let (uri, datetime) = (desired.uri, desired.metadata.datetime);
                     match kind {
+                        // At the time of the inventory it did not exist either. What is older is forgotten with it.
+                        ActionKind::Keep => {
+                            let datetime =
+                                datetime.map(|deleted| set.inventory.map_or(deleted, |at| at.max(deleted)));
+                            Commit::Kept { uri, set: set.id, datetime }
+                        }
                         _ if is_refused => Commit::Kept { uri, set: set.id, datetime },
-                        ActionKind::Keep => Commit::Kept { uri, set: set.id, datetime },
                         _ => Commit::Deletion { uri, set: set.id, datetime },
                     }
                 };
