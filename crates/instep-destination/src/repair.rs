@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use resourcesync::Uri;
+
 use crate::{
     Error, Phase, ProblemKind,
     audit::hash::{Hashing, Verdict},
     plan::Desired,
     run::{LocalCopy, SyncRun},
-    state::{HeldResource, Ledger, Marks, Owed, SetId},
+    state::{HeldResource, Ledger, Marks, Owed, ReadState, SetId},
 };
 
 /// Damaged files that become pending in one transaction.
@@ -27,7 +29,7 @@ impl SyncRun<'_> {
             stop: self.stop.token().clone(),
         };
         let hashed = hashing.begin(self.state().reader()?);
-        let mut damaged = Damaged { marks: Marks::none(), pending: Ledger::default(), count: 0 };
+        let mut damaged = Damaged::default();
         let (reporter, copy, keeps) = (&mut self.reporter, &mut self.copy, !self.options.dry_run);
         hashed
             .each(&mut |looked| {
@@ -51,16 +53,35 @@ impl SyncRun<'_> {
             let count = damaged.count;
             reporter.note(&format!("held files that are missing or damaged, and are fetched again: {count}"));
         }
+        self.beyond_repair = damaged.kept;
         self.damaged = Arc::new(damaged.marks);
+        Ok(())
+    }
+
+    /// Reports the damaged files that are still held of resources that the Source no longer has: nothing can be fetched for
+    /// them (O65).
+    pub(crate) fn report_beyond_repair(&mut self) -> Result<(), Error> {
+        for uri in std::mem::take(&mut self.beyond_repair) {
+            let state = self.copy.state();
+            if let Some(held) = state.held(uri.as_str())?
+                && is_kept(state, &held)?
+            {
+                let what = "its file is damaged, and the Source no longer has the resource";
+                self.reporter.problem(ProblemKind::Mismatch, uri.as_str(), &what);
+            }
+        }
         Ok(())
     }
 }
 
 /// Files that were found to be damaged.
+#[derive(Default)]
 struct Damaged {
     marks: Marks,
     /// Those that are not recorded as pending yet.
     pending: Ledger,
+    /// Resources that are kept although they were deleted, and that have a file.
+    kept: Vec<Uri>,
     count: u64,
 }
 
@@ -69,6 +90,9 @@ impl Damaged {
     /// it was deleted. If its file is missing, it is not held any more. Kept versions stay: no run retries them.
     fn owe(&mut self, copy: &mut LocalCopy, uri: &str, is_missing: bool) -> Result<(), Error> {
         let Some(held) = copy.state().held(uri)?.filter(|held| !held.is_version()) else { return Ok(()) };
+        if !is_missing && is_kept(copy.state(), &held)? {
+            self.kept.push(held.uri.clone());
+        }
         for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
             let is_gone = held.was_deleted_at(copy.state().gone(set, uri)?);
             // An entry that is pending already is at least as new.
@@ -86,6 +110,16 @@ impl Damaged {
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() { Ok(()) } else { Ok(copy.state_mut()?.commit_group(None, &[], &pending)?) }
     }
+}
+
+/// Returns `true` if no set has a resource any more: each that holds it knows its deletion.
+fn is_kept(state: &dyn ReadState, held: &HeldResource) -> Result<bool, Error> {
+    for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
+        if !held.was_deleted_at(state.gone(set, held.uri.as_str())?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the state that is held, as one that is wanted: without the validator, which would ask if that is current.

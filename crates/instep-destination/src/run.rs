@@ -5,6 +5,7 @@ mod copy;
 mod limits;
 mod login_page;
 mod network;
+mod policy;
 mod reporter;
 mod set;
 mod tally;
@@ -13,7 +14,7 @@ mod wait_reporter;
 use std::sync::Arc;
 
 use instep_net::{ExchangeObserver, Origin};
-use resourcesync::{DateTime, Relation, Uri};
+use resourcesync::{DateTime, Uri};
 
 use crate::{
     Error, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
@@ -21,7 +22,7 @@ use crate::{
     documents::Documents,
     draft::{Draft, Policy},
     error::error_chain,
-    plan::{Condition, Selection, Strategy, plausible},
+    plan::{Strategy, plausible},
     state::{Checkpoint, CopyState, Marks, ReadState, SetId},
     transfer::fetch::Fetcher,
     web_archive::WebArchive,
@@ -53,6 +54,8 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) archive: Option<Arc<WebArchive>>,
     /// Held resources whose files are missing or differ from the state.
     pub(crate) damaged: Arc<Marks>,
+    /// Resources with damaged files that the Source no longer had when they were found.
+    pub(crate) beyond_repair: Vec<Uri>,
     /// The set that holds versions, if they are kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) login_page: LoginPage,
@@ -86,18 +89,7 @@ impl<'a> SyncRun<'a> {
         if options.url.starts_with("file:") {
             documents = documents.with_files();
         }
-        let selection = &options.selection;
-        let policy = Policy {
-            selection: Selection::new(selection, &options.url)?,
-            scope,
-            limit: selection.limit,
-            as_of: options.as_of,
-            with_links: selection.with_links.iter().map(|rel| Relation::parse(rel)).collect(),
-            delete: options.delete,
-            lastmod: options.lastmod,
-            prefer_types: selection.prefer_types.clone(),
-            condition: selection.where_metadata.as_deref().map(condition).transpose()?,
-        };
+        let policy = policy::of(options, scope)?;
         let fetcher = Fetcher::new(client.clone(), Arc::clone(copy.store.staging()), options.verify);
         let reporter = Reporter::new(monitor, &options.url, client.clone());
         let network = Network { client, documents, fetcher, latency: std::time::Duration::ZERO };
@@ -111,6 +103,7 @@ impl<'a> SyncRun<'a> {
             copy,
             archive,
             damaged: Arc::new(Marks::none()),
+            beyond_repair: Vec::new(),
             versions: None,
             login_page: LoginPage::default(),
             tally: TransferTally::default(),
@@ -293,8 +286,4 @@ impl<'a> SyncRun<'a> {
         let paths = if number == 1 { "path" } else { "paths" };
         self.reporter.note(&format!("{number} listed {paths} not at the Source: {}{rest}", some.join(", ")));
     }
-}
-
-fn condition(text: &str) -> Result<Condition, Error> {
-    text.parse().map_err(|what| Error::Usage { what })
 }

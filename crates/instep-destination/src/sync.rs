@@ -72,6 +72,7 @@ impl SyncRun<'_> {
         }
         self.note_unnamed_sets(&source)?;
         self.retry_unnamed_sets(&source).await?;
+        self.report_beyond_repair()?;
         refused.map_or(Ok(()), Err)
     }
 

@@ -11,6 +11,7 @@ mod helping;
 mod lease;
 mod look;
 mod looking;
+mod opening;
 mod operating;
 mod own_record;
 mod seat_requests;
@@ -25,8 +26,8 @@ use std::{
     time::Duration,
 };
 
-use instep_destination::{Monitor, ObjectLayout, SharedCallbacks, Shutdown, Traffic, check_place, now};
-use instep_store::{Lock, LockError, RootFolder};
+use instep_destination::{Monitor, SharedCallbacks, Shutdown, Traffic};
+use instep_store::Lock;
 use tokio::{
     sync::{Notify, watch},
     task::spawn_blocking,
@@ -43,6 +44,7 @@ use crate::{
 };
 pub use figures::FleetFigures;
 use lease::WorkerLease;
+use opening::{check, configure, lock, seconds};
 pub use operating::SourceOperation;
 use state::FleetState;
 
@@ -259,42 +261,6 @@ impl Fleet {
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fleet").finish_non_exhaustive()
-    }
-}
-
-/// Refuses options that do not go together, and object storage that cannot be used.
-fn check(options: &FleetOptions, configured: &[SourceDefinition]) -> Result<(), FleetError> {
-    for definition in configured {
-        definition.expect_shared(options)?;
-    }
-    let Some(store) = &options.store else { return Ok(()) };
-    if options.state.is_some() && store.layout == ObjectLayout::Names {
-        let what = "several workers cannot share a copy with an object per resource: leave ?layout=names out";
-        return Err(FleetError::Usage { what: what.to_owned() });
-    }
-    Ok(check_place(store)?)
-}
-
-/// Makes the configuration file's Sources those of the fleet. In a shared fleet, a worker without any removes none.
-fn configure(record: &mut FleetRecord, configured: &[SourceDefinition]) -> Result<(), FleetError> {
-    if record.is_shared() && configured.is_empty() {
-        return Ok(());
-    }
-    record.configure(configured, seconds())
-}
-
-/// The time, in seconds since 1970.
-fn seconds() -> i64 {
-    now().unix_micros().div_euclid(1_000_000)
-}
-
-fn lock(dir: &Path) -> Result<Lock, FleetError> {
-    let failing = |what: String| FleetError::Folder { dir: dir.to_owned(), what };
-    let own = RootFolder::open(&FleetRecord::own_folder(dir)).map_err(|error| failing(error.to_string()))?;
-    match Lock::take(&own, &format!("process {}: instep run", std::process::id())) {
-        Ok(lock) => Ok(lock),
-        Err(LockError::Held { holder }) => Err(FleetError::Locked { dir: dir.to_owned(), holder }),
-        Err(error) => Err(failing(error.to_string())),
     }
 }
 

@@ -6,10 +6,16 @@ use std::collections::BTreeMap;
 const BLOCK: i64 = 32_768;
 
 /// The held resources that a list has named in this run: one bit each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Marks {
     blocks: BTreeMap<i64, Box<[u64; (BLOCK / 64) as usize]>>,
     first_new: i64,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self::none()
+    }
 }
 
 impl Marks {

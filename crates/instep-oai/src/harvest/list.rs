@@ -1,5 +1,7 @@
 //! One list to its end, part by part: each part and the token of the next are committed together.
 
+mod requests;
+
 use instep_source::{PublishPhase, PublishProblem, PublishProgress};
 
 use super::{
@@ -11,13 +13,9 @@ use super::{
     owed::unusable_because,
     state::{ListPosition, RecordEffect},
 };
-use crate::{
-    datestamp::{Granularity, seconds},
-    response::OaiResponse,
-};
+use crate::{datestamp::seconds, response::OaiResponse};
+use requests::{Answered, OVERLAP};
 
-/// The seconds by which a list begins before the one before it did: records get their datestamps before they can be seen.
-const OVERLAP: i64 = 600;
 /// The seconds by which the next list begins before this one if the repository has neither a clock nor a record.
 const UNKNOWN_CLOCK: i64 = 86_400;
 /// Parts without a record that are read one after the other.
@@ -39,14 +37,6 @@ impl ListVerb {
             Self::Identifiers => "ListIdentifiers",
         }
     }
-}
-
-/// The consequence of an error that a repository reports for a list.
-enum Answered {
-    /// There are no more records.
-    End,
-    /// The request must be sent in another form.
-    Again,
 }
 
 impl Harvest<'_> {
@@ -211,56 +201,6 @@ impl Harvest<'_> {
                 return Ok(true);
             }
         }
-    }
-
-    fn arguments(
-        &self,
-        format: &str,
-        at: &ListPosition,
-        identity: &RepositoryIdentity,
-    ) -> Vec<(&'static str, String)> {
-        if let Some(token) = &at.token {
-            return vec![("resumptionToken", token.clone())];
-        }
-        let url = &self.repository.url;
-        let mut arguments = vec![("metadataPrefix", format.to_owned())];
-        arguments.extend(url.set.clone().map(|set| ("set", set)));
-        // Both limits have the same granularity, or are refused.
-        let is_day = url.until.as_ref().is_some_and(|until| !until.contains('T'));
-        let granularity = if is_day { Granularity::Day } else { identity.granularity };
-        // A repository that states the present as its earliest datestamp must not hide its changes: only the overlap is
-        // given up for it.
-        let from = at.began_from.map(|from| from.max(identity.earliest.unwrap_or(from).min(from + OVERLAP)));
-        arguments.extend(
-            from.map(|from| granularity.write(from)).or_else(|| url.from.clone()).map(|from| ("from", from)),
-        );
-        arguments.extend(url.until.clone().map(|until| ("until", until)));
-        arguments
-    }
-
-    /// Decides the effect of an error on the list.
-    fn answered(
-        &self,
-        response: &OaiResponse,
-        url: &str,
-        at: &mut ListPosition,
-        identity: &mut RepositoryIdentity,
-    ) -> Result<Answered, HarvestError> {
-        let has = |code: &str| response.errors.iter().any(|error| error.code.eq_ignore_ascii_case(code));
-        if has("noRecordsMatch") {
-            return Ok(Answered::End);
-        }
-        if at.token.is_some() && (has("badResumptionToken") || has("badArgument")) {
-            at.token = None;
-            at.began_from = if at.is_ordered { at.reached_at.or(at.began_from) } else { at.began_from };
-            return Ok(Answered::Again);
-        }
-        if has("badArgument") && at.began_from.is_some() && identity.granularity == Granularity::Second {
-            identity.granularity = Granularity::Day;
-            return Ok(Answered::Again);
-        }
-        let error = response.errors[0].clone();
-        Err(HarvestError::Refused { url: url.to_owned(), error })
     }
 
     /// Commits a part of a list with the place after it.

@@ -3,6 +3,7 @@
 mod kept;
 mod owed;
 mod position;
+mod recovery;
 mod texts;
 
 use std::path::{Path, PathBuf};

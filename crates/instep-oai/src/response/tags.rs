@@ -11,6 +11,11 @@ use super::{
     repair::is_allowed,
 };
 
+/// The declaration that begins each document.
+pub(super) const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+/// The message for a response that ends within an element.
+pub(super) const BREAKS_OFF: &str = "the response is truncated";
+
 pub(super) fn reader(text: &str) -> Reader<&[u8]> {
     let mut reader = Reader::from_str(text);
     let config = reader.config_mut();

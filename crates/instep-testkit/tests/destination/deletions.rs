@@ -129,6 +129,25 @@ fn o64_what_an_inventory_no_longer_listed_and_exists_again_is_not_counted_as_kep
 }
 
 #[test]
+fn o65_a_damaged_file_of_what_was_deleted_and_is_kept_is_reported_by_each_repair() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.sync();
+    std::fs::write(copy.dir().join("a.txt"), "damaged").unwrap();
+    for _ in 0..2 {
+        let run = copy.sync_with(|options| options.repair = true);
+        assert_eq!((run.exit_code(), run.report().kept), (3, 1), "{:?}", run.heard);
+        assert!(run.heard.problems[0].2.contains("no longer has"), "{:?}", run.heard.problems);
+    }
+    let run = copy.sync_with(|options| (options.repair, options.delete) = (true, true));
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    copy.source.put("a.txt", "again");
+    assert_eq!(copy.sync_with(|options| options.repair = true).exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o64_a_deletion_without_a_time_stays_counted_as_kept() {
     let copy = with_one_change_list();
     copy.source.rewrite("changelist.xml", |text| without(&text, "datetime"));

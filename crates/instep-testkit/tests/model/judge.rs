@@ -236,6 +236,8 @@ impl Resource {
         state.stale |= outdated || (self.is_broken && self.is != self.right);
         let is_surplus = self.right.is_none() && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
+        // Nothing can be had for the damaged file of a resource that is gone.
+        state.stale |= is_surplus && self.is.as_deref() == Some(&b"damaged"[..]);
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
         // A held resource that is not selected stays, or goes with a deletion that is known from before.
         state.holds_left_out |= is_left_out && self.is.is_some() && self.is != self.right;

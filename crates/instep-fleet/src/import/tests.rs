@@ -1,0 +1,68 @@
+//! Lists in each form, and lines that are no Sources.
+
+use super::*;
+
+fn read(text: &str, format: ImportFormat) -> Vec<(Option<String>, String)> {
+    let list = import(text, format).unwrap();
+    assert!(list.faults.is_empty(), "{:?}", list.faults);
+    list.sources.into_iter().map(|source| (source.name, source.url)).collect()
+}
+
+#[test]
+fn sources_are_read_from_each_form() {
+    let (a, b) = ("https://a.example/?x=1&y=2".to_owned(), "http://b.example/rs".to_owned());
+    let named = vec![(Some("A & B".to_owned()), a.clone()), (None, b.clone())];
+    let opml = "<?xml version='1.0'?>\n<opml><body><outline text='A folder'>\n\
+        <outline title='other' text='A &amp; B' xmlUrl='https://a.example/?x=1&amp;y=2' htmlUrl='https://no.example/'/>\n\
+        <outline url='http://b.example/rs'/></outline></body></opml>";
+    assert_eq!(read(opml, ImportFormat::Opml), named);
+    let csv = "\u{feff}Name;Country;URL\nA & B;de;https://a.example/?x=1&y=2\n;;\n;fr;http://b.example/rs\n";
+    assert_eq!(read(csv, ImportFormat::Csv), named);
+    let csv = "baseURL,name\n\"https://a.example/?x=1&y=2\",\"A & B\"\nhttp://b.example/rs\n";
+    assert_eq!(read(csv, ImportFormat::Csv), named);
+    let list = format!("{a}\r\n# no\n\n  {b}  \n{a}\n");
+    assert_eq!(read(&list, ImportFormat::List), [(None, a), (None, b)], "and each once");
+}
+
+#[test]
+fn o103_a_source_is_imported_once_in_whatever_spelling_and_never_with_its_login() {
+    let text = "http://a.example\nHTTP://A.example:80/\nhttp://a.example./\nhttps://ada:secret@b.example/\n";
+    let list = import(text, ImportFormat::List).unwrap();
+    let urls: Vec<_> = list.sources.iter().map(|source| source.url.as_str()).collect();
+    assert_eq!(urls, ["http://a.example/"]);
+    let [FleetError::Import { line: 4, what }] = &list.faults[..] else { panic!("{:?}", list.faults) };
+    assert!(what.contains("login") && !what.contains("secret"), "{what}");
+}
+
+#[test]
+fn what_cannot_be_used_names_its_line_and_costs_itself() {
+    let lists = [
+        ("https://a.example/\nnonsense\nhttps://b.example/\n", ImportFormat::List, 2, 2),
+        ("https://a.example/\nhttps://b.example/\u{fffd}\n", ImportFormat::List, 2, 1),
+        (
+            "<opml>\n<outline xmlUrl='ftp://a.example/'/>\n<outline url='http://b.example/'/></opml>",
+            ImportFormat::Opml,
+            2,
+            1,
+        ),
+        ("<opml>\n<outline url='http://a.example/'/>\n<body></opml>", ImportFormat::Opml, 3, 1),
+        ("<opml><outline url='http://a.example/'/>\n<outline url='ht", ImportFormat::Opml, 2, 1),
+        ("<opml>\n<outline url='http://a.example/'/>\n", ImportFormat::Opml, 3, 1),
+        ("url\nhttps://a.example/\nmailto:x@a.example\nhttps://b.example/\n", ImportFormat::Csv, 3, 2),
+    ];
+    for (text, format, at, good) in lists {
+        let list = import(text, format).unwrap();
+        let [FleetError::Import { line, .. }] = &list.faults[..] else { panic!("{text}: {:?}", list.faults) };
+        assert_eq!((*line, list.sources.len()), (at, good), "{text}");
+    }
+    let Err(FleetError::Import { line: 1, .. }) = import("name,country\na,b\n", ImportFormat::Csv) else {
+        panic!("no column of URLs")
+    };
+}
+
+#[test]
+fn the_form_shows_in_name_or_text() {
+    assert_eq!(ImportFormat::of("registry.CSV", ""), ImportFormat::Csv);
+    assert_eq!(ImportFormat::of("sources.txt", "https://a.example/"), ImportFormat::List);
+    assert_eq!(ImportFormat::of("-", " <?xml version='1.0'?>"), ImportFormat::Opml);
+}
