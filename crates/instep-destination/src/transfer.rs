@@ -236,14 +236,14 @@ impl SyncRun<'_> {
     async fn look_again(
         &mut self,
         found: &CapabilitySet,
-        done: SetRun,
+        mut done: SetRun,
         reached: Checkpoint,
         unexplained: &mut Unexplained,
     ) -> Result<(Checkpoint, SetRun), Error> {
         let mut plan = self.new_plan(done.id, false)?;
-        (plan.records, plan.refused) = (done.records, done.refused);
+        (plan.records, plan.refused) = (std::mem::take(&mut done.records), done.refused.take());
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
-        plan.unusable = done.unusable;
+        plan.unusable = done.unusable.take();
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {
@@ -261,6 +261,7 @@ impl SyncRun<'_> {
         let before = plan.kept;
         let (entries, kept) = plan.with(|draft| (draft.account, draft.kept(before, false)));
         plan.kept = kept?;
+        done.pass_returned_to(&plan)?;
         let report = &mut self.reporter.report;
         report.entries.add(&entries);
         report.kept = (report.kept + plan.kept.all).saturating_sub(before.all);

@@ -45,6 +45,25 @@ impl Draft {
         Ok(())
     }
 
+    /// Notes the resources that exist again by an earlier plan of the run, whose deletions are forgotten with this one.
+    ///
+    /// # Errors
+    /// If a plan cannot be read or written.
+    pub(crate) fn take_over_returned(&mut self, earlier: &Self) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = earlier.actions.notes_after(PlanNote::Returned, after, Self::PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = *last;
+            for (_, uri) in page {
+                // A later deletion counts.
+                if self.actions.for_uri(&uri)?.is_none_or(|action| action.kind != ActionKind::Keep) {
+                    self.actions.add_note(PlanNote::Returned, &uri)?;
+                }
+            }
+        }
+    }
+
     /// Returns the resources that are kept after the plan: all of them if the plan counted them anew, with an inventory,
     /// otherwise those of before with the differences.
     ///

@@ -75,6 +75,11 @@ impl SetRun {
         }
     }
 
+    /// Notes in a later plan of the set which resources exist again by this one.
+    pub(crate) fn pass_returned_to(&self, later: &Self) -> Result<(), Error> {
+        later.with(|later| self.with(|earlier| later.take_over_returned(earlier)))
+    }
+
     /// Returns the entries that were read for the plan and could not be used within a scope.
     pub(crate) fn unusable_entries(&self, scope: String) -> UnusableEntries {
         let (count, first) =

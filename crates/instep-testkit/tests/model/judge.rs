@@ -160,7 +160,9 @@ impl Story<'_> {
         // A document that one of them does not need may be missed by the other.
         let alike = phase.broken.is_empty() || misses || state.unsatisfied;
         // A damaged file that is not selected is pending once a run has looked for damage; an audit has a selection of its own.
-        let alike = alike && !(state.holds_left_out && self.oddities.damages);
+        // And changes of what is not selected are forgotten, so that an inventory without a time may seem to be later.
+        let is_certain = phase.site.offers.iter().all(|offer| offer.certain);
+        let alike = alike && !(state.holds_left_out && (self.oddities.damages || !is_certain));
         // Deletions make room for what a limit left out; the next run that compares the complete copy adds it.
         let alike = alike && (self.wishes.limit.is_none() || !has_deleted);
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
