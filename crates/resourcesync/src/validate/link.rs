@@ -67,7 +67,7 @@ impl Pair<'_> {
 
     /// The metadata of the second document; empty if it has none.
     fn own_metadata(&self) -> Metadata {
-        self.target.metadata.clone().unwrap_or_else(Metadata::new)
+        self.target.metadata.clone().unwrap_or_default()
     }
 
     fn check_capability(&mut self) {
