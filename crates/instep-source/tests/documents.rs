@@ -8,6 +8,8 @@ mod archived;
 mod foreign;
 #[path = "documents/leftovers.rs"]
 mod leftovers;
+#[path = "documents/restored.rs"]
+mod restored;
 
 use std::{fs, path::Path};
 

@@ -37,6 +37,8 @@ mod patches;
 mod relays;
 #[path = "end_to_end/republished.rs"]
 mod republished;
+#[path = "end_to_end/samples.rs"]
+mod samples;
 #[path = "end_to_end/sets.rs"]
 mod sets;
 #[path = "end_to_end/simulated.rs"]

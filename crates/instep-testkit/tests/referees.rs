@@ -2,6 +2,9 @@
 //! packages against the files, `unzip`, `openssl`, `xmllint` and the reference implementation `resync`.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
+#[path = "referees/random.rs"]
+mod random;
+
 use std::{
     fs,
     path::{Path, PathBuf},

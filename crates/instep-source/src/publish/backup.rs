@@ -17,10 +17,11 @@ use resourcesync::{
 use rusqlite::{Connection, OpenFlags};
 use zip::ZipArchive;
 
-use super::{lock, remembered};
+use super::{lock, published, remembered};
 use crate::{
     Error,
     catalogue::{CATALOGUE, Catalogue, CatalogueLocation},
+    records::{PublishedChangeLists, Span},
 };
 
 /// The databases of a state folder; the first one is always there.
@@ -103,6 +104,7 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
     let catalogue = Catalogue::open(&staging.path().join(CATALOGUE))?;
     restored.sequence = catalogue.snapshot()?.head().sequence;
     remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(|| remembered::unknown(file))?;
+    begin_lists_anew(&catalogue)?;
     drop(catalogue);
     // The catalogue comes last: with it the state counts as existing.
     for name in restored.databases.iter().rev() {
@@ -111,6 +113,21 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
     }
     File::open(state).and_then(|folder| folder.sync_all()).map_err(Error::write(state))?;
     Ok(restored)
+}
+
+/// Begins the Change Lists at the present. The catalogue does not know what was published after the backup, such as a
+/// resource that was created and is gone again, or an update that was lost with the files. Lists that reached back to
+/// the time before would tell a reader who has it that nothing changed; after a gap the reader compares everything.
+fn begin_lists_anew(catalogue: &Catalogue) -> Result<(), Error> {
+    let snapshot = catalogue.snapshot()?;
+    let mut published = published::load(&snapshot)?.published;
+    published::drop_snapshots(&mut published);
+    let (now, through) = (catalogue.now(), snapshot.head().sequence);
+    for lists in published.sets.values_mut().filter_map(|set| set.change_list.as_mut()) {
+        let open = Span::open(lists.open.number + 1, now, through);
+        *lists = PublishedChangeLists { through, single: lists.single, closed: Vec::new(), open };
+    }
+    Ok(catalogue.set_meta(published::written_with_archives_dropped(&published))?)
 }
 
 /// Returns `true` if something was published with this state.

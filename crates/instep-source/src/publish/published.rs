@@ -5,7 +5,9 @@ use std::mem;
 use crate::{
     Error,
     catalogue::{Catalogue, NamedValue, Snapshot},
-    records::{ARCHIVE, ArchivedDocuments, PLACING, PUBLISHED, PublishedSet, PublishedSource, SHARED},
+    records::{
+        ARCHIVE, ArchiveSummary, ArchivedDocuments, PLACING, PUBLISHED, PublishedSet, PublishedSource, SHARED,
+    },
     render::Before,
 };
 
@@ -78,6 +80,15 @@ pub(super) fn are_shared(snapshot: &Snapshot) -> Result<bool, Error> {
 /// Returns a mark of the record of a publication; empty if there was none.
 fn mark(published: Option<&[u8]>) -> String {
     published.map(|bytes| blake3::hash(bytes).to_hex()[..32].to_owned()).unwrap_or_default()
+}
+
+/// Drops the inventories, packages and archives of each set from the record, so that the next publication makes new
+/// ones.
+pub(super) fn drop_snapshots(published: &mut PublishedSource) {
+    for set in published.sets.values_mut() {
+        (set.resource_dump, set.change_dump, set.resource_list) = (None, None, None);
+        set.archive = ArchiveSummary::default();
+    }
 }
 
 /// Returns the record as it is kept, and the names of archives that are dropped with it.

@@ -7,7 +7,7 @@ use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, CatalogueLocation},
     content::{self, Holdings},
-    records::{ArchiveSummary, FORMER_BASE_URLS},
+    records::FORMER_BASE_URLS,
     render::SourcePlace,
     scan::{self, SourceMove},
 };
@@ -95,10 +95,7 @@ fn rebase(from: &str, to: &str, catalogue: &Catalogue) -> Result<(), Error> {
     let mut before = published::load(&catalogue.snapshot()?)?.published;
     // A run that ends before the documents are written must not move the Source again; each document differs from this.
     before.written_for = format!("{to} moved");
-    for set in before.sets.values_mut() {
-        (set.resource_dump, set.change_dump, set.resource_list) = (None, None, None);
-        set.archive = ArchiveSummary::default();
-    }
+    published::drop_snapshots(&mut before);
     let mut values = content::rebased_numbers(catalogue, from, to)?;
     values.push(FORMER_BASE_URLS.write(&former));
     values.extend(published::written_with_archives_dropped(&before));

@@ -122,10 +122,17 @@ pub(crate) struct PublishedChangeLists {
     pub through: u64,
     /// `true` if there is one plain list and no index.
     pub single: bool,
-    /// Closed lists that the index names, oldest first.
+    /// Closed lists that the index names, oldest first; with one plain list the span before the open one.
     pub closed: Vec<Span>,
     /// The open list.
     pub open: Span,
+}
+
+impl PublishedChangeLists {
+    /// Returns the closed lists that are documents of their own; none if one plain list has their changes.
+    pub(crate) fn closed_members(&self) -> &[Span] {
+        if self.single { &[] } else { &self.closed }
+    }
 }
 
 /// A Resource Dump in place.

@@ -32,7 +32,8 @@ pub(super) struct Archive<'a> {
 /// The documents of a set, besides its Resource List, that have archives.
 #[derive(Clone, Copy)]
 pub(super) struct Offers<'a> {
-    /// The closed Change Lists that the index names; `None` if the set has no Change List.
+    /// The closed Change Lists that the index names, none if there is one plain list; `None` if the set has no Change
+    /// List.
     pub(super) closed_lists: Option<&'a [Span]>,
     /// `true` if the set has a Resource Dump.
     pub(super) resource_dump: bool,

@@ -21,6 +21,8 @@ pub(super) struct ChangeLists {
     published: PublishedChangeLists,
     /// The number of the first list that is not in place as it will be.
     first_new: u64,
+    /// The spans that one plain list has no room for any more.
+    dropped: Vec<Span>,
 }
 
 impl ChangeLists {
@@ -57,12 +59,12 @@ pub(super) fn plan(
     };
     let mut closed = held.closed;
     closed.extend(newly_closed);
-    if single {
-        closed.drain(..closed.len().saturating_sub(1));
-    }
+    let surplus = if single { closed.len().saturating_sub(1) } else { 0 };
+    let dropped = closed.drain(..surplus).collect();
     Ok(ChangeLists {
         published: PublishedChangeLists { through: now.sequence, single, closed, open },
         first_new,
+        dropped,
     })
 }
 
@@ -82,7 +84,7 @@ fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChang
 }
 
 /// Writes the lists that changed, and the index over them. Lists older than `needed_from` are removed from the index
-/// if it has more than the policy allows; also returns these.
+/// if it has more than the policy allows; also returns these, or what one plain list has no room for.
 pub(super) fn render(
     policy: &SourcePolicy,
     set: &SetPolicy,
@@ -91,20 +93,18 @@ pub(super) fn render(
     needed_from: Option<Moment>,
     documents: &mut RenderedDocuments<'_>,
 ) -> Result<(PublishedChangeLists, Vec<Span>), Error> {
-    let ChangeLists { mut published, first_new } = lists;
+    let ChangeLists { mut published, first_new, dropped } = lists;
     let writer = ListWriter { policy, set, view };
     if published.single {
+        writer.archived(&dropped, documents)?;
         writer.single(&published, first_new, documents)?;
-        return Ok((published, Vec::new()));
+        return Ok((published, dropped));
     }
     let surplus = published.closed.len().saturating_sub(policy.lists.closed_lists);
     let leaves = |span: &&Span| needed_from.is_none_or(|needed| span.until <= Some(needed));
     let leaving = published.closed.iter().take(surplus).take_while(leaves).count();
     let leaving: Vec<_> = published.closed.drain(..leaving).collect();
-    // A list that is only in the archive is no longer a member of an index (NAV-2).
-    for span in leaving.iter().filter(|_| policy.archives.is_some()) {
-        writer.list(&set.place.name(&span.document()), span, false, documents)?;
-    }
+    writer.archived(&leaving, documents)?;
     // A new list must be in place before the list that refers to it: the open one comes first.
     for span in [&published.open].into_iter().chain(published.closed.iter().rev()) {
         let name = set.place.name(&span.document());
@@ -123,6 +123,17 @@ struct ListWriter<'a> {
 }
 
 impl ListWriter<'_> {
+    /// Writes lists that are only in the archive from now on, if there is one. They are no longer members of an index
+    /// (NAV-2), and what one plain list drops was never a document of its own.
+    fn archived(&self, leaving: &[Span], documents: &mut RenderedDocuments<'_>) -> Result<(), Error> {
+        if self.policy.archives.is_none() {
+            return Ok(());
+        }
+        leaving
+            .iter()
+            .try_for_each(|span| self.list(&self.set.place.name(&span.document()), span, false, documents))
+    }
+
     fn list(
         &self,
         name: &str,

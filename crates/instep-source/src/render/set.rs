@@ -18,8 +18,8 @@ use super::{
 use crate::{
     Error,
     records::{
-        ArchiveSummary, Moment, PublishedChangeDump, PublishedResourceDump, PublishedResourceList,
-        PublishedSet,
+        ArchiveSummary, Moment, PublishedChangeDump, PublishedChangeLists, PublishedResourceDump,
+        PublishedResourceList, PublishedSet,
     },
 };
 
@@ -149,7 +149,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
     fn archives(&mut self) -> Result<(), Error> {
         let Some(archive) = self.archive.take() else { return Ok(()) };
         let offers = Offers {
-            closed_lists: self.next.change_list.as_ref().map(|lists| lists.closed.as_slice()),
+            closed_lists: self.next.change_list.as_ref().map(PublishedChangeLists::closed_members),
             resource_dump: self.next.resource_dump.is_some(),
             change_dump: self.next.change_dump.is_some(),
         };

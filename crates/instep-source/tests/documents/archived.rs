@@ -95,6 +95,47 @@ fn a14_a_change_list_that_is_in_the_archive_alone_is_member_of_no_index() {
     assert!(entries >= 6, "the changes stay in the lists: {entries}");
 }
 
+/// One plain list has two halves of two changes each; when it is full, the older half leaves it.
+#[test]
+fn o131_an_archive_beside_one_plain_change_list_has_the_changes_that_left_it() {
+    let folder = folder(&[("a", b"a")]);
+    let mut options = options(folder.path());
+    options.archives = Some(Archives::default());
+    (options.lists.single_changelist, options.lists.entries) = (true, 4);
+    for round in 0..9 {
+        write(folder.path(), "a", format!("{round}").as_bytes());
+        publish(&options, &NoMonitor).unwrap();
+    }
+    let archived = read(folder.path(), "changelist-archive.xml").1;
+    assert!(!archived.is_empty());
+    let mut times = Vec::new();
+    for list in archived.iter().map(|entry| entry.loc.as_str()).chain(["changelist.xml"]) {
+        let (header, changes) = read(folder.path(), list);
+        assert_eq!(header.link_for(&Relation::Index), None, "{list} is a member of no index");
+        times.extend(changes.iter().map(|change| change.metadata.datetime.unwrap()));
+    }
+    assert!(times.is_sorted_by(|earlier, later| earlier < later), "each change once, in order: {times:?}");
+    assert_eq!(times.len(), 8);
+}
+
+#[test]
+fn o131_lists_that_were_members_of_an_index_are_archived_when_one_plain_list_replaces_it() {
+    let folder = folder(&[("a", b"a")]);
+    let mut options = options(folder.path());
+    options.archives = Some(Archives::default());
+    options.lists.rotation.entries = 1;
+    for round in 0..8 {
+        write(folder.path(), "a", format!("{round}").as_bytes());
+        options.lists.single_changelist = round == 4 || round == 5;
+        publish(&options, &NoMonitor).unwrap();
+        for list in read(folder.path(), "changelist-archive.xml").1 {
+            let (header, changes) = read(folder.path(), list.loc.as_str());
+            assert_eq!(header.metadata.unwrap().until, list.metadata.until);
+            assert!(!changes.is_empty(), "{}", list.loc);
+        }
+    }
+}
+
 #[test]
 fn a15_archives_of_both_kinds_of_dumps_are_filled() {
     let folder = folder(&[("a", b"a")]);

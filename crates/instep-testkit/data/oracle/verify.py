@@ -11,12 +11,15 @@ Prints a line for each difference; the exit code is 1 if there is one.
 
 --root       documents are read from files below DIR, as a web server would serve them; without it by HTTP
 --tree       the resources as they are now; without it only the documents are checked
+--history    a file for the states of earlier runs: a reader that stopped at one of them, and applies the changes since
+             then, must arrive at the state of today; today's state is added to the file
 --structure  only: well-formed, complete, every reference leads to something (after a crash)
 """
 import argparse
 import gzip
 import hashlib
 import io
+import json
 import os
 import sys
 import urllib.error
@@ -35,7 +38,13 @@ class Verifier:
         self.options = options
         self.base = options.base
         self.differences = []
-        self.checked = {"documents": 0, "entries": 0, "packages": 0, "members": 0, "resources": 0, "digests": 0}
+        self.checked = {"documents": 0, "entries": 0, "packages": 0, "members": 0, "resources": 0, "digests": 0,
+                        "continued": 0}
+        self.states = []
+        self.history = []
+        if options.history and os.path.exists(options.history):
+            with open(options.history, encoding="utf-8") as file:
+                self.history = json.load(file)
         self.documents = {}
         self.listed = {}
 
@@ -46,7 +55,7 @@ class Verifier:
 
     def path_of(self, url):
         """The file behind a URL below the base."""
-        rest = urllib.parse.unquote(url[len(self.base):].split("#")[0].split("?")[0])
+        rest = urllib.parse.unquote(url[len(self.base):].split("#")[0].split("?")[0], errors="surrogateescape")
         return os.path.join(self.options.root, rest)
 
     def fetch(self, url):
@@ -115,6 +124,7 @@ class Verifier:
         if "resourcelist" in found:
             inventory = self.resource_list(found["resourcelist"], capabilities.url)
             self.compare(found["resourcelist"], inventory, changes)
+            self.replay(capabilities.url, inventory, changes)
         if "resourcedump" in found:
             dumped = self.resource_dump(found["resourcedump"], capabilities.url)
             self.compare(found["resourcedump"], dumped, changes)
@@ -180,6 +190,35 @@ class Verifier:
                 listed.append(entry)
         return start, listed
 
+    def replay(self, set_url, inventory, changes):
+        """Continues from each earlier state that the Change Lists still reach back to."""
+        if not self.options.history or changes is None or not changes[0]:
+            return
+        start, listed = changes
+        state = self.fold(self.digests_of(inventory[1]), listed, inventory[0])
+        for earlier in self.history:
+            if earlier["set"] == set_url and start <= earlier["since"]:
+                arrived = self.fold(earlier["state"], listed, earlier["since"])
+                for uri in sorted(set(arrived) | set(state)):
+                    if arrived.get(uri) != state.get(uri):
+                        self.differs(uri, f"a reader from {earlier['since']} has {arrived.get(uri)}, not {state.get(uri)}")
+                self.checked["continued"] += 1
+        since = max([entry.metadata["datetime"] for entry in listed] + [inventory[0]])
+        self.states.append({"set": set_url, "since": since, "state": state})
+
+    def digests_of(self, resources):
+        return {uri: entry.metadata.get("hash") for uri, entry in resources.items()}
+
+    def fold(self, state, listed, since):
+        """A state and the changes since a time; one at that very time may be in it already."""
+        state = dict(state)
+        for entry in listed:
+            if entry.metadata["datetime"] >= since and entry.metadata["change"] == "deleted":
+                state.pop(entry.loc, None)
+            elif entry.metadata["datetime"] >= since:
+                state[entry.loc] = entry.metadata.get("hash")
+        return state
+
     # Comparing with the tree
 
     def compare(self, url, inventory, changes):
@@ -209,7 +248,7 @@ class Verifier:
             if not uri.startswith(self.base):
                 self.differs(url, f"{uri} is outside of {self.base}")
                 continue
-            relative = urllib.parse.unquote(uri[len(self.base):])
+            relative = urllib.parse.unquote(uri[len(self.base):], errors="surrogateescape")
             self.listed.setdefault(url.rsplit("/", 1)[1], set()).add(relative)
             try:
                 with open(os.path.join(self.options.tree, relative), "rb") as file:
@@ -228,6 +267,9 @@ class Verifier:
         for folder, folders, names in os.walk(self.options.tree or os.devnull):
             folders[:] = [name for name in folders if name not in (".instep", ".well-known", "resourcesync")]
             for name in names:
+                # Only a regular file is a resource.
+                if os.path.islink(os.path.join(folder, name)):
+                    continue
                 relative = os.path.relpath(os.path.join(folder, name), self.options.tree)
                 for kind, listed in self.listed.items():
                     if relative not in listed and relative != "robots.txt":
@@ -387,13 +429,17 @@ def main():
     parser.add_argument("--base", required=True)
     parser.add_argument("--root")
     parser.add_argument("--tree")
+    parser.add_argument("--history")
     parser.add_argument("--structure", action="store_true")
     verifier = Verifier(parser.parse_args())
     verifier.source()
     verifier.unlisted()
     verifier.twins()
+    if verifier.options.history:
+        with open(verifier.options.history, "w", encoding="utf-8") as file:
+            json.dump(verifier.history + verifier.states, file)
     for difference in verifier.differences:
-        print(difference)
+        print(difference.encode("utf-8", "backslashreplace").decode())
     print(" ".join(f"{count} {name}" for name, count in verifier.checked.items()), file=sys.stderr)
     sys.exit(1 if verifier.differences else 0)
 

@@ -102,5 +102,10 @@ pub(crate) fn check_all() -> Vec<&'static str> {
             changes.check_contents(&inside(&changed), None),
             later.check_contents(&inside(&changed), None),
         ),
+        expect(
+            "RDM-2",
+            snapshot.check_contents(&inside(&right), None),
+            dump("resourcedump", at, "at=\"2020-01-01T00:00:00Z\"").check_contents(&inside(&right), None),
+        ),
     ]
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use instep_testkit::{FakeSource, Fault, Page, Run, instep};
 
 /// A Source without fault: a page that leads to its Capability List, and is covered by it.
-fn source() -> FakeSource {
+pub(super) fn source() -> FakeSource {
     let source = FakeSource::start()
         .with_resources((0..5).map(|number| (format!("f{number}.txt"), format!("text {number}"))));
     source.put("page.html", "<html><head></head><body>a page</body></html>");
@@ -19,13 +19,13 @@ fn source() -> FakeSource {
     source
 }
 
-fn follow(source: &FakeSource, from: &str, options: &[&str]) -> Run {
+pub(super) fn follow(source: &FakeSource, from: &str, options: &[&str]) -> Run {
     let arguments = ["validate", &source.url(from), "--follow", "--json", "--samples", "100"];
     Run::of(instep(arguments).args(["--retries", "0"]).args(options))
 }
 
 /// The rules of the findings that weigh as much.
-fn rules(run: &Run, severities: &[&str]) -> BTreeSet<String> {
+pub(super) fn rules(run: &Run, severities: &[&str]) -> BTreeSet<String> {
     let findings = run.stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     findings
         .filter(|finding| finding["type"] == "finding")
@@ -105,6 +105,7 @@ fn page(source: &FakeSource, list: &str, part: &str) {
     let link = format!("<link rel=\"resourcesync\" href=\"{}\">", source.url(list));
     let (head, body) = if part == "head" { (link, String::new()) } else { (String::new(), link) };
     let page = format!("<html><head>{head}</head><body>{body}</body></html>");
+    source.put("page.html", page.clone());
     source.serve("page.html", Page::from(page).with_header("content-type", "text/html"));
 }
 
@@ -129,7 +130,7 @@ fn with_dump_of_no_packages(source: &FakeSource) {
 }
 
 /// One more entry in the Capability List.
-fn offer(source: &FakeSource, document: &str, capability: &'static str) {
+pub(super) fn offer(source: &FakeSource, document: &str, capability: &'static str) {
     let loc = source.url(document);
     source.rewrite("capabilitylist.xml", move |list| {
         let entry = format!("<url><loc>{loc}</loc><rs:md capability=\"{capability}\"/></url>");

@@ -38,7 +38,7 @@ pub(crate) struct ValidateCommand {
     /// With --follow: the most documents and packages to check
     #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = values::at_least_one)]
     max_documents: usize,
-    /// With --follow: resources of each list to fetch and compare
+    /// With --follow: resources of each list to fetch and compare, with their patches
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = values::number::<usize>)]
     samples: usize,
     /// With --follow: keep fetched documents in DIR, so that a further run fetches only what changed

@@ -90,8 +90,8 @@ struct DocumentCheck<'o> {
     /// `true` if an entry has an extension of ResourceSync.
     extended: bool,
     children: Vec<Child>,
-    /// The digest and the line of each `loc`.
-    locs: Vec<(u64, u32)>,
+    /// The digest of each `loc`, and the line and column of its entry.
+    locs: Vec<(u64, u32, u32)>,
     changes: Vec<ListedChange>,
 }
 
@@ -185,9 +185,9 @@ impl<'o> DocumentCheck<'o> {
 
     fn remember(&mut self, entry: &Entry) {
         let Some(rules) = self.rules else { return };
-        let line = u32::try_from(entry.position.line).unwrap_or(u32::MAX);
+        let place = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let loc = digest_of(&entry.loc);
-        self.locs.push((loc, line));
+        self.locs.push((loc, place(entry.position.line), place(entry.position.column)));
         if let (true, Some(change)) = (rules.has_changes(), &entry.metadata.change) {
             let datetime = entry.metadata.datetime;
             self.changes.push(ListedChange { loc, datetime, change: change.clone() });
@@ -212,10 +212,10 @@ impl<'o> DocumentCheck<'o> {
             return;
         }
         for pair in self.locs.windows(2) {
-            if let [(first, line), (second, again)] = pair
+            if let [(first, line, _), (second, again, column)] = pair
                 && first == second
             {
-                let at = Position { line: u64::from(*again), column: 1, offset: 0 };
+                let at = Position { line: u64::from(*again), column: u64::from(*column), offset: 0 };
                 let severity = Severity::Warning;
                 let found = format!("the loc of line {line} again");
                 self.findings.weigh(rule, severity, at, found, "one entry for each URI");
@@ -225,7 +225,7 @@ impl<'o> DocumentCheck<'o> {
 
     fn report(self) -> Report {
         let (findings, summary) = self.findings.finish();
-        let mut locs: Vec<u64> = self.locs.into_iter().map(|(loc, _)| loc).collect();
+        let mut locs: Vec<u64> = self.locs.into_iter().map(|(loc, ..)| loc).collect();
         locs.sort_unstable();
         Report {
             findings,

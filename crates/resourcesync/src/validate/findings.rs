@@ -38,10 +38,11 @@ impl Report {
         self.locs.binary_search(&digest_of(uri)).is_ok()
     }
 
-    /// Returns `true` if this Change List has a change of a resource.
-    pub fn has_change_of(&self, uri: &Uri) -> bool {
+    /// Yields the time of each change that this Change List or manifest has of a resource; `None` if a change states no
+    /// time.
+    pub fn changes_of(&self, uri: &Uri) -> impl Iterator<Item = Option<DateTime>> {
         let digest = digest_of(uri);
-        self.changes.iter().any(|change| change.loc == digest)
+        self.changes.iter().filter(move |change| change.loc == digest).map(|change| change.datetime)
     }
 }
 

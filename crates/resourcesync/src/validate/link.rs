@@ -40,7 +40,10 @@ pub(super) fn check_link(
     match (parent.form, parent.capability()) {
         (Form::Index, _) => pair.check_member(parent_uri),
         (_, Some(Capability::CapabilityList | Capability::Description)) => pair.check_up(parent_uri),
-        (_, Some(archive)) if archived(archive).is_some() => pair.check_same_up(parent_uri),
+        (_, Some(archive)) if archived(archive).is_some() => {
+            pair.check_same_up(parent_uri);
+            pair.check_times();
+        }
         _ => {}
     }
     pair.out
@@ -60,6 +63,11 @@ impl Pair<'_> {
             about_target: true,
             finding: Finding::new(rule, severity, at, found, expected),
         });
+    }
+
+    /// The metadata of the second document; empty if it has none.
+    fn own_metadata(&self) -> Metadata {
+        self.target.metadata.clone().unwrap_or_default()
     }
 
     fn check_capability(&mut self) {
@@ -124,10 +132,8 @@ impl Pair<'_> {
             }
             Some(_) => {}
         }
-        let empty = Metadata::new();
-        let own = self.target.metadata.as_ref().unwrap_or(&empty).clone();
-        self.check_times(&own);
-        self.check_closed(&own);
+        self.check_times();
+        self.check_closed();
     }
 
     /// Checks that a document has the `up` link of the index or archive that lists it: both belong to one Capability List.
@@ -140,9 +146,9 @@ impl Pair<'_> {
         }
     }
 
-    /// Compares the times that an index states for a member with the member's own (TIME-12).
-    fn check_times(&mut self, own: &Metadata) {
-        let said = self.child.metadata.clone();
+    /// Compares the times that an index or archive states for a document with the document's own (TIME-12).
+    fn check_times(&mut self) {
+        let (said, own) = (self.child.metadata.clone(), self.own_metadata());
         let differs = |said: Option<DateTime>, own: Option<DateTime>| {
             said.zip(own).is_some_and(|(said, own)| !said.overlaps(&own))
         };
@@ -158,14 +164,15 @@ impl Pair<'_> {
                     "TIME-12",
                     Severity::Info,
                     found,
-                    format!("{name} {}, as the member states", written(own)),
+                    format!("{name} {}, as it states itself", written(own)),
                 );
             }
         }
     }
 
     /// Checks that the index has `until` for closed members, and none for open ones (CLI-9, CLI-10).
-    fn check_closed(&mut self, own: &Metadata) {
+    fn check_closed(&mut self) {
+        let own = self.own_metadata();
         if !matches!(self.parent.capability(), Some(Capability::ChangeList | Capability::ChangeDump)) {
             return;
         }

@@ -3,7 +3,7 @@
 
 use super::findings::{Child, Report};
 use crate::{
-    document::{Document, Form, Header},
+    document::{Document, Form, Header, Metadata},
     finding::{Finding, Position, Severity},
     value::{Capability, Uri},
 };
@@ -27,8 +27,8 @@ pub fn check_up_target(document: &Header, target: &Header) -> Option<Finding> {
 }
 
 impl Child {
-    /// Compares a package's manifest with the copy that `contents` leads to, and with the dump that lists the package
-    /// (RD-9, RD-10, CD-11, CDM-2, LN-24).
+    /// Compares a package's manifest with the copy that `contents` leads to, and its times with those that the dump
+    /// states for the package (RD-9, RD-10, CD-11, RDM-2, CDM-2, LN-24).
     pub fn check_contents(&self, inside: &Document, copy: Option<&Document>) -> Vec<Finding> {
         let mut findings = Vec::new();
         let changes = inside.capability() == Some(&Capability::ChangeDumpManifest);
@@ -49,21 +49,20 @@ impl Child {
                 add(if changes { "CD-11" } else { "RD-10" }, Severity::Error, found, "a copy of it");
             }
         }
-        let own = inside.header().metadata.as_ref();
-        let outside = own.is_some_and(|own| {
-            let early =
-                self.metadata.from.zip(own.from).is_some_and(|(dump, own)| own.end() <= dump.instant());
-            let late =
-                self.metadata.until.zip(own.until).is_some_and(|(dump, own)| dump.end() <= own.instant());
-            early || late
-        });
-        if changes && outside {
-            add(
-                "CDM-2",
-                Severity::Info,
-                "a manifest beyond the interval of its package".into(),
-                "an interval within it",
-            );
+        let (rule, empty) = (if changes { "CDM-2" } else { "RDM-2" }, Metadata::new());
+        let own = inside.header().metadata.as_ref().unwrap_or(&empty);
+        for (name, said, own) in [
+            ("at", self.metadata.at, own.at),
+            ("completed", self.metadata.completed, own.completed),
+            ("from", self.metadata.from, own.from),
+            ("until", self.metadata.until, own.until),
+        ] {
+            if let Some((said, own)) = said.zip(own)
+                && !said.overlaps(&own)
+            {
+                let found = format!("{name} {said} for {}", self.loc);
+                add(rule, Severity::Info, found, &format!("{name} {own}, as its manifest states"));
+            }
         }
         findings
     }

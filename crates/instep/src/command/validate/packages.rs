@@ -42,14 +42,12 @@ pub(super) fn judge_package(
         file.seek(SeekFrom::Start(0))?;
         served.digests = digests(file, &algorithms(&claim.child.metadata.hash))?;
         compare(claim, &served, judgement);
-        if claim.child.contents.is_some() {
-            file.seek(SeekFrom::Start(0))?;
-            let options = Uri::parse(name).map_or_else(|_| ReadOptions::new(), ReadOptions::for_base);
-            let inside = Package::open(file, PackageLimits::new())
-                .and_then(|mut package| package.read_manifest(options));
-            let found = inside.map(|inside| claim.child.check_contents(&inside, copy.as_ref()));
-            found.into_iter().flatten().for_each(|finding| judgement.add(&claim.dump, finding));
-        }
+        file.seek(SeekFrom::Start(0))?;
+        let options = Uri::parse(name).map_or_else(|_| ReadOptions::new(), ReadOptions::for_base);
+        let inside =
+            Package::open(file, PackageLimits::new()).and_then(|mut package| package.read_manifest(options));
+        let found = inside.map(|inside| claim.child.check_contents(&inside, copy.as_ref()));
+        found.into_iter().flatten().for_each(|finding| judgement.add(&claim.dump, finding));
         return Ok(report.manifest);
     }
     claim.into_iter().for_each(|claim| compare(claim, &served, judgement));

@@ -1,6 +1,6 @@
 //! Observations of a walk that can be judged only at its end.
 
-use resourcesync::{Finding, Uri};
+use resourcesync::{DateTime, Finding, Uri};
 
 /// A page or resource that links to a Capability List.
 pub(super) struct LinkingPage {
@@ -13,5 +13,8 @@ pub(super) struct LinkingPage {
 pub(super) struct ComparedResource {
     pub(super) list: Uri,
     pub(super) loc: Uri,
+    /// The time of the change, or that of the Resource List.
+    pub(super) time: Option<DateTime>,
+    pub(super) is_change: bool,
     pub(super) findings: Vec<Finding>,
 }

@@ -3,7 +3,7 @@
 use instep_destination::documents::Download;
 use instep_net::Origin;
 use resourcesync::{
-    Capability, Entry, Finding, Form, Severity, Uri,
+    Capability, Change, DateTime, Entry, Finding, Form, Metadata, Position, Relation, Severity, Uri,
     validate::{Report, check_channel},
 };
 
@@ -16,81 +16,130 @@ use super::{
 };
 
 impl SourceWalk {
-    /// Fetches a few resources of a list, and compares the answers with the entries.
+    /// Fetches a few resources of a Resource List or Change List, and compares the answers with the entries.
     pub(super) async fn sample(
         &mut self,
         uri: &Uri,
         report: &Report,
         download: &Download,
     ) -> anyhow::Result<()> {
-        let header = report.header.as_ref();
-        let is_list = header.is_some_and(|header| {
-            header.form == Form::List
-                && header.capability().is_none_or(|capability| *capability == Capability::ResourceList)
-        });
-        if !is_list || self.samples == 0 || report.entries == 0 {
+        let Some(header) = report.header.as_ref().filter(|header| header.form == Form::List) else {
+            return Ok(());
+        };
+        let of_changes = match header.capability() {
+            None | Some(Capability::ResourceList) => false,
+            Some(Capability::ChangeList) => true,
+            Some(_) => return Ok(()),
+        };
+        if self.samples == 0 || report.entries == 0 {
             return Ok(());
         }
+        let at = header.metadata.as_ref().and_then(|metadata| metadata.at);
         let Ok(document) = download.document() else { return Ok(()) };
         let step = (report.entries / self.samples as u64).max(1);
-        let (mut number, mut chosen) = (0, Vec::new());
+        let (mut number, mut chosen) = (0, Vec::<Entry>::new());
         let _ = document.for_each(|entry| {
-            if number % step == 0 && chosen.len() < self.samples {
+            // A later change of the same resource replaces the one that was chosen.
+            chosen.retain(|earlier| !of_changes || earlier.loc != entry.loc);
+            let is_chosen = number % step == 0 && chosen.len() < self.samples;
+            let states_bytes = !of_changes || states_bytes(entry);
+            if is_chosen && states_bytes {
                 chosen.push(entry.clone());
             }
             number += 1;
         });
         for entry in chosen {
-            self.compare(uri, &entry).await?;
+            let time = if of_changes { entry.metadata.datetime } else { at };
+            self.compare(uri, &entry, (time, of_changes)).await?;
+            self.try_patches(uri, &entry).await?;
         }
         Ok(())
     }
 
-    async fn compare(&mut self, list: &Uri, entry: &Entry) -> anyhow::Result<()> {
+    async fn compare(
+        &mut self,
+        list: &Uri,
+        entry: &Entry,
+        (time, is_change): (Option<DateTime>, bool),
+    ) -> anyhow::Result<()> {
         let speaker = Origin::parse(list.as_str()).ok();
-        match self.documents.get(&entry.loc, speaker.as_ref()).await {
+        let findings = match self.documents.get(&entry.loc, speaker.as_ref()).await {
             Ok(resource) => {
-                let mut answer = http_answer(&resource, None);
-                let algorithms = algorithms(&entry.metadata.hash);
-                answer.digests = digests(resource.read_coded(), &algorithms)?;
-                if answer.content_encoding.is_some() {
-                    answer.decoded = digests(resource.read()?, &algorithms)?;
-                }
                 self.check_links_of(&entry.loc, &resource).await;
-                let mut findings = answer.check(&entry.metadata, entry.position, None);
-                if self.is_newer(list, &resource) {
+                let mut findings = differences(&resource, &entry.metadata, entry.position)?;
+                if is_newer(time, &resource) {
                     findings.iter_mut().for_each(|finding| finding.severity = Severity::Info);
                 }
-                let loc = entry.loc.clone();
-                self.comparisons.push(ComparedResource { list: list.clone(), loc, findings });
+                findings
             }
             Err(error) => {
                 let (found, expected) = (error.to_string(), "a resource that can be fetched");
-                let finding = Finding::new("RL-8", Severity::Warning, entry.position, found, expected);
-                let (list, loc) = (list.clone(), entry.loc.clone());
-                self.comparisons.push(ComparedResource { list, loc, findings: vec![finding] });
+                vec![Finding::new("RL-8", Severity::Warning, entry.position, found, expected)]
             }
+        };
+        let (list, loc) = (list.clone(), entry.loc.clone());
+        self.comparisons.push(ComparedResource { list, loc, time, is_change, findings });
+        Ok(())
+    }
+
+    /// Fetches the patches of a change, and compares them with their links (LN-9). No later change explains a
+    /// difference, because a patch belongs to its change alone.
+    async fn try_patches(&mut self, list: &Uri, entry: &Entry) -> anyhow::Result<()> {
+        let speaker = Origin::parse(list.as_str()).ok();
+        for link in entry.links.iter().filter(|link| link.rel == Relation::Patch) {
+            let findings = match self.documents.get(&link.href, speaker.as_ref()).await {
+                Ok(patch) => {
+                    let mut metadata = Metadata::new();
+                    (metadata.hash, metadata.length) = (link.hash.clone(), link.length);
+                    metadata.encoding.clone_from(&link.encoding);
+                    differences(&patch, &metadata, entry.position)?
+                }
+                Err(error) => {
+                    let (found, expected) = (error.to_string(), "a patch that can be fetched");
+                    vec![Finding::new("LN-9", Severity::Warning, entry.position, found, expected)]
+                }
+            };
+            findings.into_iter().for_each(|finding| self.judgement.add(list.as_str(), finding));
         }
         Ok(())
     }
 
-    /// Returns `true` if the server states that a resource changed after its list was made, so that the list cannot
-    /// have the change.
-    fn is_newer(&self, list: &Uri, resource: &Download) -> bool {
-        let at = self.headers.get(list).and_then(|header| header.metadata.as_ref()?.at);
-        let said = resource.headers.get("last-modified").and_then(|value| value.to_str().ok());
-        let modified = said.and_then(|said| jiff::fmt::rfc2822::parse(said).ok());
-        at.zip(modified).is_some_and(|(at, modified)| modified.timestamp().as_second() > at.instant().0)
-    }
-
-    /// Keeps the findings of the samples, unless a Change List explains them.
+    /// Keeps the findings of the samples, unless something that was published later explains them.
     pub(super) fn judge_samples(&mut self) {
-        for ComparedResource { list, loc, findings } in std::mem::take(&mut self.comparisons) {
-            if self.set.iter().any(|(_, report)| report.has_change_of(&loc)) {
+        for compared in std::mem::take(&mut self.comparisons) {
+            if self.is_explained(&compared) {
                 continue;
             }
-            findings.into_iter().for_each(|finding| self.judgement.add(list.as_str(), finding));
+            let list = compared.list.as_str();
+            compared.findings.into_iter().for_each(|finding| self.judgement.add(list, finding));
         }
+    }
+
+    /// Returns `true` if a change of the resource is later than the entry, or a Resource List is later than its list.
+    fn is_explained(&self, compared: &ComparedResource) -> bool {
+        let mut changes = self.set.iter().flat_map(|(_, report)| report.changes_of(&compared.loc));
+        let Some(said) = compared.time else { return changes.next().is_some() };
+        // A Resource List may or may not have a change of its own moment, and a change does not explain itself.
+        let is_later =
+            |change: DateTime| change.end() > said.instant() && !(compared.is_change && change == said);
+        changes.any(|change| change.is_none_or(is_later)) || self.has_later_inventory(&compared.list, said)
+    }
+
+    /// Returns `true` if a set has a Resource List that is later than a time; the parts of one index count as one.
+    fn has_later_inventory(&self, list: &Uri, said: DateTime) -> bool {
+        let Some(own) = self.headers.get(list) else { return false };
+        self.headers.iter().any(|(uri, other)| {
+            let is_part_of_the_same =
+                own.index().is_some_and(|index| index == uri || other.index() == Some(index));
+            other.capability() == Some(&Capability::ResourceList)
+                && other.up() == own.up()
+                && !is_part_of_the_same
+                && other
+                    .metadata
+                    .as_ref()
+                    .and_then(|metadata| metadata.at)
+                    .is_some_and(|at| at.instant() > said.instant())
+        })
     }
 
     /// Asks each channel of a Capability List for the links of its topic (CN-4).
@@ -122,4 +171,27 @@ impl SourceWalk {
         }
         Ok(())
     }
+}
+
+/// Returns `true` for a change that states what the resource is since then, at a time.
+fn states_bytes(change: &Entry) -> bool {
+    change.metadata.datetime.is_some() && change.metadata.change != Some(Change::Deleted)
+}
+
+/// Compares an answer with what a list states for it.
+fn differences(answer: &Download, said: &Metadata, position: Position) -> anyhow::Result<Vec<Finding>> {
+    let (mut served, algorithms) = (http_answer(answer, None), algorithms(&said.hash));
+    served.digests = digests(answer.read_coded(), &algorithms)?;
+    if served.content_encoding.is_some() {
+        served.decoded = digests(answer.read()?, &algorithms)?;
+    }
+    Ok(served.check(said, position, None))
+}
+
+/// Returns `true` if the server states that a resource changed after a time, so that what was said then cannot have
+/// the change.
+fn is_newer(time: Option<DateTime>, resource: &Download) -> bool {
+    let said = resource.headers.get("last-modified").and_then(|value| value.to_str().ok());
+    let modified = said.and_then(|said| jiff::fmt::rfc2822::parse(said).ok());
+    time.zip(modified).is_some_and(|(time, modified)| modified.timestamp().as_second() > time.instant().0)
 }
