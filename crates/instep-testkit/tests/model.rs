@@ -63,7 +63,7 @@ fn the_copy_of_any_source_is_what_a_naive_model_says() {
     follow_all((300, 10_000), None);
 }
 
-/// What the file of a state promises holds for a database.
+/// A database keeps the promises that the file of a state makes.
 #[test]
 fn the_copy_of_any_source_is_the_same_with_its_state_in_postgresql() {
     let Some(server) = PostgresServer::start() else { return };
