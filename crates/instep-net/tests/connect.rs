@@ -261,5 +261,5 @@ async fn o157_a_file_of_authorities_that_has_none_is_told_and_not_ignored() {
     let mut options = options(&url);
     options.ca_file = Some(data("../../connect.rs"));
     let error = text(options, &url).await.unwrap_err();
-    assert!(error.to_string().contains("it has none in PEM format"), "{error:?}");
+    assert!(format!("{error:?}").contains("it has none in PEM format"), "{error:?}");
 }
