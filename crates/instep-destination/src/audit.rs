@@ -43,7 +43,10 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
         }
         compared => compared?,
     }
-    audit.report.elapsed = started.elapsed();
+    let report = &mut audit.report;
+    let found = report.same + report.missing + report.differing + report.surplus + report.unauditable;
+    report.selected_nothing = found == 0 && options.selection.is_partial();
+    report.elapsed = started.elapsed();
     Ok(audit.report)
 }
 
@@ -151,6 +154,9 @@ impl Audit<'_> {
         let before = self.report.clone();
         let wait_reporter = run.wait_reporter();
         let compared = wait_reporter.during(Box::pin(self.compare_with_documents(&mut run))).await;
+        if compared.is_ok() {
+            run.note_selection(true);
+        }
         self.report.failed += run.reporter.report.skipped;
         let now = &self.report;
         let mut source = SourceAudit {

@@ -1,6 +1,7 @@
 //! From any URL to the Source's capabilities. Resources are not fetched here.
 
 mod activity;
+mod beside;
 mod capability_list;
 mod climb;
 mod error;

@@ -10,6 +10,7 @@ mod changes;
 mod ending;
 mod keeping;
 mod kept;
+mod later;
 mod links;
 mod list;
 mod merging;
@@ -77,6 +78,8 @@ pub(crate) struct Draft {
     stop: CancellationToken,
     marks: Marks,
     undoing: Option<Undoing>,
+    /// Resources that changed after the requested time; `None` unless a past state is read.
+    later: Option<Actions>,
     /// Held resources whose files are missing or differ from the state.
     damaged: Arc<Marks>,
     /// The origin and the beginning of a URI that was found in its scope: the next entry usually has the same
@@ -162,6 +165,7 @@ impl Draft {
             stop: CancellationToken::new(),
             marks,
             undoing: None,
+            later: None,
             damaged: Arc::new(Marks::none()),
             in_scope: None,
             clocks,

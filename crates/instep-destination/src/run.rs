@@ -7,6 +7,7 @@ mod login_page;
 mod network;
 mod policy;
 mod reporter;
+mod selected;
 mod set;
 mod tally;
 mod wait_reporter;
@@ -260,30 +261,13 @@ impl<'a> SyncRun<'a> {
             return Err(error);
         }
         self.reporter.report.owed = self.copy.owed()?;
-        if let (listed @ 1.., 0) = self.policy.selection.counts() {
-            // A pattern without matches is usually a mistake, and would otherwise look like success (D8).
-            self.reporter
-                .note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
-        }
-        self.note_unmatched_paths();
+        let report = &self.reporter.report;
+        let is_whole = matches!(report.strategy, Strategy::List | Strategy::Dump | Strategy::Batch);
+        self.note_selection(is_whole && report.outcome != Outcome::Interrupted);
         let report = &self.reporter.report;
         let figures = format!("+{} ~{} -{}", report.created, report.updated, report.deleted);
         let ended = (report.exit_code(), format!("{figures}; {}", report.reason));
         self.copy.finish(strategy, ended, &problems)?;
         Ok(self.reporter.report.clone())
-    }
-
-    /// Names the paths of a list that the Source does not have, if a whole inventory was read: they are usually
-    /// mistyped, and nothing else would show that they are missing from the copy.
-    fn note_unmatched_paths(&self) {
-        let report = &self.reporter.report;
-        let is_whole = matches!(report.strategy, Strategy::List | Strategy::Dump | Strategy::Batch);
-        let (number @ 1.., some) = self.policy.selection.unmatched() else { return };
-        if !is_whole || report.outcome == Outcome::Interrupted || self.policy.selection.counts().1 == 0 {
-            return;
-        }
-        let rest = if number > some.len() { ", ..." } else { "" };
-        let paths = if number == 1 { "path" } else { "paths" };
-        self.reporter.note(&format!("{number} listed {paths} not at the Source: {}{rest}", some.join(", ")));
     }
 }

@@ -190,7 +190,8 @@ impl Client {
             if most == 0 || !is_followed(request, response.status) {
                 return Ok(response);
             }
-            let location = response.header(header::LOCATION).and_then(|to| uri.resolve(to.trim()).ok());
+            let location = response.headers.get(header::LOCATION);
+            let location = location.and_then(|to| uri.resolve_as_written(to.as_bytes()).ok());
             let next = location.ok_or_else(|| refused(uri, Refusal::NoLocation))?;
             let (next_target, next_at) = locate(&next)?;
             if at.is_secure() && !next_at.is_secure() {

@@ -22,8 +22,12 @@ pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, HttpError> 
         let failed = |error: &dyn std::fmt::Display| {
             unusable(format!("Cannot use the certificates in {}: {error}", path.display()))
         };
+        let before = roots.len();
         for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
             roots.add(certificate.map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+        }
+        if roots.len() == before {
+            return Err(failed(&"it has none in PEM format"));
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -272,3 +272,13 @@ async fn as_many_connections_are_kept_as_transfers_are_allowed() {
     }
     assert!(source.connections() <= TRANSFERS, "{} connections", source.connections());
 }
+
+#[tokio::test]
+async fn o152_a_redirect_with_blanks_or_letters_that_no_uri_has_is_followed_as_browsers_do() {
+    let source = FakeSource::start().with_resources([("x%20y", "blank"), ("caf%C3%A9", "letter")]);
+    let client = client(&source);
+    for (name, location, expected) in [("a", "/x y", "blank"), ("b", "/café", "letter")] {
+        source.fail_always(name, Fault::Redirect(location.to_owned()));
+        assert_eq!(text(&client, &source.url(name)).await.unwrap(), expected);
+    }
+}

@@ -254,3 +254,12 @@ async fn a_kept_connection_that_was_closed_meanwhile_costs_no_attempt() {
         }
     }
 }
+
+#[tokio::test]
+async fn o157_a_file_of_authorities_that_has_none_is_told_and_not_ignored() {
+    let url = secure_server("server.pem", &[]).await;
+    let mut options = options(&url);
+    options.ca_file = Some(data("../../connect.rs"));
+    let error = text(options, &url).await.unwrap_err();
+    assert!(format!("{error:?}").contains("it has none in PEM format"), "{error:?}");
+}

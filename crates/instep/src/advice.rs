@@ -62,6 +62,11 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         {
             Some(LOGIN)
         }
+        DestinationError::NotResourceSync { reasons, .. }
+            if reasons.iter().any(|reason| reason.contains("it answers 407")) =>
+        {
+            Some(PROXY_LOGIN)
+        }
         DestinationError::NotResourceSync { .. } => Some(
             "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
              A site that has none does not offer ResourceSync",
@@ -89,6 +94,9 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
 /// The advice if a server asks who sends the requests.
 const LOGIN: &str = "Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml";
 
+/// The advice if the proxy asks who sends the requests.
+const PROXY_LOGIN: &str = "The proxy asks for a login: --proxy http://USER:PASSWORD@HOST:PORT";
+
 /// Returns `true` if a place was not readable without a login: what lies there is unknown.
 fn is_denial(reason: &str) -> bool {
     ["it answers 401", "it answers 403"].iter().any(|answer| reason.contains(answer))
@@ -105,6 +113,7 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
     }
     match error.status() {
         Some(401 | 403) => LOGIN,
+        Some(407) => PROXY_LOGIN,
         Some(404 | 410) => "Give the URL of the site, of a page of it, or of a document of the Source",
         Some(_) => "The server has a fault; try again later, or ask its operator",
         None if error.is_out_of_scope() => {
@@ -214,9 +223,19 @@ mod tests {
     #[test]
     fn o114_a_source_that_asks_for_a_login_is_not_said_to_offer_nothing() {
         for (answer, part) in [("401 Unauthorized", "--bearer-file"), ("404 Not Found", "does not offer")] {
-            let reasons = vec![format!("http://a.example/: it answers {answer}")];
-            let error = DestinationError::NotResourceSync { url: "http://a.example/".to_owned(), reasons };
-            assert!(for_error(&error.into()).unwrap().contains(part), "{answer}");
+            assert!(for_answer(answer).contains(part), "{answer}");
         }
+    }
+
+    #[test]
+    fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
+        assert_eq!(for_answer("407 Proxy Authentication Required"), PROXY_LOGIN);
+    }
+
+    /// The advice if each place where a Source is looked for has this answer.
+    fn for_answer(answer: &str) -> String {
+        let reasons = vec![format!("http://a.example/: it answers {answer}")];
+        let error = DestinationError::NotResourceSync { url: "http://a.example/".to_owned(), reasons };
+        for_error(&error.into()).unwrap().to_owned()
     }
 }

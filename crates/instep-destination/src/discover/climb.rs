@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 use resourcesync::{Capability, Form, Uri};
 
 use super::{
-    CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way,
+    CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way, beside,
     capability_list::{Kept, read_set},
     found::capability,
     listed::{is_named, locs, locs_of},
@@ -94,7 +94,29 @@ impl Climb<'_> {
         }
         let asked_for = Some(asked_for.clone());
         let set = CapabilitySet { asked_for, lost_above, ..CapabilitySet::default() };
-        Ok(self.alone(with_list(set, kind, list.clone()), &list))
+        let mut set = with_list(set, kind, list.clone());
+        if set.lost_above.is_none() {
+            set = self.with_changes_beside(set, &list).await?;
+        }
+        Ok(self.alone(set, &list))
+    }
+
+    /// Adds the Change List beside a list, if no Capability List says which documents there are (O153).
+    async fn with_changes_beside(
+        &mut self,
+        set: CapabilitySet,
+        list: &Document,
+    ) -> Result<CapabilitySet, DiscoverError> {
+        let Some(uri) = beside::change_list(list) else { return Ok(set) };
+        match self.open(&uri, list).await {
+            Ok(changes) if capability(&changes.header) == Capability::ChangeList => {
+                return Ok(with_list(set, Capability::ChangeList, changes));
+            }
+            Err(source) if source.ends_search() => return Err(DiscoverError::Invalid { uri, source }),
+            Err(error) if !beside::is_absent(&error) => self.trouble(&uri, error.beside(uri.as_str())),
+            _ => {}
+        }
+        Ok(set)
     }
 
     /// Descends from a Source Description, or an index over Capability Lists, to the sets that are wanted (§8).

@@ -204,3 +204,22 @@ async fn b12_a_run_that_is_stopped_waits_for_no_document() {
         source.release();
     }
 }
+
+#[tokio::test]
+async fn o153_a_change_list_beside_a_resource_list_is_found_as_the_reference_client_finds_it() {
+    let source = hidden();
+    let md = |kind: &str| format!("<rs:md capability='{kind}'/>");
+    let entry = format!("<url><loc>{}</loc></url>", source.url("a"));
+    source.serve("set/resourcelist.xml", list("urlset", &md("resourcelist"), &entry));
+    let found = found_from(&source, &source.url("set/")).await;
+    assert!(!set(&found).offers_changes() && found.troubles.is_empty(), "{:?}", found.troubles);
+
+    source.serve("set/changelist.xml", list("urlset", &md("changelist"), ""));
+    let found = found_from(&source, &source.url("set/")).await;
+    let changes = set(&found).get(&Capability::ChangeList).unwrap();
+    assert_eq!((found.way, &changes.uri), (Way::Guess, &uri(source.url("set/changelist.xml"))));
+
+    source.fail_always("set/changelist.xml", Fault::Status(503));
+    let found = found_from(&source, &source.url("set/")).await;
+    assert!(found.troubles[0].what.contains("503"), "changes that cannot be read now are not absent");
+}

@@ -10,6 +10,7 @@ use crate::{
     documents::{Document, Entries},
     plan::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, packed_difference, plausible,
+        resource,
     },
     state::ActionKind,
 };
@@ -146,6 +147,7 @@ impl Draft {
         let is_after = as_of.is_some_and(|(as_of, time)| time.instant() >= as_of.end());
         self.note_undoing(entry, place.time, is_after)?;
         if is_after {
+            self.note_later(Desired::new(resource(&entry.loc)))?;
             return Ok(None);
         }
         let presence = match DesiredPresence::after(entry.metadata.change.as_ref()) {

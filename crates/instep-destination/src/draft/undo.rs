@@ -11,6 +11,9 @@ use crate::{
 };
 
 impl Draft {
+    pub(super) const NO_FORMER_STATE: &str =
+        "it changed later, and neither an earlier change nor a TimeGate has its state then";
+
     /// From now on records the changes between the requested time and that of the inventory.
     pub(crate) fn take_back_from(&mut self, inventory: DateTime, first: Actions) {
         self.undoing = Some(Undoing { first, inventory });
@@ -71,8 +74,7 @@ impl Draft {
         }
         let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
         if gate.is_none() {
-            let what = "it changed later, and neither an earlier change nor a TimeGate has its state then";
-            self.problems.problem(ProblemKind::Missing, uri, what.to_owned());
+            self.problems.problem(ProblemKind::Missing, uri, Self::NO_FORMER_STATE.to_owned());
             return Ok(());
         }
         let kind = match self.state.held(uri)? {

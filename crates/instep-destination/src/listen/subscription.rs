@@ -107,7 +107,9 @@ impl Subscription {
         let now = self.now();
         if self.lease().deny(token, now) {
             self.state.end_lease();
-            self.lost(&format!("denied: {}", reason.escape_debug()));
+            // The reason is optional (WebSub §5.2).
+            let colon = if reason.is_empty() { "" } else { ": " };
+            self.lost(&format!("denied{colon}{}", reason.escape_debug()));
             self.changed.notify_one();
         }
     }

@@ -43,6 +43,7 @@ impl LoginPage {
         match mismatch {
             Mismatch::Length { found, .. } => self.count(uri, format!("{found} bytes"), None),
             Mismatch::Digest { found, .. } => self.count(uri, found.to_string(), Some(true)),
+            Mismatch::Moment { .. } => self.right(),
         }
     }
 

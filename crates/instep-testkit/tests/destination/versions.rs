@@ -2,7 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use resourcesync::{DateTime, Link, Relation, Uri};
+use instep_testkit::Page;
+use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
 use crate::support::{Copy, Run};
 
@@ -121,7 +122,7 @@ fn a_time_gate_leads_to_the_time_map() {
     let map =
         format!("<{}>; rel=\"memento\"; datetime=\"Mon, 03 Mar 2025 10:00:00 GMT\"", copy.source.url("v/a1"));
     copy.source.serve("map/a", map);
-    let page = instep_testkit::Page::from("whatever it leads to");
+    let page = Page::from("whatever it leads to");
     let page = page.with_header("Link", format!("<{}>; rel=\"timemap\"", copy.source.url("map/a")));
     copy.source.serve("gate/a", page);
     link(&copy, "a.txt", Relation::TimeGate, "gate/a", None);
@@ -227,4 +228,48 @@ fn what_is_not_offered_of_a_moment_is_said_and_nothing_later_is_taken_for_it() {
     copy.source.gap();
     let run = copy.sync_with(|options| options.as_of = Some(then));
     assert_eq!(run.exit_code(), 2, "no changes reach back to that moment any more");
+}
+
+/// A Source that changed `a.txt` after a moment, and whose entries of it have no digest.
+fn changed_later_without_digest() -> (Copy, DateTime) {
+    let copy = Copy::of_three();
+    copy.source.misstate("a.txt", |entry| entry.metadata.hash = Digests::default());
+    let then = copy.source.snapshot();
+    copy.source.put("a.txt", "too late");
+    (copy, then)
+}
+
+fn as_of(copy: &Copy, then: DateTime) -> Run {
+    copy.sync_with(|options| options.as_of = Some(then))
+}
+
+#[test]
+fn o151_bytes_of_now_are_not_taken_for_a_former_state_that_no_digest_tells_apart() {
+    let (copy, then) = changed_later_without_digest();
+    let run = as_of(&copy, then);
+    assert_eq!((run.exit_code(), copy.read("a.txt")), (3, None), "{:?}", run.heard);
+    assert_eq!(copy.read("b.txt").as_deref(), Some("two"), "what did not change is the same as then");
+    let is_told = |(_, uri, what): &(_, String, String)| uri.ends_with("a.txt") && what.contains("TimeGate");
+    assert!(run.heard.problems.iter().any(is_told), "{:?}", run.heard.problems);
+}
+
+#[test]
+fn o151_a_time_gate_that_has_only_later_states_gives_none() {
+    let gate = |time: &str| Page::from("of the gate").with_header("memento-datetime", time);
+    for (time, expected) in [
+        ("Thu, 01 Jan 2099 00:00:00 GMT", (3, None)),
+        ("Thu, 01 Jan 1998 00:00:00 GMT", (0, Some("of the gate".to_owned()))),
+    ] {
+        let (copy, then) = changed_later_without_digest();
+        copy.source.misstate("a.txt", {
+            let target = Uri::parse(&copy.source.url("gate/a")).unwrap();
+            move |entry| {
+                (entry.metadata.hash, entry.metadata.length) = (Digests::default(), None);
+                entry.links.push(Link::new(Relation::TimeGate, target.clone()));
+            }
+        });
+        copy.source.serve("gate/a", gate(time));
+        let run = as_of(&copy, then);
+        assert_eq!((run.exit_code(), copy.read("a.txt")), expected, "{:?}", run.heard);
+    }
 }

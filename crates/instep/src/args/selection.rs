@@ -26,7 +26,7 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     files_from: Option<PathBuf>,
     /// Only these media types, such as text/*
-    #[arg(long = "type", value_name = "TYPE", hide_short_help = true)]
+    #[arg(long = "type", value_parser = values::word, value_name = "TYPE", hide_short_help = true)]
     types: Vec<String>,
     /// Skip resources larger than SIZE
     #[arg(long, value_parser = values::size, value_name = "SIZE", hide_short_help = true)]
@@ -38,22 +38,22 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "N", value_parser = values::number::<u64>, hide_short_help = true)]
     limit: Option<u64>,
     /// Only this set of resources: the URI of its Capability List or the last part of it
-    #[arg(long, value_name = "SET", hide_short_help = true)]
+    #[arg(long, value_parser = values::word, value_name = "SET", hide_short_help = true)]
     set: Vec<String>,
     /// Also copy the targets of links with this relation
-    #[arg(long = "with", value_name = "REL", hide_short_help = true)]
+    #[arg(long = "with", value_parser = values::word, value_name = "REL", hide_short_help = true)]
     with_links: Vec<String>,
     /// Only resources that have a link with this relation
-    #[arg(long = "only", value_name = "REL", hide_short_help = true)]
+    #[arg(long = "only", value_parser = values::word, value_name = "REL", hide_short_help = true)]
     only_links: Vec<String>,
     /// Only members of this collection
-    #[arg(long, value_name = "URI", hide_short_help = true)]
+    #[arg(long, value_parser = values::word, value_name = "URI", hide_short_help = true)]
     collection: Vec<String>,
     /// Only resources of this profile
-    #[arg(long, value_name = "URI", hide_short_help = true)]
+    #[arg(long, value_parser = values::word, value_name = "URI", hide_short_help = true)]
     profile: Vec<String>,
     /// Take the alternate of this media type if there is one; the preferred first
-    #[arg(long, value_name = "TYPE", hide_short_help = true)]
+    #[arg(long, value_parser = values::word, value_name = "TYPE", hide_short_help = true)]
     prefer_type: Vec<String>,
     /// Only resources whose metadata record matches: '/year >= 2020 and creator ~ Noether'
     #[arg(long, value_name = "EXPR", hide_short_help = true)]

@@ -59,6 +59,11 @@ pub(crate) fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("{text:?} is not a whole number in the range of this option"))
 }
 
+/// Reads a word of a selection. An empty one would select everything or nothing without a word (O158).
+pub(crate) fn word(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
 /// Reads a number of things of which there must be one at least.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);

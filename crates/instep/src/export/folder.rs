@@ -23,6 +23,9 @@ pub(super) struct UnfinishedFolder {
 }
 
 impl UnfinishedFolder {
+    /// A file that marks the folder as ours until it is complete. No resource of a copy has a name like it.
+    const MARK: &str = ".instep-export";
+
     /// Begins a folder that is not there yet.
     ///
     /// Errors: something has its name, or it cannot be written.
@@ -32,12 +35,22 @@ impl UnfinishedFolder {
         }
         let name = folder.file_name().with_context(|| format!("{} is not a name", folder.display()))?;
         let path = folder.with_file_name(format!("{}.unfinished", name.to_string_lossy()));
-        // Of an export that was killed.
-        if path.exists() {
-            fs::remove_dir_all(&path).with_context(|| format!("Cannot remove {}", path.display()))?;
+        if path.symlink_metadata().is_ok() {
+            Self::remove_leftover(&path)?;
         }
-        fs::create_dir_all(&path).with_context(|| format!("Cannot write {}", path.display()))?;
+        let failed = || format!("Cannot write {}", path.display());
+        fs::create_dir_all(&path).with_context(failed)?;
+        File::create_new(path.join(Self::MARK)).with_context(failed)?;
         Ok(Self { folder: folder.to_owned(), path })
+    }
+
+    /// Removes what an export that was killed has left. A folder without its mark belongs to somebody else.
+    fn remove_leftover(path: &Path) -> anyhow::Result<()> {
+        let is_export = path.join(Self::MARK).symlink_metadata().is_ok_and(|mark| mark.is_file());
+        let removed = if is_export { fs::remove_dir_all(path) } else { fs::remove_dir(path) };
+        removed.with_context(|| {
+            format!("{} is in the way, and not an export that was interrupted: move it away", path.display())
+        })
     }
 
     /// Copies a resource into a file of the folder; a resource with a fault leaves no file.
@@ -76,6 +89,8 @@ impl UnfinishedFolder {
     ///
     /// Errors: it cannot be renamed.
     pub(super) fn finish(self) -> anyhow::Result<()> {
+        let mark = self.path.join(Self::MARK);
+        fs::remove_file(&mark).with_context(|| format!("Cannot remove {}", mark.display()))?;
         fs::rename(&self.path, &self.folder)
             .with_context(|| format!("Cannot write {}", self.folder.display()))
     }

@@ -55,7 +55,8 @@ impl ChangeSink for Events {
                 let mut stdout = io::stdout().lock();
                 stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())
             }
-            Self::File(path) => append(path, lines.as_bytes()),
+            Self::File(path) => append(path, lines.as_bytes())
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
             Self::Command(command, shutdown) => hand_to(command, lines, shutdown),
             Self::Webhook(webhook) => webhook.send(changes),
         }

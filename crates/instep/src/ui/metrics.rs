@@ -60,6 +60,10 @@ impl<'a> MetricsMonitor<'a> {
         self.write()
     }
 
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
     fn counts(&self) -> std::sync::MutexGuard<'_, RunCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }

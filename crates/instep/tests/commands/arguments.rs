@@ -94,3 +94,12 @@ fn c32_a_web_url_without_a_host_is_refused_in_the_same_words_wherever_a_url_is_t
         assert!(said.contains(&format!("GEN-14: found \"{url}\"")) && said.contains(WORDS), "{said}");
     }
 }
+
+#[test]
+fn o158_an_empty_word_of_a_selection_is_an_error() {
+    let folder = folder(&[]);
+    for option in ["--type", "--with", "--only", "--collection", "--profile", "--prefer-type", "--set"] {
+        let said = run(folder.path(), &["sync", "http://source.example/", "copy", option, ""], 2);
+        assert!(said.contains(option) && said.contains("it is empty"), "{said}");
+    }
+}

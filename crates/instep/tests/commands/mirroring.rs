@@ -126,7 +126,7 @@ fn finding_d18_an_audit_checks_the_files_that_its_filters_select_and_no_other() 
     assert!(letters.contains("In step: 1 same"), "{letters}");
     let offline = run(folder.path(), &["audit", "copy", "--offline", "--exclude", "letters/**"], 20);
     assert!(offline.contains("Not in step: 0 same, 1 differ"), "{offline}");
-    let nothing = run(folder.path(), &["audit", &source.url, "copy", "--include", "lettres/**"], 0);
+    let nothing = run(folder.path(), &["audit", &source.url, "copy", "--include", "lettres/**"], 3);
     assert!(nothing.contains("Nothing compared: 0 same"), "{nothing}");
 }
 
@@ -203,4 +203,46 @@ fn o122_a_run_with_another_list_of_paths_or_without_one_compares_the_complete_co
     assert!(dry.contains("Dry run: +1 "), "{dry}");
     let all = run(folder.path(), &["sync", url, "copy"], 0);
     assert!(all.contains("In step: +1 ") && folder.path().join("copy/c.txt").exists(), "{all}");
+}
+
+#[test]
+fn o154_an_audit_that_selects_nothing_is_no_success_and_names_paths_that_nothing_has() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    fs::write(folder.path().join("list"), "a.txt\nb.tx\n").unwrap();
+    let some = run(folder.path(), &["audit", url, "copy", "--files-from", "list"], 0);
+    assert!(
+        some.contains("In step: 1 same") && some.contains("1 listed path not at the Source: b.tx"),
+        "{some}"
+    );
+    let none = run(folder.path(), &["audit", url, "copy", "--include", "*.pdf"], 3);
+    assert!(none.contains("2 listed, 0 selected") && none.contains("Nothing compared"), "{none}");
+    run(folder.path(), &["audit", "copy", "--offline", "--include", "*.pdf"], 3);
+}
+
+#[test]
+fn o155_an_export_removes_only_what_an_earlier_one_left() {
+    let folder = folder(&[("data/a.txt", "a"), ("out.unfinished/mine", "not ours")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    let export = ["export", "copy", "--folder", "out"];
+    let refused = run(folder.path(), &export, 2);
+    assert!(refused.contains("is in the way, and not an export that was interrupted"), "{refused}");
+    assert!(folder.path().join("out.unfinished/mine").exists());
+    fs::write(folder.path().join("out.unfinished/.instep-export"), "").unwrap();
+    run(folder.path(), &export, 0);
+    let names: Vec<_> =
+        fs::read_dir(folder.path().join("out")).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(names, ["a.txt"]);
+}
+
+#[test]
+fn o160_a_file_of_events_or_metrics_that_cannot_be_written_is_named() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    let events = run(folder.path(), &["sync", url, "copy", "--events", "none/events"], 3);
+    assert!(events.contains("none/events: No such file"), "{events}");
+    let metrics = run(folder.path(), &["sync", url, "again", "--metrics-file", "none/metrics"], 0);
+    assert!(metrics.contains("Cannot write the metrics file none/metrics: "), "{metrics}");
 }

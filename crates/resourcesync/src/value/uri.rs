@@ -80,6 +80,29 @@ impl Uri {
         Ok(Self(resolved.into_string()))
     }
 
+    /// Resolves a reference as servers write it: blanks and other bytes that no URI has are percent-encoded, as browsers
+    /// do.
+    ///
+    /// # Errors
+    /// As [`Uri::resolve`].
+    pub fn resolve_as_written(&self, reference: &[u8]) -> Result<Self, UriError> {
+        self.resolve(&Self::escape(reference.trim_ascii()))
+    }
+
+    /// Percent-encodes the characters that a URI must not have: blanks, controls, non-ASCII, quotes, brackets.
+    pub(crate) fn escape(text: &[u8]) -> String {
+        let mut escaped = String::with_capacity(text.len() + 8);
+        for &byte in text {
+            match byte {
+                b'!' | b'#'..=b';' | b'=' | b'?'..=b'[' | b']' | b'_' | b'a'..=b'z' | b'~' => {
+                    escaped.push(byte.into())
+                }
+                _ => escaped.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        escaped
+    }
+
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0

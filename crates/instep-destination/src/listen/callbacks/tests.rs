@@ -93,6 +93,16 @@ async fn w2_only_what_the_hub_signed_has_an_effect_and_a_forger_learns_nothing()
 }
 
 #[tokio::test]
+async fn o156_a_denial_without_a_reason_is_told_without_one() {
+    let scene = Scene::open().await;
+    let target = format!("/push/{}?hub.mode=denied&hub.topic={TOPIC}", scene.ask.identity.token);
+    let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert!(scene.send(request.as_bytes()).await.starts_with("HTTP/1.1 200"));
+    let notes = scene.inbox.take().notes;
+    assert!(notes[0].contains("denied; polling"), "{notes:?}");
+}
+
+#[tokio::test]
 async fn w6_a_guessed_callback_is_nobodys() {
     let scene = Scene::open().await;
     let right = scene.signed(BODY);

@@ -110,6 +110,11 @@ impl Retrieval {
         }
     }
 
+    /// Returns the place that has the state of a former time: a TimeGate, or this version itself (§14.6).
+    pub(crate) fn place_of_past(&self) -> Option<&String> {
+        self.timegate.as_ref().or(self.mementos.first())
+    }
+
     /// Returns the text that a later run reads.
     ///
     /// # Errors

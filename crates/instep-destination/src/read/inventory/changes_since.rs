@@ -4,6 +4,7 @@ use super::Inventory;
 use crate::{
     Error, ProblemKind,
     discover::CapabilitySet,
+    draft::Draft,
     error::error_chain,
     plan::{Coverage, Reach},
     read::{Changes, ReadChanges},
@@ -56,12 +57,18 @@ impl Inventory {
                 .note("the lists do not say whether their changes reach back to the inventory: they are applied"),
             _ => {}
         }
+        if run.options.as_of.is_some() {
+            let later = run.copy.new_actions()?;
+            set.with(|draft| draft.watch_later_changes(later));
+        }
         let read = changes.read(run, found, set, checkpoint.clone()).await?;
         run.reporter.lost_documents(&read.lost);
         if let (Some(Coverage::Complete { .. }), reached) = (set.coverage, read.checkpoint.datetime) {
             set.coverage = Some(Coverage::Complete { at: reached });
         }
         let Some(as_of) = run.options.as_of else { return Ok(read) };
+        set.work(Draft::refuse_unproven).await?;
+        run.reporter.problems_of(set);
         // Entries after that moment were not applied: the documents must be read again by the next run.
         set.records.clear();
         Ok(ReadChanges { checkpoint: Checkpoint { datetime: Some(as_of), ..checkpoint }, ..read })

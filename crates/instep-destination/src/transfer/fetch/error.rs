@@ -49,4 +49,10 @@ pub(crate) enum Mismatch {
         /// The digest that the entry states.
         expected: Box<Digest>,
     },
+    /// A TimeGate has only later states (O151).
+    #[error("The state that it answers is of {found}, later than the time that was requested")]
+    Moment {
+        /// The `Memento-Datetime` of the answer.
+        found: String,
+    },
 }

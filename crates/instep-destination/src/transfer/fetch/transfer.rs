@@ -1,6 +1,6 @@
 //! The transfer of one resource from one place.
 
-use http::StatusCode;
+use http::{HeaderName, StatusCode};
 use instep_net::{HttpError, Origin, Request, Response, Validators};
 use resourcesync::{DateTime, Uri};
 
@@ -192,11 +192,28 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
+    /// Refuses a state from after the requested time: a TimeGate without an earlier one answers the nearest (RFC 7089
+    /// §4.5.3).
+    fn expect_moment(&self, response: &Response) -> Result<(), Mismatch> {
+        let time = |text: &str| httpdate::parse_http_date(text).ok();
+        let found = response.header(HeaderName::from_static("memento-datetime"));
+        let wanted = self.request.moment.as_deref().and_then(time);
+        match found.and_then(time).zip(wanted) {
+            Some((at, wanted)) if at > wanted => {
+                Err(Mismatch::Moment { found: found.unwrap_or_default().to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Compares the headers with the expectation, so that a wrong body need not be received.
     fn expect(&self, response: &Response) -> Result<(), FetchError> {
         if response.status != StatusCode::OK {
             let (uri, status) = (response.uri.to_string(), response.status);
             return Err(HttpError::Status { uri, status, retry_after: None }.into());
+        }
+        if self.expected.digests.strongest().is_none() {
+            self.expect_moment(response)?;
         }
         match response.length() {
             Some(length) if response.coding().is_none() && self.expected.most_bytes().is_some() => {

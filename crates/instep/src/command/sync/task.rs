@@ -87,7 +87,8 @@ impl SyncTask {
         if let Some(metrics) = &metrics
             && let Err(error) = metrics.end(exit_code(&report))
         {
-            output.note(format!("Cannot write the metrics file: {error}"));
+            let file = metrics.file().display();
+            output.note(format!("Cannot write the metrics file {file}: {error}"));
         }
         progress.finish();
         if is_new && (report.is_err() || options.dry_run) {

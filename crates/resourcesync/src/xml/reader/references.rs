@@ -45,7 +45,7 @@ impl<R: BufRead> DocumentReader<R> {
             return None;
         }
         self.report(rule, Severity::Error, format!("\"{text}\""), format!("an absolute URI ({error})"));
-        let escaped = escape_iri(text);
+        let escaped = Uri::escape(text.as_bytes());
         match (&self.options.base, Uri::parse(&escaped)) {
             (_, Ok(uri)) => Some(uri),
             (Some(base), Err(UriError::Relative)) => base.resolve(&escaped).ok(),
@@ -91,20 +91,6 @@ impl<R: BufRead> DocumentReader<R> {
         };
         Some(self.attributes.take_link(rel, href))
     }
-}
-
-/// Percent-encodes the characters that a URI must not have: blanks, controls, non-ASCII, quotes, brackets.
-fn escape_iri(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for byte in text.bytes() {
-        match byte {
-            b'!' | b'#'..=b';' | b'=' | b'?'..=b'[' | b']' | b'_' | b'a'..=b'z' | b'~' => {
-                escaped.push(byte.into())
-            }
-            _ => escaped.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    escaped
 }
 
 /// Returns the relation if it is neither known here, nor registered, nor a URI.

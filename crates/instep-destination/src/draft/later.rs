@@ -1,0 +1,56 @@
+//! Resources that changed after the moment whose state is wanted (`--as-of`): their own URIs have a later state.
+
+use super::Draft;
+use crate::{
+    Error, ProblemKind,
+    plan::{Desired, Retrieval},
+    state::{Action, ActionKind, Actions},
+};
+
+impl Draft {
+    /// From now on records which resources changed after the requested time.
+    pub(crate) fn watch_later_changes(&mut self, later: Actions) {
+        self.later = Some(later);
+    }
+
+    /// Takes note of a change after the requested time. What it leads to is of no interest.
+    pub(super) fn note_later(&mut self, desired: Desired) -> Result<(), Error> {
+        let Some(later) = &mut self.later else { return Ok(()) };
+        if later.for_uri(desired.uri.as_str())?.is_none() {
+            later.push(&Action::new(ActionKind::Note, desired))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps resources that changed later from being fetched in their present state, unless a digest tells the two apart
+    /// (O151): they are taken from the place that has former states, or left out.
+    pub(crate) fn refuse_unproven(&mut self) -> Result<(), Error> {
+        let Some(later) = self.later.take() else { return Ok(()) };
+        let mut after = 0;
+        loop {
+            let page = later.after(after, Self::PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            for Action { desired, .. } in page {
+                self.refuse_if_unproven(desired.uri.as_str())?;
+            }
+        }
+    }
+
+    fn refuse_if_unproven(&mut self, uri: &str) -> Result<(), Error> {
+        let Some(Action { kind, mut desired, .. }) = self.actions.for_uri(uri)? else { return Ok(()) };
+        let is_fetched = matches!(kind, ActionKind::Create | ActionKind::Update | ActionKind::Check);
+        if !is_fetched || desired.metadata.digests.strongest().is_some() {
+            return Ok(());
+        }
+        self.account.supersede(self.actions.remove(uri)?);
+        let Some(place) = desired.retrieval().place_of_past().cloned() else {
+            self.problems.problem(ProblemKind::Missing, uri, Self::NO_FORMER_STATE.to_owned());
+            return Ok(());
+        };
+        // Its own URI and the mirrors of it have the present state.
+        let retrieval = desired.retrieval().clone();
+        desired.set_retrieval(Retrieval { lies_at: Some(place), mirrors: Vec::new(), ..retrieval });
+        self.want(kind, desired)
+    }
+}
