@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{folder, publish, run};
 
 #[test]
-fn finding_d1_a_backup_brings_back_the_history_of_a_source() {
+fn finding_d1_a_backup_brings_back_what_a_source_knows_of_its_resources() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     publish(folder.path());
     fs::write(folder.path().join("data/a.txt"), "changed").unwrap();
@@ -23,9 +23,9 @@ fn finding_d1_a_backup_brings_back_the_history_of_a_source() {
     fs::remove_file(folder.path().join("data/b.txt")).unwrap();
     publish(folder.path());
     let changes = fs::read_to_string(folder.path().join("data/resourcesync/changelist-000001.xml")).unwrap();
-    // The change before the backup, and the one after it: the resources are not new.
-    assert!(changes.contains("change=\"updated\"") && changes.contains("change=\"deleted\""), "{changes}");
-    assert!(!changes.contains("change=\"created\""), "{changes}");
+    // The change after the backup: the resources are not new. The list begins at the restore (O137).
+    assert!(changes.contains("change=\"deleted\""), "{changes}");
+    assert!(!changes.contains("change=\"created\"") && !changes.contains("change=\"updated\""), "{changes}");
 }
 
 #[test]
