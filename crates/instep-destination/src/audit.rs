@@ -43,10 +43,7 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
         }
         compared => compared?,
     }
-    let report = &mut audit.report;
-    let found = report.same + report.missing + report.differing + report.surplus + report.unauditable;
-    report.selected_nothing = found == 0 && options.selection.is_partial();
-    report.elapsed = started.elapsed();
+    audit.report.elapsed = started.elapsed();
     Ok(audit.report)
 }
 

@@ -145,8 +145,6 @@ pub struct AuditReport {
     pub elapsed: Duration,
     /// `true` if the audit was shut down before it was complete.
     pub interrupted: bool,
-    /// `true` if the selection left nothing to compare (O154).
-    pub selected_nothing: bool,
     /// Each Source that the copy was compared with.
     pub sources: Vec<SourceAudit>,
 }
@@ -192,7 +190,6 @@ impl AuditReport {
         match self {
             Self { interrupted: true, .. } => 130,
             _ if error.is_some() => error.map_or(1, |(code, _)| *code),
-            Self { selected_nothing: true, .. } => 3,
             Self { missing: 0, differing: 0, surplus: 0, failed: 0, .. } => 0,
             Self { missing: 0, differing: 0, surplus: 0, .. } => 3,
             _ => 20,

@@ -37,7 +37,7 @@ pub(crate) fn render(
     let style = if policy.stylesheet.is_some() { " with a stylesheet" } else { "" };
     let written_for = format!("{} V{version}{style}", policy.place.base());
     let repair = before.repair || held.written_for != written_for;
-    let mut documents = RenderedDocuments::new(sink, held, archives, omissions, (repair, before.repair));
+    let mut documents = RenderedDocuments::new(sink, held, archives, omissions, repair);
     let mut sets = BTreeMap::new();
     for (set, view) in policy.sets.iter().zip(views) {
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();

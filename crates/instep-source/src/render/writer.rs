@@ -34,8 +34,6 @@ pub(super) struct RenderedDocuments<'a> {
     omissions: &'a mut Omissions,
     /// Writes documents even if they are in place: after an interruption they may be wrong.
     repair: bool,
-    /// The last publication was interrupted: documents in place may be those of the one before.
-    interrupted: bool,
 }
 
 impl<'a> RenderedDocuments<'a> {
@@ -44,7 +42,7 @@ impl<'a> RenderedDocuments<'a> {
         held: &'a PublishedSource,
         read_archive: ReadArchive<'a>,
         omissions: &'a mut Omissions,
-        (repair, interrupted): (bool, bool),
+        repair: bool,
     ) -> Self {
         Self {
             sink,
@@ -56,7 +54,6 @@ impl<'a> RenderedDocuments<'a> {
             archives: BTreeMap::new(),
             omissions,
             repair,
-            interrupted,
         }
     }
 
@@ -123,22 +120,11 @@ impl<'a> RenderedDocuments<'a> {
         self.held.documents.contains_key(name)
     }
 
-    /// Keeps the former bytes of a document under another name; `false` if they are missing, or if an interrupted
-    /// publication leaves it open whether they are the recorded ones (O138).
+    /// Keeps the former bytes of a document under another name; `false` if they are missing.
     pub(super) fn preserve(&mut self, name: &str, under: &str) -> Result<bool, Error> {
-        if self.interrupted && !self.is_as_recorded(name)? {
-            return Ok(false);
-        }
         let Some(length) = self.sink.preserve(name, under)? else { return Ok(false) };
         self.next.insert(under.to_owned(), PublishedDocument { length, digest: None });
         Ok(true)
-    }
-
-    fn is_as_recorded(&self, name: &str) -> Result<bool, Error> {
-        let recorded = self.held.documents.get(name).and_then(|fact| fact.digest.as_deref());
-        let Some(recorded) = recorded else { return Ok(false) };
-        let bytes = self.sink.read(name)?;
-        Ok(bytes.is_some_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == recorded))
     }
 
     /// Keeps all of these, or none; their names are never those of other bytes.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command, time::Duration};
 
-use instep_source::{NoMonitor, PublishOptions, publish};
+use instep_source::{Archives, DumpPolicy, NoMonitor, PublishOptions, publish};
 
 use super::{
     readers::{check_change_list, check_resource_list},
@@ -20,7 +20,21 @@ fn options(root: &Path) -> PublishOptions {
     options.lists.entries = 2;
     options.lists.rotation.entries = 2;
     options.lists.snapshot_every = Duration::ZERO;
+    options.archives = Some(Archives::default());
+    options.dumps.policy = DumpPolicy::Always;
+    options.dumps.every = Duration::ZERO;
     options
+}
+
+/// Each snapshot in the archives is that of the time that its entry states.
+fn check_archives(site: &Site) {
+    for archive in ["resourcelist-archive.xml", "resourcedump-archive.xml"] {
+        assert!(site.path(archive).exists(), "{archive}");
+        for entry in site.read(archive).1 {
+            let (header, _) = site.read(entry.loc.as_str().rsplit('/').next().unwrap());
+            assert_eq!(header.metadata.unwrap().at, entry.metadata.at, "{}", entry.loc);
+        }
+    }
 }
 
 /// Not a test by itself: what the killed process does.
@@ -52,6 +66,7 @@ fn s5_s7_a_publication_killed_before_any_step_leaves_whole_documents_and_is_repa
         check_resource_list(&site);
         check_change_list(&site, 2);
         site.publish();
+        check_archives(&site);
         assert_eq!(listed(&site), lengths, "killed before step {step}");
         assert!(site.publish().is_nothing_new(), "killed before step {step}");
         assert_eq!(site.changes().len(), 2 * step, "killed before step {step}");

@@ -21,7 +21,7 @@ use crate::{
 /// Check a copy against its Source: + missing, ~ different, - surplus, ! error
 ///
 /// Hashes the files of the copy and compares them with the Source's Resource List and later changes. The exit code is
-/// 20 if there are differences, and 3 if something could not be compared or the filters select nothing.
+/// 20 if there are differences, and 3 if something could not be compared.
 #[derive(Debug, Args)]
 #[command(
     after_help = "All options and examples: instep audit --help",
@@ -106,7 +106,7 @@ impl AuditCommand {
 fn show(output: &Output, report: &AuditReport) {
     let compared = report.same + report.missing + report.differing + report.surplus;
     let state = match report.exit_code() {
-        0 | 3 if compared + report.unauditable + report.failed == 0 => "Nothing compared",
+        0 if compared + report.unauditable == 0 => "Nothing compared",
         0 => "In step",
         20 => "Not in step",
         130 => "Interrupted",

@@ -22,7 +22,7 @@ fn finding_d1_a_backup_brings_back_what_a_source_knows_of_its_resources() {
     run(folder.path(), &["catalogue", "check", "data"], 0);
     fs::remove_file(folder.path().join("data/b.txt")).unwrap();
     publish(folder.path());
-    let changes = fs::read_to_string(folder.path().join("data/resourcesync/changelist-000001.xml")).unwrap();
+    let changes = fs::read_to_string(folder.path().join("data/resourcesync/changelist-000002.xml")).unwrap();
     // The change after the backup: the resources are not new. The list begins at the restore (O137).
     assert!(changes.contains("change=\"deleted\""), "{changes}");
     assert!(!changes.contains("change=\"created\"") && !changes.contains("change=\"updated\""), "{changes}");
