@@ -67,7 +67,7 @@ fn remedy(standing: &SourceStanding) -> &'static str {
         _ if standing.quarantined => {
             "It is in quarantine and runs only once a week. Fix the cause, then run it now: one successful run ends the quarantine."
         }
-        Some(6) if says("delet") => {
+        Some(6) if says("delete") => {
             "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
         }
         Some(6) if says("is another Source") => {
