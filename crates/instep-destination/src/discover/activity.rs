@@ -85,6 +85,7 @@ fn found(
     set.capabilities.insert(capability, offer);
     Discovered {
         source_description: None,
+        names_sets: false,
         sets: vec![set],
         other_sets: Vec::new(),
         way,

@@ -138,6 +138,7 @@ impl Climb<'_> {
         let above = description.header.up().cloned();
         Ok(Discovered {
             source_description: if is_description { Some(description.uri) } else { above },
+            names_sets: true,
             sets,
             other_sets,
             way: Way::Itself,
@@ -252,8 +253,10 @@ impl Climb<'_> {
     /// Returns the set whose Capability List or only list is `document`.
     fn alone(&self, set: CapabilitySet, document: &Document) -> Discovered {
         let is_list = capability(&document.header) == Capability::CapabilityList;
+        let source_description = document.header.up().filter(|_| is_list).cloned();
         Discovered {
-            source_description: document.header.up().filter(|_| is_list).cloned(),
+            names_sets: source_description.is_some(),
+            source_description,
             sets: vec![set],
             other_sets: Vec::new(),
             way: Way::Itself,

@@ -15,6 +15,8 @@ pub struct Discovered {
     pub source_description: Option<Uri>,
     /// The requested sets of resources, in the order of the Source Description.
     pub sets: Vec<CapabilitySet>,
+    /// `true` if the document that names the sets is known: a Source Description, or an index of Capability Lists.
+    pub(crate) names_sets: bool,
     /// Capability Lists that were not requested.
     pub other_sets: Vec<Uri>,
     /// The way on which the first document was found.

@@ -99,6 +99,7 @@ mod tests {
         let source = Discovered {
             source_description: None,
             sets: vec![set],
+            names_sets: false,
             other_sets: Vec::new(),
             way: crate::discover::Way::Itself,
             troubles: Vec::new(),

@@ -76,6 +76,31 @@ fn o29_a_set_that_is_not_named_any_more_stays_and_is_said() {
 }
 
 #[test]
+fn o66_a_set_that_an_index_of_capability_lists_does_not_name_any_more_is_said() {
+    let index = |copy: &Copy, names: &[&str]| {
+        let entries: Vec<_> =
+            names.iter().map(|name| (*name, "<rs:md capability='capabilitylist'/>")).collect();
+        let text = document(&copy.source, "capabilitylist", "", &entries);
+        let text = text.replace("urlset", "sitemapindex").replace("<url>", "<sitemap>");
+        copy.source.serve(".well-known/resourcesync", text.replace("</url>", "</sitemap>"));
+    };
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source =
+        FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
+    let copy = Copy::of(source);
+    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    index(&copy, &["one.xml", "two.xml"]);
+    let run = copy.sync();
+    assert!(run.report().is_in_step(), "{:?}", run.heard);
+    index(&copy, &["one.xml"]);
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().is_in_step()), (0, false), "{:?}", run.heard);
+    assert!(run.heard.notes.iter().any(|note| note.contains("two.xml any more")), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o43_what_is_pending_of_a_set_that_is_not_named_any_more_is_tried_again() {
     let mut layout = Layout::new();
     layout.change_list = false;

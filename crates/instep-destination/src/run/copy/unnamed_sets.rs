@@ -18,7 +18,7 @@ impl LocalCopy {
     /// Returns the sets that a Source Description does not name, although the copy holds or awaits resources of them.
     /// A Source that was found by one of its sets, or in part, does not name the others.
     pub(crate) fn unnamed_sets(&self, found: &Discovered) -> Result<Vec<UnnamedSet>, Error> {
-        let is_whole = found.source_description.is_some() && found.troubles.is_empty();
+        let is_whole = found.names_sets && found.troubles.is_empty();
         let (Some(source), true) = (self.source, is_whole && found.other_sets.is_empty()) else {
             return Ok(Vec::new());
         };
