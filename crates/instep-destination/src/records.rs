@@ -7,6 +7,7 @@
 
 pub(crate) mod clock_step;
 pub(crate) mod coverage;
+mod desired;
 mod document_note;
 pub(crate) mod held_though_gone;
 pub(crate) mod kept;
@@ -22,8 +23,8 @@ mod unusable;
 mod versioned;
 pub(crate) mod way;
 
+pub(crate) use desired::WrittenDesired;
 pub(crate) use document_note::DocumentNote;
-pub(crate) use metadata::WrittenMetadata;
 pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;
 pub(crate) use recent_deletions::RecentDeletions;

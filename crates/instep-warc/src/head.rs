@@ -72,7 +72,7 @@ impl WarcHead {
     /// Adds a field. Line ends in its value become spaces.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
-        let value: Box<str> = match value.bytes().any(|byte| matches!(byte, b'\r' | b'\n')) {
+        let value: Box<str> = match memchr::memchr2(b'\r', b'\n', value.as_bytes()).is_some() {
             true => value.replace(['\r', '\n'], " ").into(),
             false => value.into(),
         };

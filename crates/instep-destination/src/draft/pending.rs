@@ -97,6 +97,10 @@ impl Draft {
                 return Ok(());
             }
             (_, Some(held)) => {
+                if self.is_known_gone(&held)? {
+                    // A set named it since, otherwise it would not be pending.
+                    self.actions.add_note(PlanNote::Returned, desired.uri.as_str())?;
+                }
                 if is_equal(&desired, &held) {
                     // Only a repair makes what is held pending (O62): documents that list it do not settle that.
                     Arc::make_mut(&mut self.damaged).set(held.id);

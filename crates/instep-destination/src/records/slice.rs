@@ -5,11 +5,8 @@ use std::{borrow::Cow, io};
 use resourcesync::Uri;
 use serde::{Deserialize, Serialize};
 
-use super::metadata::WrittenMetadata;
-use crate::{
-    plan::Desired,
-    state::{Action, ActionKind},
-};
+use super::desired::WrittenDesired;
+use crate::state::{Action, ActionKind};
 
 /// The version of the bytes that this program writes. A worker takes no share of a plan of another one.
 #[cfg(feature = "postgres")]
@@ -23,10 +20,7 @@ struct WrittenAction<'a> {
     kind: u8,
     uri: Cow<'a, str>,
     #[serde(borrow)]
-    metadata: WrittenMetadata<'a>,
-    attempts: u32,
-    retrieval: Option<Cow<'a, str>>,
-    inherits_time: bool,
+    desired: WrittenDesired<'a>,
 }
 
 /// Returns actions as bytes of [`VERSION`].
@@ -34,20 +28,7 @@ struct WrittenAction<'a> {
 /// # Errors
 /// If one of them cannot be written.
 pub(crate) fn to_bytes(actions: &[Action]) -> io::Result<Vec<u8>> {
-    let text = |action: &Action| {
-        let retrieval = action.desired.retrieval.as_ref();
-        retrieval.map(|retrieval| retrieval.to_text()).transpose().map_err(io::Error::other)
-    };
-    let texts = actions.iter().map(text).collect::<io::Result<Vec<_>>>()?;
-    let written = actions.iter().zip(texts).map(|(Action { kind, desired, .. }, text)| WrittenAction {
-        kind: *kind as u8,
-        uri: Cow::Borrowed(desired.uri.as_str()),
-        metadata: WrittenMetadata::of(&desired.metadata),
-        attempts: desired.attempts,
-        retrieval: text.map(Into::into),
-        inherits_time: desired.inherits_time,
-    });
-    let written: Vec<_> = written.collect();
+    let written = actions.iter().map(WrittenAction::of).collect::<io::Result<Vec<_>>>()?;
     postcard::to_extend(&written, Vec::with_capacity(written.len() * USUAL_BYTES)).map_err(io::Error::other)
 }
 
@@ -60,6 +41,16 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> io::Result<Vec<Action>> {
     written.into_iter().map(Action::try_from).collect()
 }
 
+impl<'a> WrittenAction<'a> {
+    fn of(Action { kind, desired, .. }: &'a Action) -> io::Result<Self> {
+        Ok(Self {
+            kind: *kind as u8,
+            uri: Cow::Borrowed(desired.uri.as_str()),
+            desired: WrittenDesired::of(desired).map_err(io::Error::other)?,
+        })
+    }
+}
+
 impl TryFrom<WrittenAction<'_>> for Action {
     type Error = io::Error;
 
@@ -67,10 +58,8 @@ impl TryFrom<WrittenAction<'_>> for Action {
         let kind = ActionKind::ALL.get(usize::from(written.kind)).copied();
         let kind = kind.filter(|kind| kind.asks());
         let kind = kind.ok_or_else(|| io::Error::other(format!("{} is no kind of action", written.kind)))?;
-        let mut desired = Desired::new(Uri::parse_recorded(&written.uri).map_err(io::Error::other)?);
-        desired.metadata = written.metadata.metadata();
-        (desired.attempts, desired.inherits_time) = (written.attempts, written.inherits_time);
-        desired.set_retrieval_text(written.retrieval.as_deref()).map_err(io::Error::other)?;
+        let uri = Uri::parse_recorded(&written.uri).map_err(io::Error::other)?;
+        let desired = written.desired.desired(uri).map_err(io::Error::other)?;
         Ok(Self::new(kind, desired))
     }
 }

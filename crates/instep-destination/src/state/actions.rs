@@ -8,7 +8,7 @@ use std::{
 use rusqlite::{CachedStatement, Connection, Row, params};
 
 use super::{Action, ActionKind, StateError, sqlite::row};
-use crate::{plan::Desired, records::WrittenMetadata};
+use crate::{plan::Desired, records::WrittenDesired};
 
 /// The number of actions of each kind, and the sum of their stated lengths.
 type Totals = [(u64, u64); ActionKind::ALL.len()];
@@ -68,8 +68,7 @@ impl Actions {
                      BEGIN;
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
-                         facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT, fault TEXT,
-                         inherits_time INTEGER NOT NULL, is_listed INTEGER NOT NULL
+                         desired BLOB NOT NULL, fault TEXT
                      );
                      {}",
                     Self::NOTES
@@ -95,12 +94,10 @@ impl Actions {
 
     /// Adds many, one after the other.
     pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
-        let sql =
-            "INSERT INTO action (kind, uri, length, facts, attempts, retrieval, inherits_time, is_listed)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let sql = "INSERT INTO action (kind, uri, length, desired) VALUES (?1, ?2, ?3, ?4)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
-        Ok(Pushing { statement, actions: self, metadata: Vec::new() })
+        Ok(Pushing { statement, actions: self, desired: Vec::new() })
     }
 
     /// The next actions in their order: after the sequence of the last one seen, or from the first if `None`.
@@ -226,8 +223,7 @@ impl Actions {
         let page = || {
             self.connection
                 .prepare_cached(&format!(
-                    "SELECT sequence, kind, uri, facts, attempts, retrieval, inherits_time, is_listed
-                     FROM action WHERE {condition}"
+                    "SELECT sequence, kind, uri, desired FROM action WHERE {condition}"
                 ))?
                 .query_map(parameters, read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
@@ -240,29 +236,23 @@ impl Actions {
 pub(crate) struct Pushing<'a> {
     statement: CachedStatement<'a>,
     actions: &'a Actions,
-    /// A buffer for the metadata of one action as it is written.
-    metadata: Vec<u8>,
+    /// A buffer for one desired state as it is written.
+    desired: Vec<u8>,
 }
 
 impl Pushing<'_> {
     pub(crate) fn push(&mut self, kind: ActionKind, desired: &Desired) -> Result<(), StateError> {
         let failed = |source| StateError::sqlite(&self.actions.path, source);
-        self.metadata.clear();
-        let metadata =
-            postcard::to_extend(&WrittenMetadata::of(&desired.metadata), std::mem::take(&mut self.metadata));
-        self.metadata = metadata.map_err(|error| failed(row::unwritable(error)))?;
+        self.desired.clear();
+        let written = WrittenDesired::of(desired).map_err(|error| failed(row::unwritable(error)))?;
+        let written = postcard::to_extend(&(written, desired.is_listed), std::mem::take(&mut self.desired));
+        self.desired = written.map_err(|error| failed(row::unwritable(error)))?;
         let length = desired.metadata.length;
-        let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
-        let retrieval = retrieval.map_err(|error| failed(row::unwritable(error)))?;
         let pushed = self.statement.execute(params![
             kind as u8,
             desired.uri.as_str(),
             length.map(u64::cast_signed),
-            self.metadata,
-            desired.attempts,
-            retrieval,
-            desired.inherits_time,
-            desired.is_listed,
+            self.desired,
         ]);
         pushed.map_err(failed)?;
         let bytes = length.unwrap_or_default();
@@ -280,13 +270,10 @@ impl Drop for Actions {
 
 fn read(from: &Row<'_>) -> rusqlite::Result<Action> {
     let kind = ActionKind::ALL.get(from.get::<_, usize>(1)?).copied();
-    let mut desired = Desired::new(row::uri(from, 2)?);
-    let metadata = postcard::from_bytes::<WrittenMetadata<'_>>(from.get_ref(3)?.as_blob()?);
-    desired.metadata = metadata.map_err(|error| row::unreadable(3, error))?.metadata();
-    desired.attempts = from.get(4)?;
-    (desired.inherits_time, desired.is_listed) = (from.get(6)?, from.get(7)?);
-    let retrieval = desired.set_retrieval_text(row::text(from, 5)?);
-    retrieval.map_err(|error| row::unreadable(5, error))?;
+    let written = postcard::from_bytes::<(WrittenDesired<'_>, bool)>(from.get_ref(3)?.as_blob()?);
+    let (written, is_listed) = written.map_err(|error| row::unreadable(3, error))?;
+    let mut desired = written.desired(row::uri(from, 2)?).map_err(|error| row::unreadable(3, error))?;
+    desired.is_listed = is_listed;
     let unknown = || row::unreadable(1, std::io::Error::other("no kind of action"));
     Ok(Action { sequence: from.get(0)?, kind: kind.ok_or_else(unknown)?, desired })
 }

@@ -53,18 +53,29 @@ pub(crate) fn list_shared(source: &FakeSource, name: &str, at: &str, day: u32, l
     source.serve(&format!("{name}-list.xml"), list);
 }
 
-#[test]
-fn o29_a_set_that_is_not_named_any_more_stays_and_is_said() {
+/// A copy of a Source of two sets with a resource of each.
+fn of_two_sets() -> Copy {
     let mut layout = Layout::new();
     layout.change_list = false;
     let source =
         FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
     let copy = Copy::of(source);
     publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    copy
+}
+
+/// Serves a Source Description that names the first set alone.
+fn name_only_one(source: &FakeSource) {
+    let one = [("one.xml", "<rs:md capability='capabilitylist'/>")];
+    source.serve(".well-known/resourcesync", document(source, "description", "", &one));
+}
+
+#[test]
+fn o29_a_set_that_is_not_named_any_more_stays_and_is_said() {
+    let copy = of_two_sets();
     let run = copy.sync();
     assert!(run.report().coverage.is_some_and(Coverage::is_complete), "{:?}", run.heard);
-    let one = [("one.xml", "<rs:md capability='capabilitylist'/>")];
-    copy.source.serve(".well-known/resourcesync", document(&copy.source, "description", "", &one));
+    name_only_one(&copy.source);
     for _ in 0..2 {
         let run = copy.sync_with(|options| options.delete = true);
         assert_eq!((run.exit_code(), run.report().coverage), (0, Some(Coverage::Unknown)));
@@ -84,12 +95,7 @@ fn o66_a_set_that_an_index_of_capability_lists_does_not_name_any_more_is_said() 
         let text = text.replace("urlset", "sitemapindex").replace("<url>", "<sitemap>");
         copy.source.serve(".well-known/resourcesync", text.replace("</url>", "</sitemap>"));
     };
-    let mut layout = Layout::new();
-    layout.change_list = false;
-    let source =
-        FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
-    let copy = Copy::of(source);
-    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    let copy = of_two_sets();
     index(&copy, &["one.xml", "two.xml"]);
     let run = copy.sync();
     assert!(run.report().is_in_step(), "{:?}", run.heard);
@@ -102,16 +108,10 @@ fn o66_a_set_that_an_index_of_capability_lists_does_not_name_any_more_is_said() 
 
 #[test]
 fn o43_what_is_pending_of_a_set_that_is_not_named_any_more_is_tried_again() {
-    let mut layout = Layout::new();
-    layout.change_list = false;
-    let source =
-        FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
-    let copy = Copy::of(source);
-    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    let copy = of_two_sets();
     copy.source.fail_always("own-2.txt", Fault::Status(404));
     assert_eq!(copy.sync().exit_code(), 3);
-    let one = [("one.xml", "<rs:md capability='capabilitylist'/>")];
-    copy.source.serve(".well-known/resourcesync", document(&copy.source, "description", "", &one));
+    name_only_one(&copy.source);
     let run = copy.sync();
     assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
     copy.source.heal();

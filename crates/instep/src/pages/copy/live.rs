@@ -198,7 +198,10 @@ impl Monitor for CopyMonitor<'_> {
             file.write(matches!(event, Event::Phase(_)), || run.figures());
         }
         drop(run);
-        self.changed.send_modify(|number| *number += 1);
+        // Each wake-up costs; without pages nobody waits. Who subscribes later sees the run first.
+        if self.changed.receiver_count() > 0 {
+            self.changed.send_modify(|number| *number += 1);
+        }
         self.beside.event(event);
     }
 }
