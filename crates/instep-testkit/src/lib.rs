@@ -24,7 +24,7 @@ pub use cutter::Cutter;
 pub use dice::Dice;
 pub use object_storage::S3Server;
 pub use postgres::PostgresServer;
-pub use program::{Run, example, instep};
+pub use program::{Run, example, instep, wrap};
 pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayout};
 pub use server::{Server, free_port};
 pub use source::{FakeSource, Fault, Layout, Page, ReceivedRequest};

@@ -77,3 +77,19 @@ pub fn example(package: &str, name: &str) -> Command {
     }
     Command::new(path)
 }
+
+/// Returns a command that runs another one, in its folder and environment.
+#[must_use]
+pub fn wrap(mut outer: Command, inner: &Command) -> Command {
+    outer.arg(inner.get_program()).args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    if let Some(folder) = inner.get_current_dir() {
+        outer.current_dir(folder);
+    }
+    outer
+}

@@ -7,14 +7,11 @@ use std::{
     process::Command,
 };
 
-use instep_testkit::{FakeSource, Layout, Run, Tree, compare, instep};
+use instep_testkit::{FakeSource, Layout, Run, Tree, compare, instep, wrap};
 use resourcesync::{Link, MediaType, Relation, Uri};
 use tempfile::TempDir;
 
-use crate::{
-    Scene, copy_tree,
-    injection::{Fault, wrap},
-};
+use crate::{Scene, copy_tree, injection::Fault};
 
 /// A Source in its last state, and a copy before the run.
 pub(crate) struct Copying {

@@ -12,13 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use instep_testkit::{Run, Server, free_port, instep};
+use instep_testkit::{Run, Server, free_port, instep, wrap};
 use tempfile::TempDir;
 
-use crate::{
-    Scene, copy_tree,
-    injection::{Fault, wrap},
-};
+use crate::{Scene, copy_tree, injection::Fault};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use instep_testkit::Run;
+use instep_testkit::{Run, wrap};
 
 /// System calls that change what is on disk, or open it.
 const CALLS: &str = "rename,renameat,renameat2,fsync,fdatasync,syncfs,pwrite64,write,openat,unlink,unlinkat,\
@@ -127,19 +127,4 @@ pub(crate) fn inject(
         _ => fs::read_to_string(log).unwrap().contains("(INJECTED)"),
     };
     reached.then_some(run)
-}
-
-/// Returns a command that runs another one, in its folder and environment.
-pub(crate) fn wrap(mut outer: Command, inner: &Command) -> Command {
-    outer.arg(inner.get_program()).args(inner.get_args());
-    for (name, value) in inner.get_envs() {
-        match value {
-            Some(value) => outer.env(name, value),
-            None => outer.env_remove(name),
-        };
-    }
-    if let Some(folder) = inner.get_current_dir() {
-        outer.current_dir(folder);
-    }
-    outer
 }

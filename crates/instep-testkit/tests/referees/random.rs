@@ -1,6 +1,7 @@
 //! Random rounds of changes, published with random options, and replayed by the verifier after each round.
 //!
-//! The verifier also continues from the states of earlier rounds, as readers do that were away for some of them.
+//! The verifier also continues from the states of earlier rounds, as readers do that were away for some of them. A second
+//! test kills publications before.
 //! `INSTEP_SEED=n` or `n..m` runs these Sources; `INSTEP_LONG=1` runs 300.
 
 use std::{
@@ -10,7 +11,7 @@ use std::{
     process::Command,
 };
 
-use instep_testkit::{Dice, Run, instep, peers};
+use instep_testkit::{Dice, Run, instep, peers, wrap};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -68,6 +69,7 @@ const OPTIONS: &[(u64, &[&str])] = &[
     (4, &["--closed-lists", "2"]),
     (2, &["--dump", "always"]),
     (3, &["--dump-every", "0s"]),
+    (5, &["--dump-every", "1s"]),
     (2, &["--change-dump"]),
     (2, &["--patches"]),
     (2, &["--archives"]),
@@ -79,6 +81,10 @@ const OPTIONS: &[(u64, &[&str])] = &[
 ];
 
 const ROUNDS: usize = 7;
+
+/// Calls that change something on the disk.
+const CALLS: &[&str] =
+    &["renameat2", "renameat", "rename", "fdatasync", "fsync", "pwrite64", "unlinkat", "unlink"];
 
 /// A Source that a seed decides.
 struct RandomSource {
@@ -178,16 +184,40 @@ impl RandomSource {
         fs::File::options().append(true).open(file).ok()?.set_modified(modified).ok()
     }
 
-    /// Publishes and replays; returns what the verifier says if something differs.
-    fn round(&mut self, python: &Path) -> Result<(), String> {
-        for _ in 0..self.dice.below(14) {
-            self.change();
+    /// Kills publications at one of the first calls that change something; none if there are fewer. More is changed after
+    /// each.
+    fn interrupt(&mut self, strace: &Path) {
+        for _ in 0..self.dice.below(3) {
+            let call = CALLS[usize::try_from(self.dice.below(CALLS.len() as u64)).unwrap()];
+            let inject = format!("inject={call}:signal=SIGKILL:when={}", 1 + self.dice.below(40));
+            let mut traced = Command::new(strace);
+            traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
+            Run::of(&mut wrap(traced, &self.publish()));
+            for _ in 0..self.dice.below(4) {
+                self.change();
+            }
         }
+    }
+
+    fn publish(&self) -> Command {
         let mut command = instep(["publish", "--base-url", "http://source.example.org/a%20b/"]);
         command
             .args(["--max-delete", "100%", "--allow-empty", "--config"])
-            .arg(self.place.path().join("instep.toml"));
-        let run = Run::of(command.args(&self.options).arg(self.files()));
+            .arg(self.place.path().join("instep.toml"))
+            .args(&self.options)
+            .arg(self.files());
+        command
+    }
+
+    /// Publishes and replays; returns what the verifier says if something differs.
+    fn round(&mut self, python: &Path, strace: Option<&Path>) -> Result<(), String> {
+        for _ in 0..self.dice.below(14) {
+            self.change();
+        }
+        if let Some(strace) = strace {
+            self.interrupt(strace);
+        }
+        let run = Run::of(&mut self.publish());
         // A link is reported, and is no resource.
         if !matches!(run.code, Some(0 | 3)) {
             return Err(format!("{:?}: {}{}", run.code, run.stdout, run.stderr));
@@ -217,17 +247,27 @@ fn seeds() -> std::ops::Range<u64> {
     }
 }
 
-#[test]
-fn random_rounds_of_changes_replay_to_the_files_from_every_earlier_state() {
-    let Some([python]) = peers::find(["python3"]) else { return };
+fn play(python: &Path, strace: Option<&Path>) {
     for seed in seeds() {
         let mut source = RandomSource::of(seed);
         for round in 0..ROUNDS {
-            let verdict = source.round(&python);
+            let verdict = source.round(python, strace);
             assert!(verdict.is_ok(), "INSTEP_SEED={seed}, round {round}, {:?}: {verdict:?}", source.options);
         }
         let options = ["validate", "--strict"];
         let run = Run::of(instep(options).arg(source.files().join("resourcesync")));
         assert_eq!(run.code, Some(0), "INSTEP_SEED={seed}, {:?}: {}", source.options, run.stdout);
     }
+}
+
+#[test]
+fn random_rounds_of_changes_replay_to_the_files_from_every_earlier_state() {
+    let Some([python]) = peers::find(["python3"]) else { return };
+    play(&python, None);
+}
+
+#[test]
+fn random_rounds_with_killed_publications_replay_to_the_files_from_every_earlier_state() {
+    let Some([python, strace]) = peers::find(["python3", "strace"]) else { return };
+    play(&python, Some(&strace));
 }
