@@ -26,6 +26,9 @@ const QUEUE: usize = 512;
 /// The time for which arrivals are collected: handling each small resource alone would cost more than its transfer.
 const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 
+/// Arrivals of one look that are no flow any more: the last ones are not collected.
+const FEW: usize = 8;
+
 impl Pipeline {
     /// Fetches the tasks of a feed, and passes on the results.
     pub(super) async fn fetch(
@@ -45,7 +48,7 @@ impl Pipeline {
         let stop = run.stop.token().clone();
         let mut sender = Some(sender);
         let mut arrived = Vec::with_capacity(QUEUE);
-        let mut next_look = Instant::now();
+        let (mut next_look, mut last) = (Instant::now(), 0);
         let mut deadline = None;
         loop {
             let mut again = None;
@@ -59,8 +62,8 @@ impl Pipeline {
                     FeedState::Done => sender = None,
                 }
             }
-            // The last ones are few, so they are not collected.
-            let is_collecting = sender.is_some();
+            // Thousands may still wait to be fetched when the feed is done.
+            let is_collecting = sender.is_some() || last > FEW;
             let look = async {
                 if is_collecting {
                     sleep_until(next_look).await;
@@ -72,7 +75,7 @@ impl Pipeline {
                     if more == 0 {
                         break;
                     }
-                    next_look = Instant::now() + COALESCE_WINDOW;
+                    (next_look, last) = (Instant::now() + COALESCE_WINDOW, more);
                     run.reporter.progress(fetcher.bytes());
                     let mut commits = Vec::with_capacity(more);
                     for (task, outcome) in arrived.drain(..) {
