@@ -123,12 +123,12 @@ impl SyncRun<'_> {
             let board = self.share(set)?;
             pipeline = Pipeline::open(self)?;
             if let Some(board) = board {
-                let mut feed = SliceFeed::of_all(self, board, unexplained)?;
+                let mut feed = SliceFeed::of_all(self, board, unexplained);
                 result = pipeline.fetch(self, set.id, &mut feed).await;
             }
         }
         if result.is_ok() {
-            let mut feed = PlanFeed::new(self, set, unexplained)?;
+            let mut feed = PlanFeed::new(self, set, unexplained);
             result = pipeline.fetch(self, set.id, &mut feed).await;
         }
         pipeline.close(self).await.and(result)
@@ -141,7 +141,7 @@ impl SyncRun<'_> {
         set: SetId,
         board: Box<dyn crate::state::SliceBoard>,
     ) -> Result<(), Error> {
-        let mut feed = SliceFeed::of_share(self, board)?;
+        let mut feed = SliceFeed::of_share(self, board);
         let mut pipeline = Pipeline::open(self)?;
         let result = pipeline.fetch(self, set, &mut feed).await;
         pipeline.close(self).await.and(result)

@@ -54,21 +54,17 @@ pub(super) struct PlanFeed<'s> {
 }
 
 impl<'s> PlanFeed<'s> {
-    pub(super) fn new(
-        run: &SyncRun<'_>,
-        set: &'s SetRun,
-        unexplained: &'s mut Unexplained,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(run: &SyncRun<'_>, set: &'s SetRun, unexplained: &'s mut Unexplained) -> Self {
         let page = Vec::new().into_iter();
-        Ok(Self { set, tasks: TaskMaker::new(run)?, page, after: 0, unexplained })
+        Self { set, tasks: TaskMaker::new(run), page, after: 0, unexplained }
     }
 
-    fn next(&mut self) -> Result<Option<Box<Task<Pending>>>, Error> {
+    fn next(&mut self, run: &SyncRun<'_>) -> Result<Option<Box<Task<Pending>>>, Error> {
         loop {
             for action in self.page.by_ref() {
                 self.after = action.sequence;
                 if action.kind.asks() {
-                    return self.tasks.make(action, None).map(Some);
+                    return self.tasks.make(run, action, None).map(Some);
                 }
             }
             let page = self.set.with(|draft| draft.actions().after(self.after, PAGE))?;
@@ -83,12 +79,12 @@ impl<'s> PlanFeed<'s> {
 impl TaskFeed for PlanFeed<'_> {
     fn fill(
         &mut self,
-        _: &mut SyncRun<'_>,
+        run: &mut SyncRun<'_>,
         tasks: &mpsc::Sender<Box<Task<Pending>>>,
     ) -> Result<FeedState, Error> {
         // The receiver is gone only if the run has ended.
         while let Ok(room) = tasks.try_reserve() {
-            let Some(task) = self.next()? else { return Ok(FeedState::Done) };
+            let Some(task) = self.next(run)? else { return Ok(FeedState::Done) };
             room.send(task);
         }
         Ok(FeedState::More)
@@ -105,24 +101,25 @@ impl TaskFeed for PlanFeed<'_> {
 
 /// Makes tasks of actions.
 pub(super) struct TaskMaker {
-    reader: Box<dyn ReadState>,
+    /// Opened for the first resource whose held state is needed: most runs have none.
+    reader: Option<Box<dyn ReadState>>,
     /// The moment whose versions are wanted though they may have been replaced, as HTTP writes it.
     as_of: Option<Box<str>>,
 }
 
 impl TaskMaker {
-    pub(super) fn new(run: &SyncRun<'_>) -> Result<Self, Error> {
-        let as_of = run.options.as_of.as_ref().and_then(http_date);
-        Ok(Self { reader: run.state().reader()?, as_of })
+    pub(super) fn new(run: &SyncRun<'_>) -> Self {
+        Self { reader: None, as_of: run.options.as_of.as_ref().and_then(http_date) }
     }
 
     pub(super) fn make(
-        &self,
+        &mut self,
+        run: &SyncRun<'_>,
         action: Action,
         place: Option<SlicePlace>,
     ) -> Result<Box<Task<Pending>>, Error> {
         let held = match action.kind {
-            ActionKind::Check => self.reader.held(action.desired.uri.as_str())?.map(|held| held.metadata),
+            ActionKind::Check => self.held(run, &action.desired.uri)?,
             _ => None,
         };
         let (desired, retrieval) = (&action.desired, action.desired.retrieval());
@@ -147,6 +144,14 @@ impl TaskMaker {
         task.held = held.as_ref().map(validators);
         task.weight = desired.weight();
         Ok(Box::new(task.with_context(Pending { action, held, place })))
+    }
+
+    fn held(&mut self, run: &SyncRun<'_>, uri: &Uri) -> Result<Option<ResourceMetadata>, Error> {
+        let reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => run.state().reader()?,
+        };
+        Ok(self.reader.insert(reader).held(uri.as_str())?.map(|held| held.metadata))
     }
 }
 

@@ -35,6 +35,9 @@ struct Version {
 impl Pipeline {
     /// Applies patches; resources that a patch does not produce exactly stay in the plan.
     pub(super) async fn patch(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
+        if set.with(|draft| draft.actions().totals(ActionKind::Update).0) == 0 {
+            return Ok(());
+        }
         let placer = Placer::new(run, set.id);
         let reader = run.state().reader()?;
         let mut after = 0;

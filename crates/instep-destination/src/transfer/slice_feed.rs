@@ -57,24 +57,24 @@ impl<'s> SliceFeed<'s> {
         run: &SyncRun<'_>,
         board: Box<dyn SliceBoard>,
         unexplained: &'s mut Unexplained,
-    ) -> Result<Self, Error> {
+    ) -> Self {
         let (began, watch, counted) = (Instant::now(), BeatWatch::default(), BTreeMap::new());
         let others = OtherShares { began, looked: began, watch, counted, unexplained };
-        Ok(Self { others: Some(others), ..Self::of_share(run, board)? })
+        Self { others: Some(others), ..Self::of_share(run, board) }
     }
 
     /// Returns the feed of a worker that helps.
-    pub(super) fn of_share(run: &SyncRun<'_>, board: Box<dyn SliceBoard>) -> Result<Self, Error> {
-        Ok(Self {
+    pub(super) fn of_share(run: &SyncRun<'_>, board: Box<dyn SliceBoard>) -> Self {
+        Self {
             board,
-            tasks: TaskMaker::new(run)?,
+            tasks: TaskMaker::new(run),
             book: SliceBook::new(run.network.client.options().transfers),
             claimed: VecDeque::new(),
             bytes: run.network.fetcher.bytes(),
             look: None,
             asked: Instant::now(),
             others: None,
-        })
+        }
     }
 
     /// Returns `true` if this worker is to commit what it has, and to end.
@@ -125,7 +125,7 @@ impl TaskFeed for SliceFeed<'_> {
                 // The receiver is gone only if the run has ended.
                 let Ok(room) = tasks.try_reserve() else { return Ok(FeedState::Again(LOOK)) };
                 if let Some((action, place)) = self.claimed.pop_front() {
-                    room.send(self.tasks.make(action, Some(place))?);
+                    room.send(self.tasks.make(run, action, Some(place))?);
                 }
             }
             if !self.claim()? {
