@@ -1,6 +1,6 @@
 //! Options that mean nothing without another, or contradict each other: they are refused, never ignored in silence.
 
-use crate::support::{BASE, folder, run};
+use crate::support::{BASE, ServedSource, folder, run};
 
 #[test]
 fn o203_options_of_a_source_are_refused_for_a_copy_that_is_not_published_again() {
@@ -87,4 +87,34 @@ fn o209_a_list_of_resources_without_any_is_not_called_a_folder() {
     let folder = folder(&[("data/a.txt", "a"), ("list.jsonl", "")]);
     let said = run(folder.path(), &["publish", "data", "--base-url", BASE, "--from", "list.jsonl"], 0);
     assert!(said.contains("the folder or the list of resources has none"), "{said}");
+}
+
+#[test]
+fn o219_a_fleet_is_not_put_into_the_folder_of_a_copy_or_a_source() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    run(folder.path(), &["publish", "data", "--base-url", BASE], 0);
+    let said = run(folder.path(), &["run", "--fleet", "data"], 2);
+    assert!(said.contains("data is the folder of a Source; give the fleet a folder of its own"), "{said}");
+    let said = run(folder.path(), &["source", "list", "--fleet", "none"], 2);
+    assert!(said.contains("There is no fleet in none; add a Source"), "{said}");
+    assert!(!folder.path().join("none").exists());
+}
+
+#[test]
+fn o222_a_source_of_a_copy_is_known_in_any_spelling_of_its_url() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let spelt = source.url.trim_end_matches('/').replacen("http", "HTTP", 1);
+    run(folder.path(), &["status", "copy", "--source", &spelt], 0);
+    run(folder.path(), &["status", "copy", "--source", "http://127.0.0.1:1/"], 2);
+}
+
+#[test]
+fn o223_a_condition_on_metadata_that_nothing_meets_is_said() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    let sync = ["sync", &source.url, "copy", "--where-metadata", "titel ~ Noether"];
+    let said = run(folder.path(), &sync, 0);
+    assert!(said.contains("1 resource listed, 0 selected: no metadata record matches"), "{said}");
 }
