@@ -1,8 +1,9 @@
 //! The fields that entries, links and headers have in common: from keyword arguments, and back.
 
 use pyo3::{
+    exceptions::PyValueError,
     prelude::*,
-    types::{PyDict, PyString},
+    types::{PyDict, PyInt, PyString},
 };
 use resourcesync::{
     Capability, Change, Digests, MediaType, PackagePath, Uri,
@@ -47,6 +48,14 @@ pub(crate) fn attributes(value: &Bound<'_, PyAny>) -> PyResult<Vec<Attribute>> {
     Ok(tuples.iter().map(|(namespace, name, value)| Attribute::new(namespace, name, value)).collect())
 }
 
+/// Reads a number of bytes; `None` removes it.
+pub(crate) fn length(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    value.extract().map_err(|error| match value.is_instance_of::<PyInt>() {
+        true => PyValueError::new_err(format!("length: {value} is not a number of bytes")),
+        false => error,
+    })
+}
+
 /// Sets a field of `rs:md` by its Python name; `None` removes it. Returns `false` if there is no such field.
 pub(crate) fn set_metadata(md: &mut Metadata, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     match name {
@@ -59,7 +68,7 @@ pub(crate) fn set_metadata(md: &mut Metadata, name: &str, value: &Bound<'_, PyAn
         "datetime" => md.datetime = time(value)?,
         "encoding" => md.encoding = text(value)?.map(String::into_boxed_str),
         "hash" => md.hash = digests(value)?,
-        "length" => md.length = value.extract()?,
+        "length" => md.length = length(value)?,
         "path" => md.path = text(value)?.map(|text| PackagePath::new(&text)),
         "type" => md.media_type = text(value)?.map(|text| MediaType::new(&text)),
         "modified" => md.modified = time(value)?,

@@ -25,7 +25,7 @@ fn set(link: &mut Link, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         "pri" => link.pri = value.extract()?,
         "encoding" => link.encoding = fields::text(value)?.map(String::into_boxed_str),
         "hash" => link.hash = fields::digests(value)?,
-        "length" => link.length = value.extract()?,
+        "length" => link.length = fields::length(value)?,
         "modified" => link.modified = fields::time(value)?,
         "path" => link.path = fields::text(value)?.map(|text| PackagePath::new(&text)),
         "type" => link.media_type = fields::text(value)?.map(|text| MediaType::new(&text)),

@@ -2,7 +2,7 @@
 
 use std::{fmt, mem};
 
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyValueError, prelude::*};
 use resourcesync::{Decoded, DocumentReader, Entry, ReadOptions};
 
 use crate::{
@@ -35,6 +35,7 @@ pub(crate) struct EntryReader {
     ready: std::vec::IntoIter<Entry>,
     /// The error that ended the reading; it is raised after the entries before it.
     fault: Option<PyErr>,
+    is_closed: bool,
     header: HeaderValue,
     entries_read: u64,
     bytes_read: u64,
@@ -50,6 +51,10 @@ impl fmt::Debug for EntryReader {
 impl EntryReader {
     /// Parses the next entries.
     fn fill(&mut self, py: Python<'_>, most: usize) -> PyResult<()> {
+        // No end of the entries: there may be more.
+        if self.is_closed {
+            return Err(PyValueError::new_err("the reader is closed"));
+        }
         if let Some(fault) = self.fault.take() {
             self.reader = None;
             return Err(fault);
@@ -98,6 +103,7 @@ impl EntryReader {
             reader: Some(reader),
             ready: Vec::new().into_iter(),
             fault: None,
+            is_closed: false,
             findings: Vec::new(),
         })
     }
@@ -138,9 +144,9 @@ impl EntryReader {
         Ok(self.ready.by_ref().take(size).map(EntryValue).collect())
     }
 
-    /// Lets go of the source. Iterating a closed reader ends at once.
+    /// Lets go of the source. To read on from a closed reader is a ``ValueError``, as from a closed file.
     fn close(&mut self) {
-        (self.reader, self.fault) = (None, None);
+        (self.reader, self.fault, self.is_closed) = (None, None, true);
         self.ready = Vec::new().into_iter();
     }
 

@@ -6,12 +6,19 @@ use std::{
     path::PathBuf,
 };
 
-use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
+use pyo3::{
+    exceptions::{PyOSError, PyTypeError},
+    prelude::*,
+    pybacked::PyBackedBytes,
+    types::PyBytes,
+};
 
 use crate::errors;
 
 /// Bytes that are read or written at a time: large enough that taking Python's lock for them costs nothing.
 const BLOCK: usize = 256 << 10;
+/// `EISDIR` of Linux and macOS.
+const IS_A_FOLDER: i32 = 21;
 
 /// A Python object that reads or writes bytes. Python's lock is taken for each call alone.
 #[derive(Debug)]
@@ -21,7 +28,10 @@ impl Read for PythonFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             let read = self.0.bind(py).call_method1("read", (buffer.len(),))?;
-            let bytes = read.extract::<PyBackedBytes>().map_err(PyErr::from)?;
+            let bytes = read.extract::<PyBackedBytes>().map_err(|_| {
+                let kind = read.get_type();
+                PyTypeError::new_err(format!("the file returned {kind}, not bytes; open it in binary mode"))
+            })?;
             let fits = buffer.get_mut(..bytes.len());
             let fits = fits.ok_or_else(|| io::Error::other("read(n) returned more than n bytes"))?;
             fits.copy_from_slice(&bytes);
@@ -70,9 +80,14 @@ pub(crate) fn open(source: &Bound<'_, PyAny>) -> PyResult<ByteSource> {
 
 fn file(source: &Bound<'_, PyAny>) -> PyResult<File> {
     let path: PathBuf = source.extract()?;
-    File::open(&path).map_err(|error| {
+    // A folder can be opened, and fails without its name when it is read.
+    let opened = File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Err(io::Error::from_raw_os_error(IS_A_FOLDER)),
+        false => Ok(file),
+    });
+    opened.map_err(|error| {
         let code = error.raw_os_error().unwrap_or_default();
-        pyo3::exceptions::PyOSError::new_err((code, errors::reason(&error), path))
+        PyOSError::new_err((code, errors::reason(&error), path))
     })
 }
 

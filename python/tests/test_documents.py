@@ -243,3 +243,24 @@ def test_o91_the_package_states_its_version() -> None:
     from importlib.metadata import version
 
     assert instep.__version__ == version("instep")
+
+
+def test_o220_a_closed_reader_does_not_end_as_if_it_had_read_everything() -> None:
+    reader = instep.read(resources(3).to_xml().encode())
+    reader.close()
+    with pytest.raises(ValueError, match="closed"):
+        next(reader)
+    with pytest.raises(ValueError, match="closed"):
+        reader.next_batch()
+    assert reader.take_findings() == []
+
+
+def test_o221_a_wrong_source_or_length_says_what_is_wrong(tmp_path: pathlib.Path) -> None:
+    for length in (-1, 2**70):
+        with pytest.raises(ValueError, match="length: .* is not a number of bytes"):
+            instep.Entry("http://example.com/1", length=length)
+    with pytest.raises(TypeError, match="open it in binary mode"):
+        list(instep.read(io.StringIO("<urlset/>")))  # type: ignore[arg-type]
+    with pytest.raises(IsADirectoryError) as folder:
+        instep.read(tmp_path)
+    assert str(tmp_path) in str(folder.value)

@@ -102,7 +102,7 @@ pub enum FleetError {
         /// The fault.
         what: String,
     },
-    /// The database has no fleet.
+    /// The folder or the database has no fleet.
     #[error("There is no fleet in {place}; add a Source, or start instep run")]
     NoFleet {
         /// The database.
@@ -130,7 +130,7 @@ impl FleetError {
             Self::Locked { .. } => 7,
             Self::Database(DatabaseError::Newer { .. }) => 10,
             Self::Folder { .. } => 8,
-            Self::Database(_) | Self::Record { .. } | Self::Damaged { .. } | Self::NoFleet { .. } => 8,
+            Self::Database(_) | Self::Record { .. } | Self::Damaged { .. } => 8,
             #[cfg(feature = "postgres")]
             Self::Postgres(error) => exit_code_of(error),
             Self::Unusable(error) => error.exit_code(),

@@ -77,6 +77,7 @@ impl FleetRecord {
         if let Some(url) = &place.state {
             return Self::at_server(url, place, true);
         }
+        Self::refuse_other_state(&place.dir)?;
         Self::make_folder(&place.dir)?;
         Ok(Self { engine: Box::new(RecordFile::open(&Self::file(&place.dir))?), dir: place.dir.clone() })
     }
@@ -89,10 +90,27 @@ impl FleetRecord {
         match &place.state {
             Some(url) => Self::at_server(url, place, false),
             None if !Self::file(&place.dir).is_file() => {
-                let what = "it holds no fleet; add a Source, or start instep run".to_owned();
-                Err(FleetError::Folder { dir: place.dir.clone(), what })
+                Err(FleetError::NoFleet { place: place.dir.display().to_string() })
             }
             None => Self::open(place),
+        }
+    }
+
+    /// Refuses the folder of a copy or of a Source: the lock of the fleet would be that of the copy, and its files would
+    /// be among those that are published.
+    fn refuse_other_state(dir: &Path) -> Result<(), FleetError> {
+        let own = Self::own_folder(dir);
+        let other = [("state.sqlite", "a copy"), ("state.json", "a copy"), ("catalogue.db", "a Source")]
+            .into_iter()
+            .find(|(file, _)| own.join(file).is_file());
+        match other.filter(|_| !Self::file(dir).is_file()) {
+            Some((_, what)) => Err(FleetError::Usage {
+                what: format!(
+                    "{} is the folder of {what}; give the fleet a folder of its own",
+                    dir.display()
+                ),
+            }),
+            None => Ok(()),
         }
     }
 

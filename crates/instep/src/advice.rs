@@ -2,7 +2,7 @@
 //!
 //! The libraries state what failed and why. They do not know the command line, so the program adds its options here.
 
-use std::path::Path;
+use std::{io, path::Path};
 
 use instep_destination::{Error as DestinationError, Guard, ProblemKind};
 use instep_fleet::FleetError;
@@ -158,6 +158,14 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
 
 fn for_source(error: &SourceError) -> Option<&'static str> {
     match error {
+        SourceError::Read { source, .. } | SourceError::Write { source, .. }
+            if source.kind() == io::ErrorKind::NotADirectory =>
+        {
+            Some(
+                "A part of this path is a file, but must be a folder: move that file away, or choose other folders for \
+                 documents and state with --out and --state",
+            )
+        }
         SourceError::Locked { .. } => Some(
             "Wait longer for the other run with --wait; changes can be reported to a running server: instep change",
         ),

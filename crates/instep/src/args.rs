@@ -8,6 +8,7 @@ pub(crate) mod folders;
 pub(crate) mod headings;
 pub(crate) mod origin;
 pub(crate) mod packages;
+pub(crate) mod republishing;
 pub(crate) mod rules;
 pub(crate) mod selection;
 pub(crate) mod server;

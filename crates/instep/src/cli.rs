@@ -8,7 +8,10 @@ use anyhow::{Context, anyhow};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, builder::FalseyValueParser};
 
 use crate::{
-    args::headings::{SERVING, VERSIONS},
+    args::{
+        headings::{SERVING, VERSIONS},
+        republishing,
+    },
     command::{
         audit::AuditCommand, catalogue::CatalogueCommand, change::ChangeCommand,
         completions::CompletionsCommand, demo::DemoCommand, exit_codes::ExitCodesCommand,
@@ -135,6 +138,7 @@ pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::
     let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;
     let matches = command.try_get_matches_from_mut(filled.clone());
     let matches = matches.map_err(|error| config.explain(error, &mut command, (&argv, &filled)))?;
+    republishing::refuse_alone(&command, &matches)?;
     Ok((Cli::from_arg_matches(&matches)?, config))
 }
 

@@ -16,18 +16,34 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::error::{ContextKind, ContextValue};
-use toml::{Table, Value};
+use toml::{Table, Value, de::DeTable};
 
 use crate::global::variable;
+
+mod place;
+mod tables;
+mod words;
+
+use place::{alike, line, line_of};
+use words::as_words;
 
 /// Tables that belong to no command.
 const SHARED_TABLES: [&str; 6] = ["credentials", "set", "link", "changefreq", "coded", "generic"];
 
 /// The configuration file, read; empty if there is none.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     path: PathBuf,
     table: Table,
+    /// The file as it is written, for the lines in messages.
+    text: String,
+}
+
+/// Comments and blank lines make no other configuration.
+impl PartialEq for Config {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.path, &self.table) == (&other.path, &other.table)
+    }
 }
 
 impl Config {
@@ -48,8 +64,14 @@ impl Config {
 
     fn read(path: PathBuf) -> anyhow::Result<Self> {
         let text = fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
+        // The first fault: a parser that goes on takes what follows for further ones.
+        let at = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        if let Some(error) = DeTable::parse_recoverable(&text).1.iter().min_by_key(|error| at(error)) {
+            let place = line(&text, at(error));
+            bail!("{} line {place} is not TOML: {}", path.display(), error.message().replace('\n', ", "));
+        }
         let table = text.parse::<Table>().with_context(|| format!("{} is not TOML", path.display()))?;
-        Ok(Self { path, table })
+        Ok(Self { path, table, text })
     }
 
     /// Returns the path it was read from; empty if there is none.
@@ -74,13 +96,16 @@ impl Config {
         let Some((index, subcommand)) = subcommand_of(&argv, command) else { return Ok(argv) };
         let mut words = Vec::new();
         for (key, (table, value)) in self.keys_for(subcommand.get_name()) {
-            let known = subcommand.get_arguments().any(|arg| arg.get_long() == Some(key));
-            if !known && table == subcommand.get_name() {
-                bail!("{}: [{table}] has no key {key}", self.path.display());
+            let argument = subcommand.get_arguments().find(|arg| arg.get_long() == Some(key));
+            // A key of another command's table may be one of that command only.
+            let owner = command.find_subcommand(table).unwrap_or(subcommand);
+            if argument.is_none() && !owner.get_arguments().any(|arg| arg.get_long() == Some(key)) {
+                let known = owner.get_arguments().filter_map(clap::Arg::get_long);
+                bail!("{} [{table}] has no key {key}{}", self.place(table, key), alike(key, known));
             }
-            if known && !is_set(&argv, subcommand, key) {
-                let at = || format!("{}: [{table}] {key}", self.path.display());
-                words.extend(as_words(key, value).with_context(at)?);
+            if let Some(argument) = argument.filter(|_| !is_set(&argv, subcommand, key)) {
+                let at = || format!("{} [{table}] {key}", self.place(table, key));
+                words.extend(as_words(argument, value).with_context(at)?);
             }
         }
         let mut filled = argv;
@@ -118,7 +143,19 @@ impl Config {
             self.keys_for(&name).find(|(known, _)| *known == key).map_or(&*name, |(_, (table, _))| table);
         let text = error.to_string();
         let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        subcommand.error(error.kind(), format!("{}: [{table}] {key}: {what}", self.path.display()))
+        // Without the usage, which has nothing to do with the file.
+        clap::Error::raw(error.kind(), format!("{} [{table}] {key}: {what}\n", self.place(table, key)))
+    }
+
+    /// Returns the file and line of a key of a table, or of the table if `key` is empty: the beginning of a message.
+    pub(crate) fn place(&self, table: &str, key: &str) -> String {
+        let line = line_of(&self.text, table, key).map_or_else(String::new, |line| format!(" line {line}"));
+        format!("{}{line}:", self.path.display())
+    }
+
+    /// Returns the file and line of a byte: the beginning of a message.
+    pub(crate) fn place_at(&self, at: usize) -> String {
+        format!("{} line {}:", self.path.display(), line(&self.text, at))
     }
 
     /// Returns the keys that hold for a command, each with its table. `serve` and `republish` publish too, `audit` reads a
@@ -144,14 +181,22 @@ impl Config {
 
     fn refuse_unknown_tables(&self, command: &clap::Command) -> anyhow::Result<()> {
         for (name, value) in &self.table {
+            let place = || self.place(name, "");
             if name == "source" && !value.is_array() {
-                let path = self.path.display();
                 bail!(
-                    "{path}: write [[source]], with two brackets, for each Source; a table [source] has no meaning"
+                    "{} write [[source]], with two brackets, for each Source; a table [source] has no meaning",
+                    place()
                 );
             }
-            if command.find_subcommand(name).is_none() && !SHARED_TABLES.contains(&name.as_str()) {
-                bail!("{}: there is no command {name} to configure", self.path.display());
+            if name == "source" || SHARED_TABLES.contains(&name.as_str()) {
+                continue;
+            }
+            if command.find_subcommand(name).is_none() {
+                let tables = command.get_subcommands().map(clap::Command::get_name).chain(SHARED_TABLES);
+                bail!("{} there is no command {name} to configure{}", place(), alike(name, tables));
+            }
+            if !value.is_table() {
+                bail!("{} {name} is a command; write its options below a line [{name}]", place());
             }
         }
         Ok(())
@@ -161,7 +206,11 @@ impl Config {
 /// Returns the command of a command line, and its place in it.
 fn subcommand_of<'c>(argv: &[OsString], command: &'c clap::Command) -> Option<(usize, &'c clap::Command)> {
     let named = |word: &OsString| word.to_str().and_then(|word| command.find_subcommand(word));
-    argv.iter().enumerate().skip(1).find_map(|(index, word)| Some((index, named(word)?)))
+    // A file may have the name of a command: instep --config sync publish.
+    let is_value =
+        |index: usize| ["--config", "--progress", "--log-format"].iter().any(|it| argv[index] == *it);
+    let words = argv.iter().enumerate().skip(1).filter(|(index, _)| !is_value(index - 1));
+    words.into_iter().find_map(|(index, word)| Some((index, named(word)?)))
 }
 
 /// Returns the file that `--config` names.
@@ -188,21 +237,4 @@ fn is_set(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
         })
     });
     on_line || env::var_os(variable(key)).is_some()
-}
-
-fn as_words(key: &str, value: &Value) -> anyhow::Result<Vec<OsString>> {
-    let one = |value: &Value| -> anyhow::Result<OsString> {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Integer(_) | Value::Float(_) | Value::Datetime(_) => value.to_string(),
-            _ => bail!("expected a string, a number, true or false, or an array of these"),
-        };
-        Ok(format!("--{key}={text}").into())
-    };
-    match value {
-        Value::Boolean(true) => Ok(vec![format!("--{key}").into()]),
-        Value::Boolean(false) => Ok(Vec::new()),
-        Value::Array(values) => values.iter().map(one).collect(),
-        value => Ok(vec![one(value)?]),
-    }
 }

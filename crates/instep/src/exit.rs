@@ -20,11 +20,12 @@ pub(crate) enum Exit {
     NewerState,
     Differences,
     Interrupted,
+    PipeClosed,
     Terminated,
 }
 
 impl Exit {
-    const TABLE: [(Self, u8, &'static str); 14] = [
+    const TABLE: [(Self, u8, &'static str); 15] = [
         (Self::Done, 0, "done: the summary says whether a copy is in step"),
         (Self::Failed, 1, "failed"),
         (Self::Usage, 2, "wrong usage or configuration, or an address that cannot be listened on"),
@@ -38,6 +39,7 @@ impl Exit {
         (Self::NewerState, 10, "the state was written by a newer version"),
         (Self::Differences, 20, "differences found"),
         (Self::Interrupted, 130, "interrupted; the state is saved"),
+        (Self::PipeClosed, 141, "the reader of its output has gone; the state is saved"),
         (Self::Terminated, 143, "terminated; the state is saved"),
     ];
 

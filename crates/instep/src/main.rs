@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     ui::start_log(&cli.global);
     let output = ui::Output::new(&cli.global);
     match cli::run(cli.command, &config, &output) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => output.checked(exit).into(),
         Err(error) => output.failed(&error).into(),
     }
 }

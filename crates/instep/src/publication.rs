@@ -30,8 +30,7 @@ use crate::{
 const STANDBY_PAUSE: Duration = Duration::from_millis(200);
 
 /// The note about a publication without resources (D8).
-pub(crate) const NOTHING_SELECTED: &str =
-    "No resource: the folder has no file that can be published, or no file matches the filters";
+pub(crate) const NOTHING_SELECTED: &str = "No resource: the folder or the list of resources has none that can be published, or none matches the filters";
 
 /// The longest time that a publication may continue after its server was ended for a restart.
 const LOCKED_FOR: Duration = Duration::from_secs(60);

@@ -5,6 +5,8 @@
 mod arguments;
 #[path = "commands/backup.rs"]
 mod backup;
+#[path = "commands/combinations.rs"]
+mod combinations;
 #[path = "commands/init.rs"]
 mod init;
 #[path = "commands/listening.rs"]
@@ -13,10 +15,16 @@ mod listening;
 mod metrics;
 #[path = "commands/mirroring.rs"]
 mod mirroring;
+#[path = "commands/mistakes.rs"]
+mod mistakes;
 #[path = "commands/moving.rs"]
 mod moving;
+#[path = "commands/pipes.rs"]
+mod pipes;
 #[path = "commands/publishing.rs"]
 mod publishing;
+#[path = "commands/reported.rs"]
+mod reported;
 #[path = "commands/signals.rs"]
 mod signals;
 #[path = "commands/support.rs"]

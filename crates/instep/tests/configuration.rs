@@ -60,7 +60,7 @@ fn a_key_that_the_command_does_not_have_is_named() {
     let output = instep(folder.path()).args(["publish", "data"]).output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("instep.toml: [publish] has no key colour"), "{message}");
+    assert!(message.contains("instep.toml line 3: [publish] has no key colour"), "{message}");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn finding_d15_a_wrong_value_in_the_file_names_the_file() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let message = said(&[]);
-    assert!(message.contains("instep.toml: [sync] transfers: invalid value 'many'"), "{message}");
+    assert!(message.contains("instep.toml line 2: [sync] transfers: invalid value 'many'"), "{message}");
     // On the command line it wins over the file, and is its own fault.
     let message = said(&["--transfers", "few"]);
     assert!(message.contains("'few'") && !message.contains("instep.toml"), "{message}");
@@ -190,7 +190,7 @@ fn finding_d15_a_command_that_is_not_whole_names_nothing_that_only_the_file_sets
     assert!(!message.contains("--delete") && !message.contains("--transfers"), "{message}");
     // Two options that exclude each other, one of them from the file.
     let message = said(&["sync", "http://127.0.0.1:1/", "--on-change", "cat"]);
-    assert!(message.contains("instep.toml: [sync] events: "), "{message}");
+    assert!(message.contains("instep.toml line 5: [sync] events: "), "{message}");
 }
 
 #[test]

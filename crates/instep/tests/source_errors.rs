@@ -23,8 +23,8 @@ const CASES: &[Case] = &[
     ("publish none --base-url BASE", 2, ["none", "is not a folder", "Give"]),
     ("publish data --base-url ftp://a/", 2, ["ftp://a/", "base URL", "http://"]),
     ("publish data --base-url nonsense", 2, ["nonsense", "not a URL", "http://"]),
-    ("publish blocked --base-url BASE", 8, ["blocked/.instep", "Not a directory", "Check"]),
-    ("publish taken --base-url BASE", 8, ["taken/resourcesync", "Not a directory", "Check"]),
+    ("publish blocked --base-url BASE", 8, ["blocked/.instep", "Not a directory", "move that file away"]),
+    ("publish taken --base-url BASE", 8, ["taken/resourcesync", "Not a directory", "move that file away"]),
     ("publish data --base-url BASE --from none.csv", 2, ["none.csv", "No such file", "Check"]),
     ("publish data --base-url BASE --from bad.csv", 2, ["bad.csv", "line 1", "Correct"]),
     (

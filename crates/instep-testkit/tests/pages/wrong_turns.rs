@@ -48,3 +48,30 @@ fn finding_d14_names_from_the_content_are_text_on_every_page() {
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;/"), "{page}");
     assert!(!page.contains('\u{202e}'), "{page}");
 }
+
+#[test]
+fn o213_a_page_that_cannot_show_what_was_asked_names_that_and_not_itself() {
+    let folder = folder(&[("papers/report.pdf", "1")]);
+    let serving = Serving::start(folder.path(), &[]);
+    for (path, missing) in [
+        ("resourcesync/browse?path=paper%2F", "paper/"),
+        ("resourcesync/document?name=resourcesync%2Fnope.xml", "resourcesync/nope.xml"),
+        ("resourcesync/set?name=letters", "letters"),
+        ("nope?path=other", "nope"),
+    ] {
+        let answer = serving.get(path, PERSON);
+        assert_eq!(answer.status, 404, "{path}");
+        let page = answer.assert_page(path);
+        assert!(page.contains(&format!("There is nothing at <code>{missing}</code>")), "{path}: {page}");
+    }
+    let page = serving.get("resourcesync/browse?path=paper%2F", PERSON).body;
+    assert!(page.contains("?path=papers%2F"), "{page}");
+}
+
+#[test]
+fn o213_the_address_of_the_pages_may_be_typed_without_its_slash() {
+    let folder = folder(&[("a.txt", "abc")]);
+    let serving = Serving::start(folder.path(), &[]);
+    assert_eq!(serving.get("resourcesync", PERSON).status, 301);
+    assert_eq!(serving.get("resourcesync", PROGRAM).status, 404);
+}

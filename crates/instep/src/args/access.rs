@@ -158,16 +158,20 @@ impl AccessArgs {
 /// Reads the `[credentials]` table: the credentials for each origin.
 pub(crate) fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     let Some(table) = config.shared("credentials") else { return Ok(Vec::new()) };
-    let table = table.as_table().context("[credentials] must be a table with an origin as each key")?;
+    let wrong = || {
+        format!("{} write [credentials.\"https://HOST\"] for each origin", config.place("credentials", ""))
+    };
+    let table = table.as_table().with_context(wrong)?;
     let of_origin = |(origin, value): (&String, &Value)| {
         credential(origin, value)
-            .with_context(|| format!("{}: [credentials] {origin}", config.path().display()))
+            .with_context(|| format!("{} [credentials] {origin}", config.place("credentials", origin)))
     };
     table.iter().map(of_origin).collect()
 }
 
 fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
-    let keys: BTreeMap<String, String> = value.clone().try_into().context("each value must be a string")?;
+    let keys: BTreeMap<String, String> =
+        value.clone().try_into().ok().context("write keys with strings, such as bearer-file = \"FILE\"")?;
     let get = |key: &str| -> anyhow::Result<Option<String>> {
         match (keys.get(key), keys.get(&format!("{key}-file"))) {
             (Some(text), _) => Ok(Some(text.clone())),

@@ -17,17 +17,17 @@ pub(crate) struct PackageArgs {
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     change_dump: bool,
     /// Pack changes when the oldest is older than this [default: at once; serve: 1h]
-    #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = PACKAGES, hide_short_help = true)]
+    #[arg(long, requires = "change_dump", value_parser = values::duration, value_name = "DURATION", help_heading = PACKAGES, hide_short_help = true)]
     change_dump_every: Option<Duration>,
     /// Offer patches; stores resources up to --patch-max a second time
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     patches: bool,
     /// Offer a patch that is smaller than this share of the resource
-    #[arg(long, default_value = "50%", value_parser = values::percent, value_name = "PERCENT",
+    #[arg(long, requires = "patches", default_value = "50%", value_parser = values::percent, value_name = "PERCENT",
         help_heading = PACKAGES, hide_short_help = true)]
     patch_share: u8,
     /// Make patches for resources up to this size
-    #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE",
+    #[arg(long, requires = "patches", default_value = "8MiB", value_parser = values::size, value_name = "SIZE",
         help_heading = PACKAGES, hide_short_help = true)]
     patch_max: u64,
     /// Bytes of past states to keep for Change Dumps and patches; the oldest are removed first
@@ -42,10 +42,10 @@ pub(crate) struct PackageArgs {
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     archives: bool,
     /// Keep at most this many documents in each archive
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = values::number::<usize>, help_heading = PACKAGES, hide_short_help = true)]
+    #[arg(long, requires = "archives", default_value_t = 10_000, value_name = "N", value_parser = values::number::<usize>, help_heading = PACKAGES, hide_short_help = true)]
     archive_count: usize,
     /// Keep archived documents for this long
-    #[arg(long, default_value = "2160h", value_parser = values::duration, value_name = "DURATION",
+    #[arg(long, requires = "archives", default_value = "2160h", value_parser = values::duration, value_name = "DURATION",
         help_heading = PACKAGES, hide_short_help = true)]
     archive_age: Duration,
 }

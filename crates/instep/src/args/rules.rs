@@ -1,10 +1,10 @@
 //! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: additional metadata of resources, by
 //! their path.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use instep_source::{CodingRule, FrequencyRule, GenericRule, LinkRule, SetOptions};
 use resourcesync::{ChangeFreq, MediaType, Relation};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 
 use crate::config::Config;
 
@@ -66,24 +66,36 @@ impl Rules {
     /// Errors: a table with a missing, unknown or wrong key.
     pub(crate) fn read(config: &Config) -> anyhow::Result<Self> {
         let mut rules = Self::default();
-        for table in tables::<LinkTable>(config, "link")? {
-            rules.add_link(table);
+        for table in config.tables::<LinkTable>("link")? {
+            rules.add_link(table.into_inner());
         }
-        for FrequencyTable { resource, frequency } in tables(config, "changefreq")? {
+        for table in config.tables::<FrequencyTable>("changefreq")? {
+            let place = config.place_at(table.span().start);
+            let FrequencyTable { resource, frequency } = table.into_inner();
             rules.frequencies.push(match (frequency.as_str(), ChangeFreq::parse(&frequency)) {
                 ("auto", _) => FrequencyRule::auto(resource),
                 (_, Some(frequency)) => FrequencyRule::new(resource, frequency),
                 (_, None) => bail!(
-                    "{}: [[changefreq]] {resource}: {frequency:?} is not a frequency; write auto, always, hourly, daily, weekly, \
-                     monthly, yearly or never",
-                    config.path().display()
+                    "{place} [[changefreq]] {resource}: {frequency:?} is not a frequency; write auto, always, hourly, daily, \
+                     weekly, monthly, yearly or never"
                 ),
             });
         }
-        for CodedTable { resource, coding } in tables(config, "coded")? {
+        for table in config.tables::<CodedTable>("coded")? {
+            let place = config.place_at(table.span().start);
+            let CodedTable { resource, coding } = table.into_inner();
+            // Servers and readers would take the bytes for another coding than they have.
+            if coding != "gzip" {
+                bail!("{place} [[coded]] {resource}: the coding {coding:?} is not known; write gzip");
+            }
             rules.codings.push(CodingRule::new(resource, coding));
         }
-        for GenericTable { resource, specific, default } in tables(config, "generic")? {
+        for table in config.tables::<GenericTable>("generic")? {
+            let place = config.place_at(table.span().start);
+            let GenericTable { resource, specific, default } = table.into_inner();
+            if specific.is_empty() {
+                bail!("{place} [[generic]] {resource}: specific is empty; name the files that answer");
+            }
             let mut rule = GenericRule::new(resource, specific);
             rule.default = default;
             rules.generics.push(rule);
@@ -108,10 +120,4 @@ impl Rules {
         set.codings.extend(self.codings.iter().cloned());
         set.generics.extend(self.generics.iter().cloned());
     }
-}
-
-/// Returns the tables of one name; empty if the file has none.
-fn tables<T: DeserializeOwned>(config: &Config, name: &str) -> anyhow::Result<Vec<T>> {
-    let Some(value) = config.shared(name) else { return Ok(Vec::new()) };
-    value.clone().try_into().with_context(|| format!("{}: [[{name}]]", config.path().display()))
 }

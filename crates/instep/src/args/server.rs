@@ -42,7 +42,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, hide_short_help = true)]
     no_watch: bool,
     /// Time between two full scans, with or without watches
-    #[arg(long, default_value = "10m", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
+    #[arg(long, default_value = "10m", value_parser = values::pause, value_name = "DURATION", hide_short_help = true)]
     scan_every: Duration,
     /// Minimum time between two publications; the first change is published at once
     #[arg(long, default_value = "500ms", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
@@ -63,16 +63,16 @@ pub(crate) struct ServerArgs {
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = values::at_least_one, requires = "oai", hide_short_help = true)]
     oai_part: usize,
     /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
-    #[arg(long, value_name = "TYPE", hide_short_help = true)]
+    #[arg(long, value_name = "TYPE", value_parser = values::word, hide_short_help = true)]
     activities: Option<String>,
     /// Keep prior versions and serve them (Memento); stores all resources a second time
     #[arg(long, help_heading = VERSIONS)]
     versions: bool,
     /// Versions to keep per resource
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = values::at_least_one, help_heading = VERSIONS, hide_short_help = true)]
+    #[arg(long, requires = "versions", default_value_t = 100, value_name = "N", value_parser = values::at_least_one, help_heading = VERSIONS, hide_short_help = true)]
     versions_count: usize,
     /// Time to keep a version after it was replaced
-    #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION",
+    #[arg(long, requires = "versions", default_value = "8760h", value_parser = values::duration, value_name = "DURATION",
         help_heading = VERSIONS, hide_short_help = true)]
     versions_age: Duration,
 }

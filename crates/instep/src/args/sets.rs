@@ -44,12 +44,14 @@ pub(crate) fn sets(
     root: &Path,
     origins: &OriginArgs,
 ) -> anyhow::Result<Option<Vec<SetOptions>>> {
-    let Some(value) = config.shared("set") else { return Ok(None) };
-    let place = || format!("{}: [[set]]", config.path().display());
-    let tables: Vec<Table> = value.clone().try_into().with_context(place)?;
-    let sets =
-        tables.into_iter().map(|table| set(table, root, origins, config)).collect::<Result<Vec<_>, _>>();
-    sets.map(Some).with_context(place)
+    if config.shared("set").is_none() {
+        return Ok(None);
+    }
+    let sets = config.tables::<Table>("set")?.into_iter().map(|table| {
+        let place = config.place_at(table.span().start);
+        set(table.into_inner(), root, origins, config).with_context(|| format!("{place} [[set]]"))
+    });
+    sets.collect::<Result<Vec<_>, _>>().map(Some)
 }
 
 /// Returns the place of a folder below the base URL; `None` for the published folder itself and for folders outside

@@ -220,6 +220,15 @@ impl SourceArgs {
         origins.hash.clone_from(&self.hash);
         let has_objects = self.from.as_deref().and_then(Path::to_str).is_some_and(ObjectPlace::is_meant);
         if let Some(sets) = sets(config, folder, &origins)? {
+            if let Some(from) = &self.from {
+                bail!(
+                    "{} has [[set]], each with its own resources, so {} would not be read: write from = {:?} in one of \
+                     them, or use another --config",
+                    config.path().display(),
+                    from.display(),
+                    from.display().to_string()
+                );
+            }
             options.sets = sets;
         } else if origins.names_inventory() && !has_objects {
             bail!("--inventory replaces the listing of a bucket; publish s3://BUCKET/PREFIX with it");

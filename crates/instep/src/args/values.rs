@@ -25,6 +25,14 @@ pub(crate) fn patience(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads the pause between two requests or scans. With none at all they would follow one another without end.
+pub(crate) fn pause(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err(format!("{text:?} leaves no pause; write 1s")),
+        time => Ok(time),
+    }
+}
+
 /// Reads a number of bytes: `512`, `64KiB`, `10MiB`, `1GB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; write 512, 64KiB, 10MiB or 1GB");
@@ -112,10 +120,26 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     }
     let is_complete = text.contains("://") || is_of_the_web(text);
     let complete = if is_complete { text.to_owned() } else { format!("https://{text}/") };
+    let complete = with_ascii_host(complete);
     let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
     match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
         Some(scheme) if scheme == "http" || scheme == "https" => Ok(uri),
         _ => Err(format!("{text:?}: only http and https URLs can be used")),
+    }
+}
+
+/// Writes a host with letters that no URI has in its ASCII form, as browsers do: `bücher.example` is
+/// `xn--bcher-kva.example`. The path stays as it is: what lies at another spelling of it is another document.
+fn with_ascii_host(text: String) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.split(':').next().unwrap_or_default();
+    if host.is_ascii() {
+        return text;
+    }
+    match url::Host::parse(host) {
+        Ok(ascii) => format!("{scheme}://{ascii}{}{path}", &authority[host.len()..]),
+        Err(_) => text,
     }
 }
 
@@ -153,6 +177,12 @@ pub(crate) fn address(text: &str) -> Result<String, String> {
 /// Splits URI=PATH: at the first `=`, but at the last one if the URI has a query, which may contain `=`.
 pub(crate) fn mapping(text: &str) -> Result<(String, String), String> {
     let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
+    if !is_of_the_web(first.0) {
+        return Err(format!(
+            "{:?} is not the beginning of a URI; write http://example.org/papers/=PATH",
+            first.0
+        ));
+    }
     let parts = if first.0.contains('?') { text.rsplit_once('=') } else { None };
     let (uri, path) = parts.unwrap_or(first);
     Ok((uri.to_owned(), path.to_owned()))
@@ -175,6 +205,17 @@ mod tests {
         assert_eq!(rate("120/m"), Ok(2.0));
         assert_eq!(percent("50%"), Ok(50));
         assert_eq!(url("example.org").map(|uri| uri.to_string()), Ok("https://example.org/".into()));
+    }
+
+    #[test]
+    fn o214_a_host_with_letters_of_any_language_is_its_ascii_form() {
+        for (text, expected) in [
+            ("http://b\u{fc}cher.example:8080/a?b", "http://xn--bcher-kva.example:8080/a?b"),
+            ("B\u{dc}CHER.example", "https://xn--bcher-kva.example/"),
+            ("https://\u{4f8b}\u{3048}.jp/%C3%BC", "https://xn--r8jz45g.jp/%C3%BC"),
+        ] {
+            assert_eq!(url(text).map(|uri| uri.to_string()), Ok(expected.to_owned()), "{text}");
+        }
     }
 
     #[test]
@@ -214,5 +255,12 @@ mod tests {
             assert_eq!(super::mapping(text), Ok((uri.to_owned(), path.to_owned())), "{text}");
         }
         assert!(super::mapping("http://h/a").is_err());
+    }
+
+    #[test]
+    fn o215_a_map_of_something_else_than_a_uri_is_refused() {
+        for text in ["papers/=p", "=p", "h/a=p"] {
+            assert!(super::mapping(text).unwrap_err().contains("not the beginning of a URI"), "{text}");
+        }
     }
 }

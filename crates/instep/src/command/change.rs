@@ -4,7 +4,7 @@ mod stream;
 
 use std::{
     io::{self, BufRead},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
@@ -17,7 +17,11 @@ use crate::{
     args::{folders, waiting::WaitArgs},
     exit::Exit,
     listener::RunningServer,
-    ui::{Output, format::count, publishing::Publishing},
+    ui::{
+        LineLevel, Output,
+        format::{count, counted},
+        publishing::Publishing,
+    },
 };
 use stream::AT_ONCE;
 
@@ -87,7 +91,16 @@ impl ChangeCommand {
                 })
             },
         )?;
+        if change != Kind::Deleted {
+            warn_of_foreign(&state, &uris, output)?;
+        }
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
+        if !uris.is_empty() && created + updated + deleted == 0 {
+            output.note(
+                "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not \
+                 listed cannot be removed",
+            );
+        }
         let when = if by == "listener" { "published now" } else { "the next publication announces it" };
         let figures = format!("+{} ~{} -{}", count(created), count(updated), count(deleted));
         output.closing(format!("Recorded: {figures}; {when}"));
@@ -129,6 +142,27 @@ fn parse(text: &str) -> anyhow::Result<Uri> {
     }
 }
 
+/// Warns of resources on other hosts than that of the Source: copies do not fetch them unless they are told to.
+fn warn_of_foreign(state: &Path, uris: &[Uri], output: &Output) -> anyhow::Result<()> {
+    let origin = |text: &str| Some(url::Url::parse(text).ok()?.origin());
+    let Some(base) = instep_source::published_base_url(state)? else { return Ok(()) };
+    let own = origin(&base);
+    let mut foreign = uris.iter().filter(|uri| origin(uri.as_str()) != own);
+    let Some(first) = foreign.next() else { return Ok(()) };
+    let more = match foreign.count() {
+        0 => "is".to_owned(),
+        others => format!("and {} are", counted(others as u64, "other")),
+    };
+    output.log(
+        LineLevel::Warn,
+        &format!(
+            "warning: {first} {more} on another host than the Source, {base}: copies leave out what is there unless they allow the host \
+             with --allow-origin"
+        ),
+    );
+    Ok(())
+}
+
 /// Reports changes through the server that has the lock of the Source.
 fn report(listener: &RunningServer, change: &Kind, uris: &[Uri]) -> anyhow::Result<Recorded> {
     let mut recorded = Recorded::default();
@@ -139,7 +173,7 @@ fn report(listener: &RunningServer, change: &Kind, uris: &[Uri]) -> anyhow::Resu
 }
 
 /// Records changes in the catalogue, under the lock of the Source.
-fn record(state: &std::path::Path, change: &Kind, uris: &[Uri], output: &Output) -> anyhow::Result<Recorded> {
+fn record(state: &Path, change: &Kind, uris: &[Uri], output: &Output) -> anyhow::Result<Recorded> {
     let publisher = Publisher::reopen(state)?;
     let monitor = Publishing::new(*output);
     let reported = |uri: &Uri| match change {

@@ -2,7 +2,7 @@
 
 mod reference;
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -54,7 +54,9 @@ impl CompletionsCommand {
                 return Ok(Exit::Done);
             }
         };
-        clap_complete::generate(shell, &mut command, "instep", &mut io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut command, "instep", &mut script);
+        output.text(&String::from_utf8_lossy(&script));
         Ok(Exit::Done)
     }
 }

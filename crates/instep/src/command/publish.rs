@@ -46,7 +46,7 @@ pub(crate) struct PublishCommand {
     #[arg(short = 'n', long, help_heading = WHAT_TO_PUBLISH)]
     dry_run: bool,
     /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
-    #[arg(long, value_name = "TYPE", help_heading = DOCUMENTS, hide_short_help = true)]
+    #[arg(long, value_name = "TYPE", value_parser = values::word, help_heading = DOCUMENTS, hide_short_help = true)]
     activities: Option<String>,
     #[command(flatten)]
     source: SourceArgs,

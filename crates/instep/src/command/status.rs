@@ -66,11 +66,15 @@ impl StatusCommand {
 
 /// Keeps only the Source with a URL, and counts only its pending resources.
 fn choose(status: &mut Status, url: &str) -> anyhow::Result<()> {
-    if status.sources.iter().all(|source| source.url != url) {
+    // As a person types it: without the last slash, or with the host in capitals.
+    let parsed = |url: &str| url::Url::parse(url).ok();
+    let is_meant =
+        |known: &str| known == url || parsed(known).is_some_and(|known| parsed(url) == Some(known));
+    if !status.sources.iter().any(|source| is_meant(&source.url)) {
         let urls: Vec<_> = status.sources.iter().map(|source| name(&source.url)).collect();
         bail!("{} is not a Source of {}; it has {}", name(url), status.dir.display(), urls.join(", "));
     }
-    status.sources.retain(|source| source.url == url);
+    status.sources.retain(|source| is_meant(&source.url));
     status.owed = status.sources.iter().map(|source| source.owed).sum();
     status.problems = status.sources.iter().flat_map(|source| source.problems.clone()).collect();
     Ok(())
@@ -119,7 +123,9 @@ fn show_source(output: &Output, source: &SourceStatus, is_one_of_several: bool) 
         output.line(format!("Known       {coverage}"));
     }
     if source.kept > 0 {
-        output.line(format!("Kept        {} that are gone at the Source", counted(source.kept, "resource")));
+        let verb = if source.kept == 1 { "is" } else { "are" };
+        let kept = counted(source.kept, "resource");
+        output.line(format!("Kept        {kept} that {verb} gone at the Source"));
     }
     show_run(output, source.last_run.as_ref());
     if source.owed > 0 {

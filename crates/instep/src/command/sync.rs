@@ -139,7 +139,7 @@ pub(crate) struct SyncCommand {
     #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = CHECKING, hide_short_help = true)]
     max_age: Option<Duration>,
     /// With --follow: time between two rounds [default: 1s to 5m, by how often the Source changes]
-    #[arg(long, value_parser = values::duration, value_name = "DURATION", requires = "follow",
+    #[arg(long, value_parser = values::pause, value_name = "DURATION", requires = "follow",
         help_heading = FOLLOWING, hide_short_help = true)]
     poll: Option<Duration>,
     #[command(flatten)]

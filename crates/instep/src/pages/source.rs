@@ -44,6 +44,10 @@ impl Pages for SourcePages {
         if let Some(document) = document::named_as_page(path) {
             return Some(moved(&site.document_path(&document)));
         }
+        // As a person types it.
+        if request.accepts_html && format!("{path}/") == site::FOLDER {
+            return Some(moved(&site.path(site::FOLDER)));
+        }
         let found = match path {
             "" | site::FOLDER => overview::overview(&site, &self.summaries, &self.sizes).map(Some),
             "resourcesync/browse" => browse::browse(&site, &site.parameter("path")),

@@ -98,9 +98,18 @@ pub(crate) fn entry_noun(capability: &Capability) -> &'static str {
     }
 }
 
-/// Returns a word for a shell.
+/// Returns a word for a shell, in quotes.
 pub(crate) fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Returns a word for a shell, in quotes only if it needs them: a command that a person reads and pastes.
+pub(crate) fn shell_argument(word: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "-._~/:@%+=,".contains(character);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => shell_word(word),
+    }
 }
 
 /// Returns a name from the network, safe for a terminal: control characters and direction marks are escaped (D10).

@@ -8,7 +8,10 @@ use std::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::stream::{clear, has_color, write_line};
+use super::{
+    format::shell_argument,
+    stream::{clear, has_color, lost, write_line, write_log_line, write_text},
+};
 use crate::{
     advice,
     exit::Exit,
@@ -56,7 +59,7 @@ impl Output {
     /// Writes a line of the result, for people.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         if !self.json {
-            write_line(io::stdout(), text.as_ref());
+            write_line(text.as_ref());
         }
     }
 
@@ -69,13 +72,26 @@ impl Output {
 
     /// Writes a result that has its own format, for people and programs.
     pub(crate) fn raw(&self, text: &str) {
-        write_line(io::stdout(), text);
+        write_line(text);
+    }
+
+    /// Writes a result that ends where it ends.
+    pub(crate) fn text(&self, text: &str) {
+        write_text(text);
+    }
+
+    /// Returns the exit code of a command that has ended: a result that could not be written is no success.
+    pub(crate) fn checked(&self, exit: Exit) -> Exit {
+        let Some(reason) = lost() else { return exit };
+        clear();
+        self.log(LineLevel::Error, &format!("instep: Cannot write to standard output: {reason}"));
+        if exit == Exit::Done { Exit::Storage } else { exit }
     }
 
     /// Writes an object of the result, for programs: one line, its `type` first.
     pub(crate) fn object(&self, kind: &str, fields: impl Serialize) {
         if self.json {
-            write_line(io::stdout(), &typed(kind, fields));
+            write_line(&typed(kind, fields));
         }
     }
 
@@ -89,7 +105,7 @@ impl Output {
     /// Writes a line to standard error, as text or as a line of a JSON log.
     pub(crate) fn log(&self, level: LineLevel, text: &str) {
         let line = if self.log_json { log_line(level, text) } else { text.to_owned() };
-        write_line(io::stderr(), &line);
+        write_log_line(&line);
     }
 
     /// Paints a text if colours are shown; `code` is an SGR number.
@@ -146,18 +162,14 @@ pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
 
 /// Prints the command that a command line of another program was translated into.
 pub(crate) fn translated(arguments: &[String]) {
-    let quoted = |argument: &String| match argument.contains([' ', '\'', '"', '*', '&', '?', ';', '$']) {
-        true => format!("'{}'", argument.replace('\'', r"'\''")),
-        false => argument.clone(),
-    };
-    let words: Vec<_> = arguments.iter().map(quoted).collect();
-    write_line(io::stderr(), &format!("Running: instep {}", words.join(" ")));
+    let words: Vec<_> = arguments.iter().map(|argument| shell_argument(argument)).collect();
+    write_log_line(&format!("Running: instep {}", words.join(" ")));
 }
 
 /// Prints a document, if there is one to print.
 pub(crate) fn document(xml: Option<&str>) -> Exit {
     if let Some(xml) = xml {
-        write_line(io::stdout(), xml.trim_end());
+        write_line(xml.trim_end());
     }
     Exit::Done
 }

@@ -179,7 +179,7 @@ impl ProgressDisplay {
     /// Prints a line about a round that has ended, and shows it to the service manager.
     fn round(&self, exit_code: u8) {
         let round = self.shared.tally().end_round(Instant::now());
-        let line = round.line();
+        let line = round.line(exit_code);
         service::status(&line);
         self.output.note(line);
         self.output.object("round", round.fields(exit_code));

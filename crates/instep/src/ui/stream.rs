@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use indicatif::ProgressBar;
@@ -44,13 +44,39 @@ pub(crate) fn has_color(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Writes a line. A reader that has gone away ends the program without an error, as it ends `cat`.
-pub(crate) fn write_line(mut stream: impl Write, line: &str) {
-    if let Err(error) = above_drawing(|| writeln!(stream, "{line}"))
-        && error.kind() == io::ErrorKind::BrokenPipe
-    {
-        std::process::exit(Exit::Done.code().into());
+/// The first line of the result that could not be written, as on a full disk.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Returns the reason if a part of the result could not be written.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+/// Writes a line of the result. A reader that has gone away ends the program with the exit code of that signal: the
+/// work is not done, and 0 would say so.
+pub(crate) fn write_line(line: &str) {
+    write_text(&format!("{line}\n"));
+}
+
+/// Writes a text of the result, as [`write_line`] does.
+pub(crate) fn write_text(text: &str) {
+    let written = above_drawing(|| {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    });
+    match written {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            std::process::exit(Exit::PipeClosed.code().into());
+        }
+        Err(error) => drop(LOST.set(error.to_string())),
     }
+}
+
+/// Writes a line to standard error. If its reader has gone away, the work goes on: a server does not end with the program
+/// that keeps its log.
+pub(crate) fn write_log_line(line: &str) {
+    let _ = above_drawing(|| writeln!(io::stderr(), "{line}"));
 }
 
 /// Standard error for log lines.

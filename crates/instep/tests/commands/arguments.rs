@@ -40,7 +40,9 @@ fn finding_d20_a_wrong_number_address_or_place_says_what_to_write() {
 #[test]
 fn finding_d25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
-    for (file, said) in [("none.toml", "Cannot read none.toml"), ("broken.toml", "broken.toml is not TOML")] {
+    for (file, said) in
+        [("none.toml", "Cannot read none.toml"), ("broken.toml", "broken.toml line 1 is not TOML")]
+    {
         let wrong = run(folder.path(), &["status", "--config", file], 2);
         assert!(wrong.contains(said) && !wrong.contains("Usage"), "{wrong}");
     }

@@ -81,7 +81,7 @@ fn c18_a_publication_needs_few_descriptors() {
 #[test]
 fn finding_d19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothing_matches() {
     let folder = folder(&[("data/a.txt", "one"), ("empty/.hidden", "")]);
-    const SAID: &str = "no file matches the filters";
+    const SAID: &str = "none matches the filters";
     let publish = ["publish", "data", "--base-url", "http://source.example/", "--include", "*.pdf"];
     for more in [&["--dry-run"][..], &[]] {
         let said = run(folder.path(), &[&publish[..], more].concat(), 0);

@@ -12,7 +12,7 @@ use super::draft::ConfigDraft;
 use crate::{
     args::folders,
     runtime,
-    ui::format::{bytes, counted, name},
+    ui::format::{bytes, counted, name, shell_argument},
 };
 
 /// The sets, capabilities and size that a Source offers.
@@ -37,7 +37,7 @@ pub(super) fn draft(url: &Uri, access: AccessOptions) -> anyhow::Result<ConfigDr
     let mut offer = SourceOffers::default();
     gather(&root, &mut offer);
     let dir = folders::copy(url.as_str()).display().to_string();
-    let command = format!("instep sync {url} {dir}");
+    let command = format!("instep sync {} {}", shell_argument(url.as_str()), shell_argument(&dir));
     Ok(ConfigDraft {
         kind: "copy",
         text: text(url, &command, &offer),

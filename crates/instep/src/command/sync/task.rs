@@ -18,7 +18,7 @@ use crate::{
     exit::Exit,
     pages::{CopyMonitor, CopyServer},
     runtime::{self, Hangups, Reload},
-    ui::{Output, metrics::MetricsMonitor, progress::ProgressDisplay},
+    ui::{Output, format::counted, metrics::MetricsMonitor, progress::ProgressDisplay},
 };
 
 /// One run with one set of options.
@@ -95,6 +95,15 @@ impl SyncTask {
             remove_empty_copy(&options.dir);
         }
         let report = report?;
+        let (read, excluded) = (report.entries.read, report.entries.excluded);
+        // Other filters are counted before a record is read, and say so themselves (D8).
+        if options.selection.where_metadata.is_some() && read > 0 && excluded == read && report.unchanged == 0
+        {
+            output.note(format!(
+                "{} listed, 0 selected: no metadata record matches",
+                counted(read, "resource")
+            ));
+        }
         if let Some(next) = next {
             return Ok(Ended::Reloaded(Box::new(next)));
         }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use resourcesync::{
     Capability, Dialect, Document, Form, ReadOptions, Uri,
     package::PackageLimits,
@@ -36,6 +36,7 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
             continue;
         }
         let is_folder = Path::new(target).is_dir();
+        let before = (files.judgement.documents, packages.len());
         for file in files_of(Path::new(target))? {
             let cannot = || format!("Cannot read {}", file.display());
             let mut reader = BufReader::with_capacity(64 << 10, File::open(&file).with_context(cannot)?);
@@ -44,6 +45,12 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
             } else {
                 files.judge_document(&file, reader, is_folder).with_context(cannot)?;
             }
+        }
+        // A folder without documents conforms to nothing.
+        if is_folder && before == (files.judgement.documents, packages.len()) {
+            bail!(
+                "{target} has nothing to check: no ResourceSync document in a file *.xml, *.xml.gz or *.zip"
+            );
         }
     }
     // Packages come last, when all dumps that describe them are known.
@@ -71,9 +78,11 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let (mut folders, mut files) = (vec![target.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
         for item in fs::read_dir(&folder)? {
-            let path = item?.path();
+            let item = item?;
+            let path = item.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
+            // Not through links: two that lead back here would never end.
+            if item.file_type()?.is_dir() {
                 folders.push(path);
             } else if [".xml", ".xml.gz", ".zip"].iter().any(|ending| name.ends_with(ending))
                 || name == "resourcesync"

@@ -7,6 +7,9 @@ use maud::html;
 use super::site::{BROWSE, PageContext, unescaped};
 use crate::pages::design::PageBody;
 
+/// Pages that show what a parameter names.
+const PAGES: [&str; 4] =
+    ["resourcesync/browse", "resourcesync/resource", "resourcesync/set", "resourcesync/document"];
 /// Items of a folder that are compared with a name.
 const MOST_COMPARED: usize = 2_000;
 /// Names that are suggested.
@@ -24,8 +27,10 @@ impl Missing<'_> {
     /// Makes the page.
     pub(super) fn page(&self) -> PageBody {
         let site = self.site;
-        let uri = site.parameter("uri");
-        let meant = if uri.is_empty() { self.path } else { site.short(&uri) };
+        // A page is there; what it was asked to show is missing.
+        let asked = ["uri", "path", "name"].map(|parameter| site.parameter(parameter));
+        let asked = asked.iter().find(|asked| !asked.is_empty()).map(|asked| site.short(asked));
+        let meant = asked.filter(|_| PAGES.contains(&self.path)).unwrap_or(self.path);
         let (folder, name) = nearest_folder(site, meant);
         let suggested = similar_items(site, &folder, &name);
         let content = html! {

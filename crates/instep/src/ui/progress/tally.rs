@@ -8,7 +8,10 @@ use std::{
 use instep_destination::{Event, InFlight, Letter, Phase, PlanTotals};
 use serde_json::{Value, json};
 
-use crate::ui::format::{bytes, count, counted, elapsed};
+use crate::{
+    exit::Exit,
+    ui::format::{bytes, count, counted, elapsed},
+};
 
 /// Counts since the start, and since the last round ended.
 #[derive(Debug)]
@@ -119,9 +122,13 @@ impl Round {
     }
 
     /// Returns the round in a line for people.
-    pub(super) fn line(&self) -> String {
+    pub(super) fn line(&self, exit_code: u8) -> String {
         let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let mut line = match self.created + self.updated + self.deleted + self.failed {
+            // Nothing is known of a Source that is away.
+            0 if !matches!(Exit::from_code(exit_code), Exit::Done | Exit::Problems) => {
+                format!("{time}  nothing done: {}", Exit::from_code(exit_code).in_short())
+            }
             0 => format!("{time}  nothing new"),
             _ => {
                 format!("{time}  +{} ~{} -{}", count(self.created), count(self.updated), count(self.deleted))

@@ -1,0 +1,35 @@
+//! Tables of `instep.toml` that have a type of their own: `[[set]]`, `[[link]]` and others.
+
+use std::collections::BTreeMap;
+
+use anyhow::{anyhow, bail};
+use serde::{Deserialize, de::DeserializeOwned};
+use toml::{
+    Spanned,
+    de::{DeTable, Deserializer},
+};
+
+use super::Config;
+
+impl Config {
+    /// Returns the tables of an array with this name; empty if the file has none.
+    ///
+    /// Errors: a missing, unknown or wrong key, or a table with single brackets; each with its line.
+    pub(crate) fn tables<T: DeserializeOwned>(&self, name: &str) -> anyhow::Result<Vec<Spanned<T>>> {
+        let Some(value) = self.table.get(name) else { return Ok(Vec::new()) };
+        if !value.is_array() {
+            bail!("{} write [[{name}]], with two brackets, before the keys of each", self.place(name, ""));
+        }
+        let root = DeTable::parse(&self.text)?;
+        let span = root.span();
+        let root =
+            root.into_inner().into_iter().filter(|(key, _)| key.get_ref() == name).collect::<DeTable<'_>>();
+        let read =
+            BTreeMap::<String, Vec<Spanned<T>>>::deserialize(Deserializer::from(Spanned::new(span, root)));
+        let mut tables = read.map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            anyhow!("{} [[{name}]]: {}", self.place_at(at), error.message().trim_end().replace('\n', ", "))
+        })?;
+        Ok(tables.remove(name).unwrap_or_default())
+    }
+}

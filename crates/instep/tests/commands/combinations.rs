@@ -1,0 +1,120 @@
+//! Options that mean nothing without another, or contradict each other: they are refused, never ignored in silence.
+
+use crate::support::{BASE, ServedSource, folder, run};
+
+#[test]
+fn o203_options_of_a_source_are_refused_for_a_copy_that_is_not_published_again() {
+    let folder = folder(&[("copy.toml", "[sync]\nbase-url = 'http://mirror.example/'\n")]);
+    for arguments in [
+        &["--base-url", "http://mirror.example/"][..],
+        &["--follow", "--base-url", "http://mirror.example/"],
+        // The pages of a copy would be served without this certificate.
+        &["--follow", "--listen", "127.0.0.1:0", "--tls-cert", "chain.pem", "--tls-key", "key.pem"],
+        &["--follow", "--no-hub"],
+        &["--versions"],
+        &["--config", "copy.toml"],
+    ] {
+        let said = run(folder.path(), &[&["sync", "http://127.0.0.1:1/", "copy"], arguments].concat(), 2);
+        assert!(said.contains("add --follow --republish"), "{arguments:?}: {said}");
+    }
+    assert!(!folder.path().join("copy").exists());
+}
+
+#[test]
+fn o204_a_limit_of_what_is_not_offered_is_refused() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for (option, value, needed) in [
+        ("--archive-count", "3", "--archives"),
+        ("--archive-age", "30d", "--archives"),
+        ("--patch-share", "10%", "--patches"),
+        ("--patch-max", "1MiB", "--patches"),
+        ("--change-dump-every", "1h", "--change-dump"),
+    ] {
+        let publish = ["publish", "data", "--base-url", BASE, option, value];
+        let said = run(folder.path(), &publish, 2);
+        assert!(said.contains(needed), "{said}");
+        run(folder.path(), &[&publish[..], &[needed, "--dry-run"]].concat(), 0);
+    }
+    let said = run(folder.path(), &["serve", "data", "--versions-count", "3"], 2);
+    assert!(said.contains("--versions"), "{said}");
+}
+
+#[test]
+fn o205_a_manifest_beside_sets_is_refused_and_not_passed_over() {
+    let folder = folder(&[
+        ("data/papers/a.txt", "a"),
+        ("list.jsonl", "{\"uri\":\"http://source.example/data/b\"}\n"),
+        ("instep.toml", "[[set]]\nname = 'papers'\ncontent = 'papers'\n"),
+    ]);
+    let said = run(folder.path(), &["publish", "data", "--base-url", BASE, "--from", "list.jsonl"], 2);
+    assert!(said.contains("write from = \"list.jsonl\" in one of them"), "{said}");
+}
+
+#[test]
+fn o206_a_round_without_a_pause_is_refused() {
+    let folder = folder(&[]);
+    let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--follow", "--poll", "0s"], 2);
+    assert!(said.contains("leaves no pause; write 1s"), "{said}");
+}
+
+#[test]
+fn o207_a_folder_without_documents_does_not_conform() {
+    let folder = folder(&[("copy/a.txt", "a"), ("copy/sub/b.html", "b")]);
+    for link in ["copy/one", "copy/two"] {
+        std::os::unix::fs::symlink(".", folder.path().join(link)).unwrap();
+    }
+    let said = run(folder.path(), &["validate", "copy"], 2);
+    assert!(said.contains("copy has nothing to check"), "{said}");
+}
+
+#[test]
+fn o208_a_file_in_the_place_of_the_folder_of_documents_is_named_with_what_helps() {
+    for name in ["resourcesync", ".well-known", ".instep"] {
+        let folder = folder(&[("data/a.txt", "a"), (&format!("data/{name}"), "a file")]);
+        let publish = std::process::Command::new(crate::support::PROGRAM)
+            .args(["publish", "data", "--base-url", BASE])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&publish.stderr).into_owned();
+        assert!(!publish.status.success(), "{said}");
+        assert!(said.contains(name) && said.contains("move that file away"), "{said}");
+    }
+}
+
+#[test]
+fn o209_a_list_of_resources_without_any_is_not_called_a_folder() {
+    let folder = folder(&[("data/a.txt", "a"), ("list.jsonl", "")]);
+    let said = run(folder.path(), &["publish", "data", "--base-url", BASE, "--from", "list.jsonl"], 0);
+    assert!(said.contains("the folder or the list of resources has none"), "{said}");
+}
+
+#[test]
+fn o219_a_fleet_is_not_put_into_the_folder_of_a_copy_or_a_source() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    run(folder.path(), &["publish", "data", "--base-url", BASE], 0);
+    let said = run(folder.path(), &["run", "--fleet", "data"], 2);
+    assert!(said.contains("data is the folder of a Source; give the fleet a folder of its own"), "{said}");
+    let said = run(folder.path(), &["source", "list", "--fleet", "none"], 2);
+    assert!(said.contains("There is no fleet in none; add a Source"), "{said}");
+    assert!(!folder.path().join("none").exists());
+}
+
+#[test]
+fn o222_a_source_of_a_copy_is_known_in_any_spelling_of_its_url() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let spelt = source.url.trim_end_matches('/').replacen("http", "HTTP", 1);
+    run(folder.path(), &["status", "copy", "--source", &spelt], 0);
+    run(folder.path(), &["status", "copy", "--source", "http://127.0.0.1:1/"], 2);
+}
+
+#[test]
+fn o223_a_condition_on_metadata_that_nothing_meets_is_said() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    let sync = ["sync", &source.url, "copy", "--where-metadata", "titel ~ Noether"];
+    let said = run(folder.path(), &sync, 0);
+    assert!(said.contains("1 resource listed, 0 selected: no metadata record matches"), "{said}");
+}

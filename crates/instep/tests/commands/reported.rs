@@ -1,0 +1,38 @@
+//! Reports of changes, and of rounds, that seem to have worked.
+
+use crate::support::{BASE, folder, publish, run};
+
+#[test]
+fn o216_a_round_in_which_the_source_was_away_is_not_one_with_nothing_new() {
+    let folder = folder(&[]);
+    let sync = ["sync", "http://127.0.0.1:1/", "copy", "--follow", "--retries", "0"];
+    let said = run(folder.path(), &sync, 4);
+    assert!(said.contains("nothing done: the Source cannot be reached"), "{said}");
+    assert!(!said.contains("nothing new"), "{said}");
+}
+
+#[test]
+fn o217_a_resource_on_another_host_is_reported_with_what_copies_make_of_it() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    publish(folder.path());
+    let foreign = "http://elsewhere.example/x";
+    let add = ["change", "add", "--dir", "data", foreign, "http://elsewhere.example/y"];
+    let said = run(folder.path(), &add, 0);
+    assert!(said.contains(foreign) && said.contains("and 1 other are on another host"), "{said}");
+    assert!(said.contains("--allow-origin"), "{said}");
+    let own = format!("{BASE}record/7");
+    let said = run(folder.path(), &["change", "add", "--dir", "data", &own], 0);
+    assert!(!said.contains("another host"), "{said}");
+    let said = run(folder.path(), &["change", "remove", "--dir", "data", foreign], 0);
+    assert!(!said.contains("another host"), "{said}");
+}
+
+#[test]
+fn o218_a_report_that_changes_nothing_says_why() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    publish(folder.path());
+    for (verb, name) in [("remove", "a.txt"), ("remove", "never"), ("add", "a.txt")] {
+        let said = run(folder.path(), &["change", verb, "--dir", "data", &format!("{BASE}{name}")], 0);
+        assert!(said.contains("Nothing changed: a resource that is a file"), "{verb} {name}: {said}");
+    }
+}
