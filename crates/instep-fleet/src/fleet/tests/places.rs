@@ -63,7 +63,7 @@ async fn o177_options_that_cannot_be_used_leave_the_record_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
     let mut wrong = options(dir.path());
-    wrong.access.ca_file = Some(dir.path().join("none.pem"));
+    wrong.access.proxy = Some("nonsense://".to_owned());
     let configured = [source("b", &a)];
     fleet.reload(wrong, &configured).await.unwrap_err();
     let record = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
