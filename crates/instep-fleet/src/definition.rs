@@ -10,7 +10,12 @@ use instep_destination::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{FleetError, name::SourceName, options::FleetOptions, schedule::Cadence};
+use crate::{
+    FleetError,
+    name::SourceName,
+    options::FleetOptions,
+    schedule::{Cadence, LONGEST_PAUSE},
+};
 
 /// A Source of a fleet: its URL, its copy, and the rules for both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +90,12 @@ impl SourceDefinition {
         self.into.clone().unwrap_or_else(|| PathBuf::from(self.name.as_str()))
     }
 
+    /// Returns `true` if a URL is that of the Source, in any spelling.
+    pub fn has_url(&self, url: &str) -> bool {
+        let plain = |url: &str| plain_url(url).unwrap_or_else(|_| url.to_owned());
+        plain(&self.url) == plain(url)
+    }
+
     /// Returns the host that the URL names, with its port: the unit of limits per host.
     pub fn host(&self) -> String {
         Origin::parse(&self.url).map_or_else(|_| self.url.clone(), |origin| origin.to_string())
@@ -106,6 +117,10 @@ impl SourceDefinition {
         match &self.cadence {
             Cadence::Every { seconds: 0 } => {
                 Err(wrong("every: a Source cannot be looked at without a pause".to_owned()))
+            }
+            Cadence::Every { seconds } if *seconds > LONGEST_PAUSE => {
+                let days = LONGEST_PAUSE / 86_400;
+                Err(wrong(format!("every: at most {days}d, a hundred years; pause the Source instead")))
             }
             Cadence::At { minutes }
                 if minutes.iter().any(|minute| *minute >= 24 * 60) || minutes.is_empty() =>
@@ -192,12 +207,12 @@ impl SourceDefinition {
 }
 
 /// Returns the URL of a Source in the form in which two spellings of one URL are equal: scheme and host in lower case,
-/// without the port of the scheme.
+/// without the port of the scheme, and without a fragment.
 ///
 /// ```
 /// use instep_fleet::plain_url;
 ///
-/// assert_eq!(plain_url("HTTPS://Example.org:443")?, "https://example.org/");
+/// assert_eq!(plain_url("HTTPS://Example.org:443#top")?, "https://example.org/");
 /// assert!(plain_url("https://ada:secret@example.org/").is_err());
 /// # Ok::<(), String>(())
 /// ```
@@ -213,6 +228,8 @@ pub fn plain_url(url: &str) -> Result<String, String> {
             "the URL at {host} has a login, which everybody could read on the pages of the fleet"
         ));
     }
+    // Everything after `#` stays on this side: it is no part of what is requested.
+    let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };
     Ok(format!("{origin}{slash}{path}"))
 }

@@ -27,7 +27,6 @@ use std::{
 };
 
 use instep_destination::{Monitor, SharedCallbacks, Shutdown, Traffic};
-use instep_store::Lock;
 use tokio::{
     sync::{Notify, watch},
     task::spawn_blocking,
@@ -44,7 +43,7 @@ use crate::{
 };
 pub use figures::FleetFigures;
 use lease::WorkerLease;
-use opening::{check, configure, lock, seconds};
+use opening::{LockedFolder, check, configure, seconds};
 pub use operating::SourceOperation;
 use state::FleetState;
 
@@ -80,7 +79,7 @@ struct SharedFleet {
     /// A number that grows with each change.
     changed: watch::Sender<u64>,
     monitor: Arc<dyn FleetMonitor>,
-    _lock: Lock,
+    folder: Arc<LockedFolder>,
 }
 
 impl Fleet {
@@ -97,8 +96,12 @@ impl Fleet {
         check(&options, configured)?;
         let mut record = FleetRecord::open(&options.place())?;
         FleetRecord::make_folder(&options.dir)?;
-        let lock = lock(&options.dir)?;
+        let folder = Arc::new(LockedFolder::take(&options.dir)?);
         configure(&mut record, configured)?;
+        // This worker would claim those that commands have added too, and each run would fail.
+        for source in record.sources()? {
+            source.definition.expect_shared(&options)?;
+        }
         let lease = WorkerLease::new(&options, record.is_shared())?;
         let mut state = FleetState::new(options, lease.gate().clone(), lease.seats().cloned())?;
         state.load(record.read_again()?);
@@ -109,7 +112,7 @@ impl Fleet {
             wake: Notify::new(),
             changed: watch::Sender::new(0),
             monitor,
-            _lock: lock,
+            folder,
         })))
     }
 
@@ -183,20 +186,32 @@ impl Fleet {
         &self,
         work: impl FnOnce(&mut FleetRecord) -> Result<T, FleetError> + Send + 'static,
     ) -> Result<T, FleetError> {
-        let record = Arc::clone(&self.0.record);
-        let done = spawn_blocking(move || work(&mut record.lock().unwrap_or_else(PoisonError::into_inner)));
+        let (folder, record) = (Arc::clone(&self.0.folder), Arc::clone(&self.0.record));
+        let done = spawn_blocking(move || {
+            folder.check()?;
+            work(&mut record.lock().unwrap_or_else(PoisonError::into_inner))
+        });
         done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
     }
 
-    /// Applies new options and a new configuration. Looks in progress finish with their former options.
+    /// Returns `true` if options name the place that the fleet has: its folder, its database and its object storage.
+    pub fn is_at(&self, options: &FleetOptions) -> bool {
+        self.state().options().is_at(options)
+    }
+
+    /// Applies new options and a new configuration. Looks in progress finish with their former options, and the fleet stays
+    /// in its place.
     ///
     /// # Errors
     /// As for [`Self::open`]; everything then stays as it was.
     pub async fn reload(
         &self,
-        options: FleetOptions,
+        mut options: FleetOptions,
         configured: &[SourceDefinition],
     ) -> Result<(), FleetError> {
+        options.stay_at(self.state().options());
+        // Before anything is recorded: options that cannot be used change nothing.
+        let client = self.state().client_for(&options)?;
         let configured = configured.to_vec();
         let checked = options.clone();
         let sources = self.recorded(move |record| {
@@ -207,7 +222,7 @@ impl Fleet {
         let sources = sources.await?;
         {
             let mut state = self.state();
-            state.reload(options)?;
+            state.reload(options, client);
             state.load(ReadSources { sources, are_all: true, number: None });
         }
         self.news();

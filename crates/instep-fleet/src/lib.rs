@@ -25,6 +25,6 @@ pub use name::SourceName;
 pub use options::FleetOptions;
 pub use place::FleetPlace;
 pub use record::{AuditLine, FleetRecord, FleetWorker, LookSample};
-pub use schedule::{Cadence, PacingRules, SourceQueue};
+pub use schedule::{Cadence, LONGEST_PAUSE, PacingRules, SourceQueue};
 pub use standing::{FleetSource, SourceStanding, SourceState};
 pub use survey::{BrokenRule, SourceSurvey, SurveyedDocument, SurveyedLink};

@@ -59,6 +59,21 @@ impl FleetOptions {
         }
     }
 
+    /// Takes the place of the record and of the copies from the options that a fleet was opened with: its record is open,
+    /// and the copies are not found elsewhere.
+    pub(crate) fn stay_at(&mut self, former: &Self) {
+        self.dir.clone_from(&former.dir);
+        self.state.clone_from(&former.state);
+        self.store.clone_from(&former.store);
+    }
+
+    /// Returns `true` if the record and the copies are in the same place with other options.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        let store =
+            |options: &Self| options.store.as_ref().map(|store| (store.place.to_string(), store.layout));
+        self.place() == other.place() && store(self) == store(other)
+    }
+
     /// Returns the place of the fleet.
     pub(crate) fn place(&self) -> FleetPlace {
         FleetPlace::in_folder(&self.dir).with_state(self.state.clone())

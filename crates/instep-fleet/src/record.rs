@@ -65,7 +65,8 @@ impl FleetRecord {
         dir.join(".instep")
     }
 
-    fn file(dir: &Path) -> PathBuf {
+    /// The file of a record that is not in a database.
+    pub(crate) fn file(dir: &Path) -> PathBuf {
         Self::own_folder(dir).join("fleet.sqlite")
     }
 
@@ -261,10 +262,15 @@ impl FleetRecord {
     /// Requests a look at a Source now.
     ///
     /// # Errors
-    /// If there is none, or it is paused.
+    /// If there is none, it is paused, or it waits for approval.
     pub fn want(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        if self.source(name)?.standing.paused {
-            return Err(FleetError::Unfit { name: name.clone(), what: "is paused: resume it first" });
+        let source = self.source(name)?;
+        let unfit = |what| Err(FleetError::Unfit { name: name.clone(), what });
+        if source.standing.paused {
+            return unfit("is paused: resume it first");
+        }
+        if source.standing.waits_for_approval(source.definition.approve) {
+            return unfit("waits for approval: approve it, and it runs");
         }
         self.flag(name, "UPDATE source SET wanted = $2, changed = {next} WHERE name = $1", true)
     }

@@ -3,7 +3,7 @@
 mod pacing;
 mod queue;
 
-pub use pacing::{Cadence, PacingRules};
+pub use pacing::{Cadence, LONGEST_PAUSE, PacingRules};
 pub(crate) use pacing::{LookVerdict, Pacing};
 pub use queue::SourceQueue;
 

@@ -30,6 +30,13 @@ pub(crate) struct SourceHold {
     pub(crate) changed: i64,
 }
 
+impl SourceHold {
+    /// Returns `true` if another hold is of the same look.
+    pub(crate) fn is_same_look(self, other: Self) -> bool {
+        (self.worker, self.epoch) == (other.worker, other.epoch)
+    }
+}
+
 impl FleetSource {
     /// Returns its state in a word.
     pub fn state(&self, now: i64) -> SourceState {

@@ -2,7 +2,7 @@
 
 use std::{error::Error as _, io};
 
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
 
 /// A state in PostgreSQL that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -138,11 +138,11 @@ impl PostgresError {
         }
     }
 
-    /// Returns `true` if it may be over in a moment: the server starts, fails over, or cannot be reached now.
+    /// Returns `true` if it may be over in a moment: the server starts, fails over, cannot be reached now, or has no room.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Failed { source, .. } => is_conflict(source),
+            Self::Failed { source, .. } => is_conflict(source) || is_short(source),
             _ => false,
         }
     }
@@ -161,16 +161,14 @@ fn is_refusal(error: &tokio_postgres::Error) -> bool {
 
 /// Returns `true` if the connection is gone, or the server is about to end it.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
-    let over = [
-        SqlState::ADMIN_SHUTDOWN,
-        SqlState::CRASH_SHUTDOWN,
-        SqlState::CANNOT_CONNECT_NOW,
-        SqlState::TOO_MANY_CONNECTIONS,
+    match error.as_db_error() {
+        // The server ends the connection, or refuses it: it starts or stops, an operator ended the connection or lets nobody
+        // into the database, or there are too many.
+        Some(failure) if matches!(failure.parsed_severity(), Some(Severity::Fatal | Severity::Panic)) => true,
         // A server that was a primary and is a standby now.
-        SqlState::READ_ONLY_SQL_TRANSACTION,
-    ];
-    match error.code() {
-        Some(code) => over.contains(code) || code.code().starts_with("08"),
+        Some(failure) => {
+            *failure.code() == SqlState::READ_ONLY_SQL_TRANSACTION || failure.code().code().starts_with("08")
+        }
         None => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
     }
 }
@@ -179,6 +177,14 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
 fn is_conflict(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+    })
+}
+
+/// Returns `true` if the server has no room now (disk, memory, locks), or the statement was ended from outside.
+fn is_short(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        code.code().starts_with("53")
+            || [SqlState::QUERY_CANCELED, SqlState::LOCK_NOT_AVAILABLE].contains(code)
     })
 }
 

@@ -4,10 +4,16 @@
 
 #[path = "fleet/api.rs"]
 mod api;
+#[path = "fleet/database.rs"]
+mod database;
+#[path = "fleet/hangups.rs"]
+mod hangups;
 #[path = "fleet/mail.rs"]
 mod mail;
 #[path = "fleet/operators.rs"]
 mod operators;
+#[path = "fleet/sources.rs"]
+mod sources;
 #[path = "fleet/story.rs"]
 mod story;
 #[path = "fleet/support.rs"]

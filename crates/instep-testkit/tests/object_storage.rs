@@ -126,6 +126,18 @@ fn is_delivered_to(server: &S3Server) {
     let again = published.publish(server, &["--dump", "always"]);
     assert!(again.stdout.contains("Nothing new"), "{}", again.stdout);
 
+    // O182: what is lost there since then is delivered again, and nothing else.
+    server.remove("docs/resourcesync/changelist.xml");
+    server.remove("docs/.well-known/resourcesync");
+    let again = published.publish(server, &["--dump", "always"]);
+    assert!(
+        again.stdout.contains(&format!("Delivered to s3://{BUCKET}/docs: 2 documents")),
+        "{}",
+        again.stdout
+    );
+    assert!(again.stderr.contains("lacks 2 of the documents"), "{}", again.stderr);
+    published.assert_delivered(server);
+
     // Another Source finds these documents in its way, and leaves them.
     let other = Published::new();
     let refused = Run::of(&mut other.command(server, &[])).with_code(6);

@@ -4,7 +4,7 @@
 
 use std::{cell::RefCell, env, ffi::OsString};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, builder::FalseyValueParser};
 
 use crate::{
@@ -85,23 +85,23 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Publish(publish) => publish.run(config, output),
         Command::Serve(serve) => {
             let pick = |command| if let Command::Serve(serve) = command { Some(*serve) } else { None };
-            serve.run(config, &|| again(&used, pick), output)
+            serve.run(config, &|is_forced| again(&used, pick, is_forced), output)
         }
         Command::Change(change) => change.run(output),
         Command::Catalogue(catalogue) => catalogue.run(output),
         Command::Republish(republish) => {
             let pick = |command| if let Command::Republish(again) = command { Some(*again) } else { None };
-            republish.run(config, &|| again(&used, pick), output)
+            republish.run(config, &|is_forced| again(&used, pick, is_forced), output)
         }
         Command::Sync(sync) => {
             let pick = |command| if let Command::Sync(sync) = command { Some(*sync) } else { None };
-            sync.run(config, &|| again(&used, pick), output)
+            sync.run(config, &|is_forced| again(&used, pick, is_forced), output)
         }
         Command::UpgradeSitemap(upgrade) => upgrade.run(output),
         Command::Audit(audit) => audit.run(config, output),
         Command::Run(run) => {
             let pick = |command| if let Command::Run(run) = command { Some(*run) } else { None };
-            run.run(config, &|| again(&used, pick), output)
+            run.run(config, &|is_forced| again(&used, pick, is_forced), output)
         }
         Command::Source(source) => source.run(output),
         Command::Simulate(simulate) => simulate.run(output),
@@ -116,11 +116,23 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
     }
 }
 
-/// Reads the command line and the configuration again; `None` if the configuration is the one in use.
-fn again<T>(used: &RefCell<Config>, pick: fn(Command) -> Option<T>) -> anyhow::Result<Option<(T, Config)>> {
+/// Reads the command line and the configuration again; `None` if the configuration is the one that was read last, unless
+/// `is_forced`.
+///
+/// Errors: it cannot be used, or the file is gone. Another file would be that of another command, and none would take
+/// back everything that is set.
+fn again<T>(
+    used: &RefCell<Config>,
+    pick: fn(Command) -> Option<T>,
+    is_forced: bool,
+) -> anyhow::Result<Option<(T, Config)>> {
     let (cli, config) =
         parse(env::args_os().collect()).map_err(|error| anyhow!("{}", error.to_string().trim()))?;
-    if config == *used.borrow() {
+    let path = used.borrow().path().to_owned();
+    if !path.as_os_str().is_empty() && path != config.path() {
+        bail!("{} is gone; restore it, or empty it to set nothing", path.display());
+    }
+    if config == *used.borrow() && !is_forced {
         return Ok(None);
     }
     let command = pick(cli.command).context("The command line names another command")?;

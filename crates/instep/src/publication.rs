@@ -101,7 +101,7 @@ pub(crate) fn serve_until_signal(
                     }
                     (Err(error), _) => match former.take() {
                         Some(working) if !monitor.take_served() => {
-                            runtime::restored(&error.into(), output);
+                            runtime::restored(&hangups, &error.into(), output);
                             options = working;
                         }
                         _ => return Err(error),

@@ -113,7 +113,11 @@ pub(crate) fn survive_file_size_limit() {
 }
 
 /// SIGHUP, which asks a long-running command to read its configuration again and never ends it (D2).
-pub(crate) struct Hangups(Arc<Notify>);
+pub(crate) struct Hangups {
+    received: Arc<Notify>,
+    /// The options that were read last could not be used: the next signal tries them again, also if the file is as it was.
+    is_refused: AtomicBool,
+}
 
 impl Hangups {
     /// Takes over SIGHUP.
@@ -132,30 +136,32 @@ impl Hangups {
                 }
             });
         }
-        Self(received)
+        Self { received, is_refused: AtomicBool::new(false) }
     }
 
     /// Waits for the next one.
     pub(crate) async fn next(&self) {
-        self.0.notified().await;
+        self.received.notified().await;
     }
 }
 
-/// Reads the options of a command again; `None` if the configuration has not changed.
-pub(crate) type Reload<'a, T> = &'a dyn Fn() -> anyhow::Result<Option<T>>;
+/// Reads the options of a command again; `None` if the configuration has not changed. If its argument is `true`, it returns
+/// them regardless.
+pub(crate) type Reload<'a, T> = &'a dyn Fn(bool) -> anyhow::Result<Option<T>>;
 
 /// Waits until SIGHUP brings new options. Options that cannot be used are reported, and the old ones stay.
 pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output: &Output) -> T {
     loop {
         hangups.next().await;
         service::reloading();
-        match reload() {
+        match reload(hangups.is_refused.swap(false, Ordering::Relaxed)) {
             Ok(Some(options)) => {
                 output.note("SIGHUP: the configuration has changed; starting again with it");
                 return options;
             }
             Ok(None) => output.note("SIGHUP: certificates are read again; the configuration has not changed"),
             Err(error) => {
+                hangups.is_refused.store(true, Ordering::Relaxed);
                 output
                     .log(LineLevel::Error, &format!("SIGHUP: the old configuration stays in use: {error:#}"));
             }
@@ -165,7 +171,8 @@ pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output
 }
 
 /// Reports that a command cannot use the options of a SIGHUP, and continues with the former ones.
-pub(crate) fn restored(error: &anyhow::Error, output: &Output) {
+pub(crate) fn restored(hangups: &Hangups, error: &anyhow::Error, output: &Output) {
+    hangups.is_refused.store(true, Ordering::Relaxed);
     let text = format!("SIGHUP: the new configuration cannot be used, the old one is restored: {error:#}");
     output.log(LineLevel::Error, &text);
 }

@@ -1,6 +1,6 @@
 //! Sends alerts to the operator, by webhook and by mail.
 
-use std::{process::Stdio, time::Duration};
+use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
 use instep_net::{Client, Request};
 use resourcesync::Uri;
@@ -20,57 +20,92 @@ const MOST_ALERTS: usize = 200;
 impl Fleet {
     /// Sends alerts as they are recorded, simultaneous ones together, each until it is delivered.
     pub(super) async fn send_alerts(&self) {
+        let mut delivered = Delivered::default();
         loop {
             sleep(BETWEEN_ALERTS).await;
-            if let Err(what) = self.send_unsent_alerts().await {
+            if let Err(what) = self.send_unsent_alerts(&mut delivered).await {
                 self.0.monitor.note(&format!("An alert could not be sent: {what}"));
                 sleep(ALERT_AGAIN).await;
             }
         }
     }
 
-    async fn send_unsent_alerts(&self) -> Result<(), String> {
+    async fn send_unsent_alerts(&self, delivered: &mut Delivered) -> Result<(), String> {
         let (me, options) = {
             let state = self.state();
             (state.me(), state.options().clone())
         };
         let taken = self.recorded(move |record| record.take_alerts(me, MOST_ALERTS)).await;
-        let (last, alerts) = taken.map_err(|error| error.to_string())?;
+        // The process says that it waits for the record; there may be no alert at all.
+        let Ok((last, alerts)) = taken else { return Ok(()) };
         if alerts.is_empty() {
             return Ok(());
         }
-        send(&options, &alerts).await?;
-        self.recorded(move |record| record.alerts_sent(me, last)).await.map_err(|error| error.to_string())
+        delivered.send(&options, &alerts).await?;
+        let forgotten = self.recorded(move |record| record.alerts_sent(me, last)).await;
+        forgotten.map_err(|error| error.to_string())?;
+        delivered.forget(last);
+        Ok(())
     }
 }
 
-/// Sends alerts by each way that there is.
-async fn send(options: &FleetOptions, alerts: &[Alert]) -> Result<(), String> {
-    if let Some(url) = &options.webhook {
-        post(options, url, alerts).await?;
+/// The numbers of the alerts that each way has delivered and that are still recorded: if one way fails, the other one is
+/// still used, and gets nothing twice.
+#[derive(Default)]
+struct Delivered {
+    webhook: BTreeSet<i64>,
+    mail: BTreeSet<i64>,
+}
+
+impl Delivered {
+    /// Sends alerts by each way that there is and that has not delivered them yet.
+    async fn send(&mut self, options: &FleetOptions, alerts: &[(i64, Alert)]) -> Result<(), String> {
+        let mut failures = Vec::new();
+        let unsent = without(&self.webhook, alerts);
+        if let Some(url) = options.webhook.as_ref().filter(|_| !unsent.is_empty()) {
+            match post(options, url, &unsent).await {
+                Ok(()) => self.webhook.extend(alerts.iter().map(|(number, _)| number)),
+                Err(what) => failures.push(what),
+            }
+        }
+        let unsent = without(&self.mail, alerts);
+        if let Some(address) = options.mail.as_ref().filter(|_| !unsent.is_empty()) {
+            match mail(address, &unsent).await {
+                Ok(()) => self.mail.extend(alerts.iter().map(|(number, _)| number)),
+                Err(what) => failures.push(what),
+            }
+        }
+        if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
     }
-    if let Some(address) = &options.mail {
-        mail(address, alerts).await?;
+
+    /// Forgets alerts up to a number, which are no longer recorded.
+    fn forget(&mut self, last: i64) {
+        for way in [&mut self.webhook, &mut self.mail] {
+            way.retain(|number| *number > last);
+        }
     }
-    Ok(())
+}
+
+fn without<'a>(delivered: &BTreeSet<i64>, alerts: &'a [(i64, Alert)]) -> Vec<&'a Alert> {
+    alerts.iter().filter(|(number, _)| !delivered.contains(number)).map(|(_, alert)| alert).collect()
 }
 
 /// Formats alerts, one per line.
-fn lines(alerts: &[Alert]) -> String {
-    let line = |alert: &Alert| {
+fn lines(alerts: &[&Alert]) -> String {
+    let line = |alert: &&Alert| {
         format!("{}: {}: {} ({})\n", alert.source, alert.kind.as_str(), alert.text, alert.url)
     };
     alerts.iter().map(line).collect()
 }
 
-fn subject(alerts: &[Alert]) -> String {
+fn subject(alerts: &[&Alert]) -> String {
     match alerts {
         [alert] => format!("instep: {} is {}", alert.source, alert.kind.as_str()),
         _ => format!("instep: news of {} Sources", alerts.len()),
     }
 }
 
-async fn post(options: &FleetOptions, url: &str, alerts: &[Alert]) -> Result<(), String> {
+async fn post(options: &FleetOptions, url: &str, alerts: &[&Alert]) -> Result<(), String> {
     let http = options.access.http_options(url).map_err(|error| error.to_string())?;
     let client = Client::new(http).map_err(|error| error.to_string())?;
     let uri = Uri::parse(url).map_err(|error| format!("{url}: {error}"))?;
@@ -81,7 +116,7 @@ async fn post(options: &FleetOptions, url: &str, alerts: &[Alert]) -> Result<(),
     if status.is_success() { Ok(()) } else { Err(format!("{url} answered {status}")) }
 }
 
-async fn mail(address: &str, alerts: &[Alert]) -> Result<(), String> {
+async fn mail(address: &str, alerts: &[&Alert]) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("sendmail: {error}");
     let mut command = Command::new("sendmail");
     command.arg("-t").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
@@ -98,5 +133,27 @@ async fn mail(address: &str, alerts: &[Alert]) -> Result<(), String> {
     match sendmail.wait().await.map_err(failed)? {
         status if status.success() => Ok(()),
         status => Err(format!("sendmail ended with {status}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AlertKind;
+
+    #[test]
+    fn o180_a_way_gets_what_it_has_not_delivered_also_if_that_has_a_smaller_number() {
+        let alert = |number: i64| {
+            let (source, url) = ("a".parse().unwrap(), "https://a.example/".to_owned());
+            (number, Alert { source, url, kind: AlertKind::Failing, text: number.to_string(), at: 0 })
+        };
+        let mut delivered = Delivered { webhook: [2, 4].into(), mail: BTreeSet::new() };
+        let alerts = [alert(1), alert(2), alert(4)];
+        let texts =
+            |unsent: Vec<&Alert>| unsent.into_iter().map(|alert| alert.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(without(&delivered.webhook, &alerts)), ["1"]);
+        assert_eq!(texts(without(&delivered.mail, &alerts)).len(), 3);
+        delivered.forget(2);
+        assert_eq!(delivered.webhook, [4].into());
     }
 }

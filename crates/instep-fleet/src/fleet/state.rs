@@ -26,7 +26,7 @@ use crate::{
     record::FleetWorker,
     schedule::SourceQueue,
     share::WorkerId,
-    standing::{CLOCKS_APART, FleetSource},
+    standing::{CLOCKS_APART, FleetSource, SourceHold},
 };
 
 /// Seconds between two looks at a Source that announces many changes in a row.
@@ -48,6 +48,8 @@ struct LookInProgress {
     grant: u64,
     /// The folder of the copy.
     dir: PathBuf,
+    /// The right to it.
+    hold: SourceHold,
 }
 
 pub(super) struct FleetState {
@@ -100,13 +102,17 @@ impl FleetState {
         })
     }
 
-    /// Applies new options; looks in progress finish with their former ones.
-    pub(super) fn reload(&mut self, options: FleetOptions) -> Result<(), FleetError> {
-        self.client = client(&options, &self.gate, self.seats.as_ref())?;
+    /// Returns a client for new options.
+    pub(super) fn client_for(&self, options: &FleetOptions) -> Result<Client, FleetError> {
+        client(options, &self.gate, self.seats.as_ref())
+    }
+
+    /// Applies new options and their client; looks in progress finish with their former ones.
+    pub(super) fn reload(&mut self, options: FleetOptions, client: Client) {
+        self.client = client;
         self.share_bandwidth();
         self.queue.limit(options.runs, options.runs_per_host);
         self.options = options;
-        Ok(())
     }
 
     /// Puts a Source into its place in the queue, or removes it.
@@ -176,7 +182,8 @@ impl FleetState {
             grant,
             shutdown: ending.clone(),
         };
-        let look = LookInProgress { ending, grant: grant.unwrap_or(0), dir: task.copy.dir.clone() };
+        let (dir, hold) = (task.copy.dir.clone(), task.hold);
+        let look = LookInProgress { ending, grant: grant.unwrap_or(0), dir, hold };
         self.looks.insert(name, look);
         self.sources.insert(Arc::new(source));
         task

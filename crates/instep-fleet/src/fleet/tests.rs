@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod changing;
+mod places;
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -168,9 +168,13 @@ impl FleetRecord {
         statements.execute(sql, &fields).map(drop)
     }
 
-    /// Returns the alerts that are not sent yet and that no other worker sends, and the number of the last one. From now on
-    /// they are this worker's.
-    pub(crate) fn take_alerts(&self, worker: WorkerId, most: usize) -> Result<(i64, Vec<Alert>), FleetError> {
+    /// Returns the alerts that are not sent yet and that no other worker sends, each with its number, and the number of the
+    /// last one. From now on they are this worker's.
+    pub(crate) fn take_alerts(
+        &self,
+        worker: WorkerId,
+        most: usize,
+    ) -> Result<(i64, Vec<(i64, Alert)>), FleetError> {
         let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL";
         self.engine.execute(sql, &[worker.into()])?;
         let sql = "SELECT id, at, source, url, kind, text FROM alert WHERE worker = $1 ORDER BY id LIMIT $2";
@@ -185,7 +189,7 @@ impl FleetRecord {
         };
         let found: Vec<(i64, Alert)> = self.all(sql, &[worker.into(), (most as i64).into()], read)?;
         let last = found.last().map_or(0, |(last, _)| *last);
-        Ok((last, found.into_iter().map(|(_, alert)| alert).collect()))
+        Ok((last, found))
     }
 
     /// Forgets alerts of a worker up to a number: they are sent.

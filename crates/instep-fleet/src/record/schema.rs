@@ -7,7 +7,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "infl", so that `file` can identify it.
     application_id: 0x696e_666c,
-    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4],
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
 };
@@ -47,3 +47,14 @@ ALTER TABLE alert ADD COLUMN worker INTEGER;
 
 /// Earlier versions counted each look with exit code 0 as one that found the copy in step.
 const VERSION_4: &str = "ALTER TABLE source ADD COLUMN in_step INTEGER NOT NULL DEFAULT 1;";
+
+/// A Source that was removed and added again is newer than it was before: a process that reads both at once would keep
+/// what it knows of the former one.
+const VERSION_5: &str = "
+CREATE TABLE forgotten (changed INTEGER NOT NULL);
+INSERT INTO forgotten VALUES (0);
+CREATE TRIGGER source_forgotten AFTER DELETE ON source
+    BEGIN UPDATE forgotten SET changed = MAX(changed, OLD.changed); END;
+CREATE TRIGGER source_added AFTER INSERT ON source
+    BEGIN UPDATE source SET changed = (SELECT changed + 1 FROM forgotten) WHERE name = NEW.name; END;
+";

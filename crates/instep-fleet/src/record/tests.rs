@@ -59,7 +59,7 @@ fn a_record_of_version_1_is_read() {
     assert_eq!(record.looks(&name("letters")).unwrap()[0].lag, Some(60));
     assert_eq!(record.actions(i64::MAX, 1).unwrap()[0].who, "ada");
     let (last, alerts) = record.take_alerts(1, 9).unwrap();
-    assert_eq!((last, alerts[0].kind), (1, crate::AlertKind::Quarantined));
+    assert_eq!((last, alerts[0].1.kind), (1, crate::AlertKind::Quarantined));
     assert_eq!(record.survey(&name("letters")).unwrap(), None);
     let added = SourceDefinition::new(name("a"), "https://a.example/");
     record.add(&[added], 0).unwrap();

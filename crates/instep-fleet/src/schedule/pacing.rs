@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 const MINUTE: u64 = 60;
 const DAY: u64 = 24 * 60 * MINUTE;
 
+/// The longest pause between two looks, in seconds: a hundred years. The time of the next look must be one that can be
+/// written: datetimes have years of four digits.
+pub const LONGEST_PAUSE: u64 = 36_500 * DAY;
+
 /// The pause after a look whose database could not be reached, in seconds.
 const AFTER_OUTAGE: u64 = 10;
 

@@ -3,6 +3,7 @@
 //! Each delivery is recorded before documents are put in place, and its record is removed once it is delivered: a
 //! delivery that fails or is killed continues with the next publication.
 
+mod lost;
 mod steps;
 
 use std::{
@@ -16,7 +17,7 @@ use instep_store::RootFolder;
 
 use super::context::SourceContext;
 use crate::{
-    Error, PublishMonitor, PublishPhase, PublishProgress,
+    Error, PublishMonitor, PublishPhase, PublishProblem, PublishProgress,
     catalogue::NamedValue,
     records::{DeliveryStep, OUTBOX, Outbox, PublishedSource, UndeliveredDocument},
     render::{cache_control, is_immutable, media_type},
@@ -60,11 +61,21 @@ impl SourceContext {
     /// If object storage fails, or has objects of others at the names of documents.
     pub(super) fn deliver(&self, monitor: &dyn PublishMonitor) -> Result<u64, Error> {
         let Some(place) = &self.options.deliver_to else { return Ok(0) };
-        let outbox = self.outbox(place)?;
+        let mut outbox = self.outbox(place)?;
+        monitor.phase(PublishPhase::Deliver);
+        let lost = lost::documents(self.out(), place, &outbox)?;
+        if !lost.is_empty() {
+            let what = format!(
+                "lacks {} of the documents that were delivered, or has them in another length; they are delivered again",
+                lost.len()
+            );
+            monitor.problem(&PublishProblem::warning(place.to_string(), what));
+            outbox.add(lost);
+            self.keep_outbox(&outbox)?;
+        }
         if outbox.documents.is_empty() {
             return Ok(0);
         }
-        monitor.phase(PublishPhase::Deliver);
         let total = outbox.documents.len();
         let mut delivery = PlannedDelivery::new(outbox, self.out())?;
         let delivered = delivery.run(self, place, monitor);

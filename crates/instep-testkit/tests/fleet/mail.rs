@@ -85,3 +85,22 @@ fn alerts_are_mailed_once_and_again_if_sendmail_failed() {
     run.signal("-TERM");
     assert_eq!(run.ended(), Some(143));
 }
+
+#[test]
+fn o180_alerts_go_the_other_way_if_one_fails() {
+    let fleet = FleetFolder::new();
+    let programs = fleet.path("bin");
+    fs::create_dir(&programs).unwrap();
+    let mails = fleet.path("mails");
+    fs::write(programs.join("sendmail"), format!("#!/bin/sh\nexec cat >> '{}'\n", mails.display())).unwrap();
+    Command::new("chmod").arg("755").arg(programs.join("sendmail")).status().unwrap();
+    let nobody = format!("http://127.0.0.1:{}/", instep_testkit::free_port().unwrap());
+    fleet.ends(&["add", &nobody, "--name", "nobody", "--every", "1h"], 0);
+    let mut words = vec!["run", "--retries", "0", "--json", "--alert-after", "1"];
+    words.extend(["--alert-webhook", &nobody, "--alert-mail", "ops@example.org"]);
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let _run = Running::spawn(fleet.command(&words).env("PATH", &path));
+    instep_testkit::wait_until("the mail is sent", || {
+        fs::read_to_string(&mails).is_ok_and(|mails| mails.contains("Subject: instep: nobody is failing"))
+    });
+}

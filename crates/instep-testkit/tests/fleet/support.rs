@@ -24,7 +24,12 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn spawn(command: &mut std::process::Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::with_messages(command, Stdio::null())
+    }
+
+    /// Starts it with another place for its messages.
+    pub(crate) fn with_messages(command: &mut std::process::Command, messages: Stdio) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(messages).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = lines.find_map(|line| {
             let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
@@ -108,12 +113,22 @@ impl FleetFolder {
         drop(self.source(words).with_code(code));
     }
 
-    /// Starts `instep run` with a dashboard.
+    /// Starts `instep run` with a dashboard. Its messages are in the file `messages`.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         let usual =
             ["run", "--listen", "127.0.0.1:0", "--operators", "operators", "--retries", "0", "--json"];
         let words: Vec<_> = usual.iter().chain(words).copied().collect();
-        Running::spawn(&mut self.command(&words))
+        let messages = fs::File::create(self.path("messages")).unwrap();
+        Running::with_messages(&mut self.command(&words), messages.into())
+    }
+
+    /// Waits until the process started last has said something a number of times.
+    pub(crate) fn wait_for_message(&self, part: &str, times: usize) {
+        wait_for(|| {
+            let messages = fs::read_to_string(self.path("messages")).unwrap();
+            let found = messages.matches(part).count();
+            if found >= times { Ok(()) } else { Err(format!("{found} times {part:?} in {messages}")) }
+        });
     }
 
     /// Waits until a Source has a state, as `instep source` reports it.

@@ -50,7 +50,9 @@ impl RepublishCommand {
         output: &Output,
     ) -> anyhow::Result<Exit> {
         if self.serving.server.listen.is_some() {
-            let again = || reload()?.map(|(republish, config)| republish.served(&config)).transpose();
+            let again = |is_forced| {
+                reload(is_forced)?.map(|(republish, config)| republish.served(&config)).transpose()
+            };
             return serve_until_signal(self.served(config)?, &again, output);
         }
         let Self { dirs, serving, wait } = self;

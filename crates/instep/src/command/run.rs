@@ -2,10 +2,11 @@
 
 use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
+use anyhow::bail;
 use clap::Args;
 use http::HeaderName;
 use instep_destination::{CallbackOptions, CopyPlace, Shutdown};
-use instep_fleet::{Fleet, FleetMonitor, FleetOptions, PacingRules, SourceDefinition};
+use instep_fleet::{Fleet, FleetMonitor, FleetOptions, LONGEST_PAUSE, PacingRules, SourceDefinition};
 use serde_json::json;
 
 use crate::{
@@ -32,7 +33,7 @@ use crate::{
 ///
 /// Sources are the `[[source]]` tables of the configuration and those added with `instep source`. A dry run measures
 /// a new one first. Limits hold for all Sources together. SIGHUP reads the configuration again, except addresses, the
-/// file of the operators and their header; SIGINT or SIGTERM ends the process after transfers in flight are
+/// places of the fleet and its copies, the file of the operators and their header; SIGINT or SIGTERM ends the process after transfers in flight are
 /// committed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
@@ -148,7 +149,7 @@ impl RunCommand {
         let ending = "transfers in flight are committed, and the next start continues";
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
         let hangups = Hangups::listen(&runtime);
-        let again = || reload()?.map(|(run, config)| run.setup(&config)).transpose();
+        let again = |is_forced| reload(is_forced)?.map(|(run, config)| run.setup(&config)).transpose();
         runtime.block_on(service::watched(keep(setup, &hangups, &again, shutdown, output)))?;
         Ok(signals.exit())
     }
@@ -158,6 +159,11 @@ impl RunCommand {
         let mut options = FleetOptions::new(place.dir);
         (options.state, options.store) = (place.state, self.store);
         (options.runs, options.runs_per_host) = (self.runs, self.runs_per_host);
+        for (option, pause) in [("--shortest", self.shortest), ("--longest", self.longest)] {
+            if pause.as_secs() > LONGEST_PAUSE {
+                bail!("{option}: at most {}d, a hundred years", LONGEST_PAUSE / 86_400);
+            }
+        }
         let mut pacing = PacingRules::default();
         pacing.shortest = self.shortest.as_secs().max(1);
         pacing.longest = self.longest.as_secs().max(pacing.shortest);
@@ -235,13 +241,19 @@ async fn keep(
         tokio::select! {
             ended = &mut running => return ended,
             next = runtime::reloaded(hangups, reload, output) => {
+                let stays = |which: &str| {
+                    let what = format!("SIGHUP: {which} stay as they are until instep run is started again");
+                    output.log(LineLevel::Warn, &what);
+                };
                 if next.pages != pages {
-                    let what = "SIGHUP: listen, operators, operator-header and the callbacks stay as they are until instep run is started again";
-                    output.log(LineLevel::Warn, what);
+                    stays("listen, operators, operator-header and the callbacks");
+                }
+                if !fleet.is_at(&next.options) {
+                    stays("fleet, state and store");
                 }
                 match fleet.reload(next.options, &next.sources).await {
                     Ok(()) => output.note(format!("{} now", counted(fleet.sources().len() as u64, "Source"))),
-                    Err(error) => runtime::restored(&error.into(), output),
+                    Err(error) => runtime::restored(hangups, &error.into(), output),
                 }
                 service::ready();
             }

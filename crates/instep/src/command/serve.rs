@@ -49,7 +49,7 @@ impl ServeCommand {
         reload: Reload<'_, (Self, Config)>,
         output: &Output,
     ) -> anyhow::Result<Exit> {
-        let again = || reload()?.map(|(serve, config)| serve.options(&config)).transpose();
+        let again = |is_forced| reload(is_forced)?.map(|(serve, config)| serve.options(&config)).transpose();
         serve_until_signal(self.options(config)?, &again, output)
     }
 

@@ -211,7 +211,9 @@ impl SyncCommand {
                 (Ok(Ended::Interrupted), _) => return Ok(signals.exit()),
                 (Ok(Ended::Done(exit)), _) => return Ok(exit),
                 (Err(error), Some(working)) if !has_waited.get() => {
-                    runtime::restored(&error, output);
+                    if let Some(hangups) = &hangups {
+                        runtime::restored(hangups, &error, output);
+                    }
                     options = working;
                 }
                 (Err(error), _) => return Err(error),

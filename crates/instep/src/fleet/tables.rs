@@ -149,8 +149,11 @@ fn definition(table: SourceTable) -> Result<SourceDefinition, TableFault> {
 /// Reads times of the day, UTC: `03:30`.
 pub(crate) fn times_of_day(times: &[String]) -> Result<Cadence, String> {
     let minutes = times.iter().map(|time| {
-        let parts =
-            time.split_once(':').and_then(|(hour, minute)| Some((hour.parse().ok()?, minute.parse().ok()?)));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let parts = time.split_once(':').and_then(|(hour, minute)| {
+            let is_time = digits(hour) && digits(minute) && hour.len() <= 2 && minute.len() == 2;
+            is_time.then_some((hour.parse().ok()?, minute.parse().ok()?))
+        });
         match parts {
             Some((hour @ 0..24, minute @ 0..60)) => Ok(hour * 60 + minute),
             _ => Err(format!("{time:?} is not a time of the day; write 03:30")),
@@ -198,6 +201,9 @@ mod tests {
             ("name = 'a'\nurl = 'https://a.example/'\nevry = '1h'", 4, "evry"),
             ("name = 'a'\nurl = 'https://a.example/'\nevery = 'often'", 4, "is not a duration"),
             ("name = 'a'\nurl = 'https://a.example/'\nat = '25:00'", 4, "is not a time"),
+            ("name = 'a'\nurl = 'https://a.example/'\nat = '+3:30'", 4, "is not a time"),
+            ("name = 'a'\nurl = 'https://a.example/'\nat = '3:5'", 4, "is not a time"),
+            ("name = 'a'\nurl = 'https://a.example/'\nevery = '40000d'", 2, "at most 36500d"),
             ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = '101%'", 4, "percentage"),
             ("url = 'https://a.example/'", 1, "name"),
         ];

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::FleetState;
+use super::{FleetState, LookInProgress};
 use crate::{
     name::SourceName,
     record::ReadSources,
@@ -58,7 +58,9 @@ impl FleetState {
         if look.is_some() {
             source.running = source.standing.began;
         }
-        if let Some(look) = look.filter(|_| source.standing.paused) {
+        // Nothing that a look finds at a Source that was removed and added again is recorded.
+        let is_over = |look: &&LookInProgress| source.standing.paused || !look.hold.is_same_look(source.hold);
+        if let Some(look) = look.filter(is_over) {
             look.ending.request();
         }
         if self.sources.get(&name).is_none_or(|known| **known != source) {

@@ -94,7 +94,7 @@ pub(super) fn an_alert_is_sent_by_one_worker(at: &TestFleet) {
     };
     one.finish(&LookEnding { alert: Some(alert.clone()), ..ending(&held) }).unwrap().unwrap();
     let (last, taken) = one.take_alerts(1, 9).unwrap();
-    assert_eq!(taken, [alert]);
+    assert_eq!(taken, [(last, alert)]);
     assert!(two.take_alerts(2, 9).unwrap().1.is_empty());
     // Killed before it was sent.
     assert!(two.remove_worker(1, Some(0)).unwrap());

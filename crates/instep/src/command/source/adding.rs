@@ -129,7 +129,7 @@ impl AddArgs {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
-        let same = known.iter().find(|source| as_compared(&source.definition.url) == as_compared(&url));
+        let same = known.iter().find(|source| source.definition.has_url(&url));
         // Typed again, it must not become a second copy of the same.
         if let Some(same) = same.filter(|_| self.name.is_none()) {
             bail!("{url} is kept already, as {}; give --name NAME for a second copy", same.definition.name);

@@ -227,7 +227,15 @@ async fn add(
         Ok(url) => url.into_string(),
         Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error),
     };
-    let taken = served.fleet.sources().iter().map(|source| source.definition.name.clone()).collect();
+    let known = served.fleet.sources();
+    // Sent again, because the answer was lost, it must not become a second copy of the same.
+    let same = known.iter().find(|source| source.definition.has_url(&url)).filter(|_| added.name.is_none());
+    if let Some(same) = same {
+        let what =
+            format!("{url} is kept already, as {}; give a name for a second copy", same.definition.name);
+        return failed(StatusCode::CONFLICT, what);
+    }
+    let taken = known.iter().map(|source| source.definition.name.clone()).collect();
     let name = added.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
     let mut definition = SourceDefinition::new(name.clone(), url);
     (definition.delete, definition.approve) = (added.delete, added.approve);
