@@ -138,7 +138,7 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// Gives the document of a snapshot a name that stays.
+    /// Gives the document of a snapshot a name that stays; `None` if it is not in place.
     fn preserve(
         &self,
         snapshot: &SupersededSnapshot<'_>,
@@ -146,7 +146,9 @@ impl<'a> Archive<'a> {
     ) -> Result<Option<ArchivedSnapshot>, Error> {
         let name = self.set.place.name(snapshot.name);
         let document = snapshot_name(snapshot.name, snapshot.at.0);
-        if !documents.preserve(&name, &self.set.place.name(&document))? {
+        // An interrupted publication recorded the snapshot, and may not have put it in place.
+        let is_known = !documents.repairs() || documents.stated_time(&name)? == Some(snapshot.at.0);
+        if !is_known || !documents.preserve(&name, &self.set.place.name(&document))? {
             return Ok(None);
         }
         let parts = snapshot.parts.iter().filter(|part| **part != name).cloned().collect();

@@ -5,7 +5,9 @@ use std::{
     io::Write,
 };
 
-use resourcesync::{DateTime, DocumentWriter, Entry, Header, WriteError, WriteOptions};
+use resourcesync::{
+    DateTime, DocumentReader, DocumentWriter, Entry, Header, ReadOptions, WriteError, WriteOptions,
+};
 
 use super::{
     fit::{Fitting, Omissions},
@@ -205,6 +207,13 @@ impl<'a> RenderedDocuments<'a> {
     /// The bytes of a document in place.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         self.sink.read(name)
+    }
+
+    /// Returns the time of the snapshot that a document in place states; `None` if it states none or cannot be read.
+    pub(super) fn stated_time(&self, name: &str) -> Result<Option<DateTime>, Error> {
+        let Some(bytes) = self.sink.read(name)? else { return Ok(None) };
+        let reader = DocumentReader::new(&bytes[..], ReadOptions::new());
+        Ok(reader.ok().and_then(|reader| reader.header().metadata.as_ref()?.at))
     }
 
     /// Returns the record of the published documents: those in place after the publication, those that are no longer

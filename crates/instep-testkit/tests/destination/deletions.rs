@@ -1,6 +1,7 @@
 //! Deletions in Change Lists: applied when they are requested, and remembered until then.
 
 use instep_destination::{MaxDelete, SyncOptions};
+use instep_testkit::Fault;
 
 use crate::support::{Copy, with_one_change_list, without};
 
@@ -123,6 +124,25 @@ fn o64_what_an_inventory_no_longer_listed_and_exists_again_is_not_counted_as_kep
     copy.source.snapshot();
     assert_eq!(copy.sync().report().kept, 1);
     copy.source.put("a.txt", "again");
+    let run = copy.sync();
+    assert_eq!((run.report().kept, run.report().is_in_step()), (0, true), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o68_what_an_undated_list_names_again_and_is_pending_is_not_counted_as_kept_once_it_is_there() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.source.snapshot();
+    assert_eq!(copy.sync().report().kept, 1);
+    copy.source.put("a.txt", "again");
+    copy.source.snapshot();
+    let list = String::from_utf8(copy.source.document("resourcelist.xml").unwrap()).unwrap();
+    copy.source.serve("resourcelist.xml", without(&list, "at"));
+    copy.source.fail_always("a.txt", Fault::Status(404));
+    assert_eq!(copy.sync().exit_code(), 3);
+    copy.source.heal();
     let run = copy.sync();
     assert_eq!((run.report().kept, run.report().is_in_step()), (0, true), "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);

@@ -89,3 +89,32 @@ fn a_large_archive_is_an_index_over_parts() {
     let (header, members) = source.document("changelist-archive.xml");
     assert_eq!((header.form, members.len()), (Form::Index, 2));
 }
+
+#[test]
+fn o67_a_list_that_an_interrupted_publication_did_not_put_in_place_is_not_archived() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.archives = Some(Archives::default());
+        options.lists.closed_lists = 0;
+        options.lists.snapshot_every = Duration::ZERO;
+        options.lists.grace = Duration::ZERO;
+    });
+    let change = |source: &mut Source| {
+        (0..8).for_each(|_| source.set.change("a", Change::Updated));
+        source.publish();
+    };
+    source.publish();
+    change(&mut source);
+    let name = "resourcesync/resourcelist.xml";
+    let list = source.sink.documents[name].clone();
+    change(&mut source);
+    assert_ne!(source.sink.documents[name], list);
+    source.sink.documents.insert(name.to_owned(), list);
+    source.is_interrupted = true;
+    change(&mut source);
+    let (_, archived) = source.document("resourcelist-archive.xml");
+    assert!(!archived.is_empty());
+    for entry in archived {
+        let (header, _) = source.document(entry.loc.as_str().rsplit('/').next().unwrap());
+        assert_eq!(header.metadata.unwrap().at, entry.metadata.at);
+    }
+}

@@ -106,6 +106,8 @@ pub(super) struct Source {
     /// The number of times that an archive was read.
     pub(super) archives_read: usize,
     pub(super) sink: MemorySink,
+    /// `true` if the last publication did not end.
+    pub(super) is_interrupted: bool,
 }
 
 impl Source {
@@ -115,7 +117,8 @@ impl Source {
         adjust(&mut options);
         let policy = SourcePolicy::new(&options).unwrap();
         let (published, archives) = (PublishedSource::default(), BTreeMap::new());
-        Self { policy, set, published, archives, archives_read: 0, sink: MemorySink::new() }
+        let sink = MemorySink::new();
+        Self { policy, set, published, archives, archives_read: 0, sink, is_interrupted: false }
     }
 
     /// Publishes, and returns the names written, in order.
@@ -147,7 +150,8 @@ impl Source {
     }
 
     pub(super) fn before(&self) -> Before {
-        Before { published: self.published.clone(), ..Before::default() }
+        let (published, repair) = (self.published.clone(), self.is_interrupted);
+        Before { published, repair, ..Before::default() }
     }
 
     pub(super) fn document(&self, name: &str) -> (resourcesync::Header, Vec<Entry>) {
