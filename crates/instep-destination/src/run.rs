@@ -93,6 +93,12 @@ impl<'a> SyncRun<'a> {
         let policy = policy::of(options, scope)?;
         let fetcher = Fetcher::new(client.clone(), Arc::clone(copy.store.staging()), options.verify);
         let reporter = Reporter::new(monitor, &options.url, client.clone());
+        if copy.has_other_maps(options)? {
+            reporter.note(
+                "The maps of URIs are not those of the last run: what the copy holds stays at its paths, and only new \
+                 resources get theirs by the new maps",
+            );
+        }
         let network = Network { client, documents, fetcher, latency: std::time::Duration::ZERO };
         Ok(Self {
             options,

@@ -26,6 +26,12 @@ pub enum OriginError {
     /// There is no host.
     #[error("a web URL needs a host, as in http://example.org/")]
     NoHost,
+    /// The port is none of those that exist. The parser of requests takes it for the usual one.
+    #[error("there is no port {port}: the last one is 65535")]
+    Port {
+        /// The port as it is written.
+        port: String,
+    },
     /// It cannot be written into a request.
     #[error("it cannot be sent: {reason}")]
     Unusable {
@@ -38,7 +44,7 @@ impl Origin {
     /// Returns the origin of an `http` or `https` URI. User information in the URI is ignored.
     ///
     /// # Errors
-    /// If the URI has another scheme or no host (D26).
+    /// If the URI has another scheme, no host (D26), or a port that does not exist.
     pub fn parse(uri: &str) -> Result<Self, OriginError> {
         Self::of(&parse(uri)?)
     }
@@ -50,6 +56,14 @@ impl Origin {
             scheme => return Err(OriginError::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
         };
         let host = uri.host().filter(|host| !host.is_empty()).ok_or(OriginError::NoHost)?;
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        let place = authority.rsplit('@').next().unwrap_or_default();
+        if let Some(port) = place.strip_prefix(host).and_then(|rest| rest.strip_prefix(':'))
+            && !port.is_empty()
+            && port.parse::<u16>().is_err()
+        {
+            return Err(OriginError::Port { port: port.to_owned() });
+        }
         let host = host.trim_end_matches('.');
         let host = match host.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => host.to_ascii_lowercase().into(),
@@ -127,5 +141,20 @@ pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
         }
         Some((scheme, _)) => Err(OriginError::Scheme { scheme: scheme.to_owned() }),
         None => Err(OriginError::NoHost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Origin, OriginError};
+
+    #[test]
+    fn o226_a_port_that_does_not_exist_has_no_origin() {
+        for uri in ["http://h:65536/", "https://h:99999", "http://user@[::1]:100000/a"] {
+            assert!(matches!(Origin::parse(uri), Err(OriginError::Port { .. })), "{uri}");
+        }
+        for (uri, port) in [("http://h:65535/", 65_535), ("http://h:/", 80), ("https://[::1]/", 443)] {
+            assert_eq!(Origin::parse(uri).map(|origin| origin.port()), Ok(port), "{uri}");
+        }
     }
 }

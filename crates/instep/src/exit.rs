@@ -116,6 +116,11 @@ impl From<Exit> for process::ExitCode {
     }
 }
 
+/// Returns each code with its meaning.
+pub(crate) fn codes() -> impl Iterator<Item = (u8, &'static str)> {
+    Exit::TABLE.into_iter().map(|(_, code, meaning)| (code, meaning))
+}
+
 /// Returns the table as text.
 pub(crate) fn table() -> String {
     let mut text = "Exit codes\n\n".to_owned();

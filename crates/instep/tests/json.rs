@@ -202,6 +202,30 @@ fn finding_d16_the_page_names_every_type_and_field() {
 }
 
 #[test]
+fn o225_a_standby_server_and_the_exit_codes_follow_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("data")).unwrap();
+    fs::write(folder.join("data/a.txt"), "a").unwrap();
+    let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", "http://127.0.0.1/", "--standby"];
+    let first = |kind: &str| {
+        let mut server = Server(instep(folder, &serve).spawn().unwrap());
+        let lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
+        let mut values = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        let line = values.find(|line| line["type"] == kind).unwrap();
+        std::thread::spawn(move || values.for_each(drop));
+        assert!(validates(&line) && definition(&line).as_deref() == Some(kind), "{line}");
+        server
+    };
+    let _holder = first("ready");
+    let _standby = first("standby");
+    let codes = String::from_utf8(instep(folder, &["exit-codes"]).output().unwrap().stdout).unwrap();
+    let codes: Vec<Value> = codes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(codes.iter().any(|line| line["exit_code"] == 20));
+    assert!(codes.iter().all(validates));
+}
+
+#[test]
 fn finding_d16_what_takes_its_time_follows_the_schema_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

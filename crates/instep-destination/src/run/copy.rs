@@ -2,6 +2,7 @@
 
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
+mod maps;
 mod opening;
 mod remembered;
 pub(crate) mod storage;

@@ -122,6 +122,9 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     let complete = if is_complete { text.to_owned() } else { format!("https://{text}/") };
     let complete = with_ascii_host(complete);
     let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
+    if url::Url::parse(uri.as_str()) == Err(url::ParseError::InvalidPort) {
+        return Err(format!("{text:?} has a port that does not exist; the last one is 65535"));
+    }
     match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
         Some(scheme) if scheme == "http" || scheme == "https" => Ok(uri),
         _ => Err(format!("{text:?}: only http and https URLs can be used")),
@@ -255,6 +258,12 @@ mod tests {
             assert_eq!(super::mapping(text), Ok((uri.to_owned(), path.to_owned())), "{text}");
         }
         assert!(super::mapping("http://h/a").is_err());
+    }
+
+    #[test]
+    fn o226_a_port_that_does_not_exist_is_not_the_usual_one() {
+        assert!(url("http://h:65536/").unwrap_err().contains("does not exist"));
+        assert!(url("http://h:65535/").is_ok() && url("http://h:/").is_ok());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `instep help exit-codes`, also `instep exit-codes`.
 
 use clap::Args;
+use serde_json::json;
 
 use crate::{exit, exit::Exit, ui::Output};
 
@@ -14,6 +15,9 @@ impl ExitCodesCommand {
     #[expect(clippy::unused_self, reason = "each command is run by its options")]
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         output.line(exit::table().trim_end());
+        for (code, meaning) in exit::codes() {
+            output.object("exit_code", json!({ "exit_code": code, "meaning": meaning }));
+        }
         Ok(Exit::Done)
     }
 }

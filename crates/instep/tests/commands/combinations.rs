@@ -111,6 +111,22 @@ fn o222_a_source_of_a_copy_is_known_in_any_spelling_of_its_url() {
 }
 
 #[test]
+fn o224_other_maps_than_those_of_the_last_run_are_said_once() {
+    let folder = folder(&[("data/papers/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    let map = |path: &str| format!("{}papers/={path}", source.url);
+    let said = |more: &[&str]| run(folder.path(), &[&["sync", &source.url, "copy"][..], more].concat(), 0);
+    const NOTE: &str = "The maps of URIs are not those of the last run";
+    assert!(!said(&["--map", &map("P")]).contains(NOTE));
+    assert!(!said(&["--map", &map("P")]).contains(NOTE));
+    assert!(said(&["--map", &map("Q"), "--dry-run"]).contains(NOTE));
+    assert!(said(&["--map", &map("Q")]).contains(NOTE));
+    assert!(!said(&["--map", &map("Q")]).contains(NOTE));
+    assert!(said(&[]).contains(NOTE), "a map that was forgotten");
+    assert!(folder.path().join("copy/P/a.txt").exists());
+}
+
+#[test]
 fn o223_a_condition_on_metadata_that_nothing_meets_is_said() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());
