@@ -89,7 +89,14 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
         "h" => 3600.0,
         _ => return Err(wrong()),
     };
-    if number > 0.0 { Ok(number / seconds) } else { Err(wrong()) }
+    // Between two requests at a lower rate, a run would seem to hang (O69).
+    let rate = number / seconds;
+    if rate.is_finite() && rate >= 1.0 / 86_400.0 {
+        return Ok(rate);
+    }
+    Err(format!(
+        "{text:?} cannot be used as a rate; write a number of requests, at least one a day: 4/s or 100/m"
+    ))
 }
 
 /// Reads a W3C datetime.
@@ -208,6 +215,15 @@ mod tests {
         assert_eq!(rate("120/m"), Ok(2.0));
         assert_eq!(percent("50%"), Ok(50));
         assert_eq!(url("example.org").map(|uri| uri.to_string()), Ok("https://example.org/".into()));
+    }
+
+    #[test]
+    fn o69_a_rate_is_finite_and_at_least_one_a_day() {
+        assert_eq!(rate("24/h").map(|rate| rate * 3_600.0), Ok(24.0));
+        assert!(rate("0.1/h").is_ok());
+        for text in ["inf", "NaN", "1e-300/s", "0.01/h", "0", "-1/s"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
     }
 
     #[test]
