@@ -66,6 +66,8 @@ pub(crate) enum LookVerdict {
     Changed,
     /// Nothing was new.
     Unchanged,
+    /// More is pending than before: the interval says how often the Source changes, and not how long a fault lasts.
+    Behind,
     /// A limit ended the run: there is more to do at once.
     More,
     /// The Source could not be copied.
@@ -111,6 +113,7 @@ impl Pacing {
             }
             LookVerdict::Unchanged => Self { interval: within(self.interval.saturating_mul(3) / 2), ..well }
                 .due_by(cadence, now, seed),
+            LookVerdict::Behind => Self { interval: rules.shortest, ..well }.due_by(cadence, now, seed),
             LookVerdict::More => Self { due: now, ..well },
             LookVerdict::Outage => Self { due: later(now, AFTER_OUTAGE, seed), ..self },
             LookVerdict::Blocked => {

@@ -18,6 +18,7 @@ fn verdict() -> impl Strategy<Value = LookVerdict> {
     prop_oneof![
         Just(LookVerdict::Changed),
         Just(LookVerdict::Unchanged),
+        Just(LookVerdict::Behind),
         Just(LookVerdict::More),
         Just(LookVerdict::Failed),
         Just(LookVerdict::Blocked),
@@ -48,7 +49,7 @@ proptest! {
             let own = if let Cadence::Every { seconds } = cadence { seconds } else { 0 };
             let longest = RULES.longest.max(own) as i64;
             prop_assert!(pacing.due - now <= longest + longest / 10 + 86_400);
-            let is_well = matches!(verdict, LookVerdict::Changed | LookVerdict::Unchanged | LookVerdict::More);
+            let is_well = !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked | LookVerdict::Outage);
             if verdict == LookVerdict::Outage {
                 prop_assert_eq!((pacing.failures, pacing.interval), (before.failures, before.interval));
             } else {

@@ -203,7 +203,7 @@ mod tests {
             ("name = 'a'\nurl = 'https://a.example/'\nat = '25:00'", 4, "is not a time"),
             ("name = 'a'\nurl = 'https://a.example/'\nat = '+3:30'", 4, "is not a time"),
             ("name = 'a'\nurl = 'https://a.example/'\nat = '3:5'", 4, "is not a time"),
-            ("name = 'a'\nurl = 'https://a.example/'\nevery = '40000d'", 2, "at most 36500d"),
+            ("name = 'a'\nurl = 'https://a.example/'\nevery = '40000d'", 1, "at most 36500d"),
             ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = '101%'", 4, "percentage"),
             ("url = 'https://a.example/'", 1, "name"),
         ];

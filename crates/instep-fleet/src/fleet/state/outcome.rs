@@ -68,6 +68,12 @@ impl FleetState {
         standing.summary.clone_from(&outcome.summary);
         standing.sized = outcome.sized.or(standing.sized);
         if let Some(verdict) = outcome.verdict {
+            let verdict = match verdict {
+                LookVerdict::Changed | LookVerdict::Unchanged if outcome.pending > standing.pending => {
+                    LookVerdict::Behind
+                }
+                verdict => verdict,
+            };
             let seed = (&source.definition.name, now);
             let pacing = standing.pacing().after(
                 verdict,

@@ -107,3 +107,19 @@ async fn o120_a_disk_that_keeps_all_runs_from_beginning_is_said_once() {
     let noted = noting.0.lock().unwrap().clone();
     assert_eq!(noted, ["No run begins: the disk has less free space than is to be kept", "Runs begin again"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o183_what_is_newly_pending_is_retried_soon_also_at_a_source_that_seldom_changes() {
+    let a = with_files(2);
+    a.fail("1.txt", [Fault::Status(503)]);
+    let dir = tempfile::tempdir().unwrap();
+    FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap().add(&[source("a", &a)], 0).unwrap();
+    let file = rusqlite::Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    file.execute("UPDATE source SET interval = 2592000", []).unwrap();
+    drop(file);
+    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| fleet.source(&name("a")).unwrap().standing.pending == 1).await;
+    let standing = fleet.source(&name("a")).unwrap().standing.clone();
+    assert_eq!((standing.held, standing.interval), (1, 900));
+    assert!(standing.due <= seconds() + 1_000, "{standing:?}");
+}
