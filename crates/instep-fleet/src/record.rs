@@ -9,6 +9,7 @@ mod engine;
 mod file;
 mod folders;
 mod journal;
+mod opening;
 mod rows;
 mod schema;
 mod seats;
@@ -17,26 +18,18 @@ mod server;
 mod surveys;
 mod workers;
 
-use std::{
-    fs,
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use crate::{
     FleetError,
     definition::SourceDefinition,
     name::SourceName,
-    place::FleetPlace,
     schedule::{Pacing, PacingRules},
     standing::FleetSource,
 };
 use engine::{Field, FieldFault, FieldRow, RecordEngine, WrittenByOthers};
-use file::RecordFile;
 pub use journal::{AuditLine, LookSample};
 pub(crate) use seats::SeenLanes;
-#[cfg(feature = "postgres")]
-use server::RecordServer;
 pub use workers::FleetWorker;
 pub(crate) use workers::{Claim, LookEnding};
 
@@ -60,83 +53,6 @@ pub(crate) struct ReadSources {
 }
 
 impl FleetRecord {
-    /// The folder of this process's own within that of the fleet.
-    pub(crate) fn own_folder(dir: &Path) -> PathBuf {
-        dir.join(".instep")
-    }
-
-    /// The file of a record that is not in a database.
-    pub(crate) fn file(dir: &Path) -> PathBuf {
-        Self::own_folder(dir).join("fleet.sqlite")
-    }
-
-    /// Opens the record of a fleet; creates it if there is none.
-    ///
-    /// # Errors
-    /// If the folder cannot be created, the server refuses or fails, or the record is newer than this program.
-    pub fn open(place: &FleetPlace) -> Result<Self, FleetError> {
-        if let Some(url) = &place.state {
-            return Self::at_server(url, place, true);
-        }
-        Self::refuse_other_state(&place.dir)?;
-        Self::make_folder(&place.dir)?;
-        Ok(Self { engine: Box::new(RecordFile::open(&Self::file(&place.dir))?), dir: place.dir.clone() })
-    }
-
-    /// Opens the record of a fleet that there is.
-    ///
-    /// # Errors
-    /// As [`Self::open`], or if there is no fleet.
-    pub fn existing(place: &FleetPlace) -> Result<Self, FleetError> {
-        match &place.state {
-            Some(url) => Self::at_server(url, place, false),
-            None if !Self::file(&place.dir).is_file() => {
-                Err(FleetError::NoFleet { place: place.dir.display().to_string() })
-            }
-            None => Self::open(place),
-        }
-    }
-
-    /// Refuses the folder of a copy or of a Source: the lock of the fleet would be that of the copy, and its files would
-    /// be among those that are published.
-    fn refuse_other_state(dir: &Path) -> Result<(), FleetError> {
-        let own = Self::own_folder(dir);
-        let other = [("state.sqlite", "a copy"), ("state.json", "a copy"), ("catalogue.db", "a Source")]
-            .into_iter()
-            .find(|(file, _)| own.join(file).is_file());
-        match other.filter(|_| !Self::file(dir).is_file()) {
-            Some((_, what)) => Err(FleetError::Usage {
-                what: format!(
-                    "{} is the folder of {what}; give the fleet a folder of its own",
-                    dir.display()
-                ),
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Makes the folder of a fleet, and the one within it.
-    pub(crate) fn make_folder(dir: &Path) -> Result<(), FleetError> {
-        let own = Self::own_folder(dir);
-        let failing =
-            |error: std::io::Error| FleetError::Folder { dir: own.clone(), what: error.to_string() };
-        fs::create_dir_all(dir).map_err(failing)?;
-        match fs::DirBuilder::new().mode(0o700).create(&own) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failing(error)),
-            _ => Ok(()),
-        }
-    }
-
-    #[cfg(feature = "postgres")]
-    fn at_server(url: &str, place: &FleetPlace, makes: bool) -> Result<Self, FleetError> {
-        Ok(Self { engine: Box::new(RecordServer::open(url, makes)?), dir: place.dir.clone() })
-    }
-
-    #[cfg(not(feature = "postgres"))]
-    fn at_server(_: &str, _: &FleetPlace, _: bool) -> Result<Self, FleetError> {
-        Err(FleetError::NoEngine)
-    }
-
     /// Returns `true` if several workers can share it.
     pub(crate) fn is_shared(&self) -> bool {
         self.engine.is_shared()

@@ -3,12 +3,12 @@
 #[cfg(feature = "postgres")]
 mod upgrade;
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use rusqlite::Connection;
 
 use super::*;
-use crate::Cadence;
+use crate::{Cadence, place::FleetPlace};
 
 fn name(text: &str) -> SourceName {
     text.parse().unwrap()
