@@ -91,6 +91,7 @@ fn published(room: &Path, catalogue: &[&str]) -> BTreeMap<String, Vec<String>> {
             "--dump",
             "always",
             "--patches",
+            "--archives",
             "--archive-count",
             "3",
             "--sitemap",

@@ -73,7 +73,6 @@ const OPTIONS: &[(u64, &[&str])] = &[
     (2, &["--change-dump"]),
     (2, &["--patches"]),
     (2, &["--archives"]),
-    (4, &["--archive-count", "2"]),
     (3, &["--gzip"]),
     (5, &["--single-changelist"]),
     (4, &["--snapshot"]),
@@ -97,7 +96,10 @@ impl RandomSource {
     fn of(seed: u64) -> Self {
         let (place, mut dice) = (TempDir::new().unwrap(), Dice::of(seed));
         let chosen = OPTIONS.iter().filter(|(one_in, _)| dice.one_in(*one_in));
-        let options = chosen.flat_map(|(_, options)| options.iter().copied()).collect();
+        let mut options: Vec<_> = chosen.flat_map(|(_, options)| options.iter().copied()).collect();
+        if options.contains(&"--archives") && dice.one_in(4) {
+            options.extend(["--archive-count", "2"]);
+        }
         fs::create_dir(place.path().join("files")).unwrap();
         fs::write(place.path().join("instep.toml"), "").unwrap();
         Self { place, dice, options }
