@@ -20,7 +20,7 @@ fn o200_a_mistake_in_the_file_is_one_line_with_its_place_and_what_to_write() {
     for (text, arguments, line, part) in [
         ("\n[publsh]\n", &PUBLISH[..], 2, "did you mean publish?"),
         ("[publish]\n\nbase_url = 'http://x/'\n", &PUBLISH, 3, "did you mean base-url?"),
-        ("[publish]\nexlude = ['a']\n", &PUBLISH, 2, "has no key exlude; did you mean exclude?"),
+        ("[publish]\nexcludes = ['a']\n", &PUBLISH, 2, "has no key excludes; did you mean exclude?"),
         ("\npublish = 5\n", &PUBLISH, 2, "write its options below a line [publish]"),
         ("[publish]\ngzip = 'yes'\n", &PUBLISH, 2, "write true or false, without quotes"),
         ("[publish]\nexclude = [['a']]\n", &PUBLISH, 2, "write a string"),
