@@ -19,6 +19,8 @@ pub(crate) struct WrittenDesired<'a> {
 }
 
 impl<'a> WrittenDesired<'a> {
+    /// Returns a desired state as it is written.
+    ///
     /// # Errors
     /// If the ways to get its bytes cannot be written.
     pub(crate) fn of(desired: &'a Desired) -> Result<Self, serde_json::Error> {
