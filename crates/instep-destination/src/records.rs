@@ -12,6 +12,7 @@ mod document_note;
 pub(crate) mod held_though_gone;
 pub(crate) mod kept;
 pub(crate) mod last_gap;
+mod maps;
 mod metadata;
 pub(crate) mod operations;
 mod package;
@@ -25,6 +26,7 @@ pub(crate) mod way;
 
 pub(crate) use desired::WrittenDesired;
 pub(crate) use document_note::DocumentNote;
+pub(crate) use maps::LastMaps;
 pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;
 pub(crate) use recent_deletions::RecentDeletions;

@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
 use super::{
-    DocumentNote, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage, held_though_gone, kept,
-    kept::KeptResources, last_gap, operations, slice, way,
+    DocumentNote, LastMaps, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage,
+    held_though_gone, kept, kept::KeptResources, last_gap, operations, slice, way,
 };
 use crate::{
     MaxDelete, SelectionOptions,
@@ -212,7 +212,10 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     let mut recent = RecentDeletions::default();
     recent.add(DateTime::from_unix_seconds(1_000), MaxDelete::Percent(25), 10);
     recent.write(&mut *state).unwrap();
+    let maps = LastMaps::of(&[("http://h/a/".to_owned(), "b/".to_owned())]);
+    maps.write(&mut *state, "http://h/").unwrap();
     let records = [
+        ("maps http://h/", "maps.1.json"),
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.2.json"),
         ("held though gone 0", "held-though-gone.1.json"),
@@ -237,6 +240,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), unusable);
     assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
     assert_eq!(RecentDeletions::read(&*state).unwrap(), recent);
+    assert_eq!(LastMaps::read(&*state, "http://h/").unwrap(), Some(maps));
     // Nothing is known yet of how another URL led to the Source.
     assert_eq!(state.found_source("http://h/list.xml", &[set]).unwrap(), source);
     assert_eq!(way::read(&*state, source).unwrap(), None);
