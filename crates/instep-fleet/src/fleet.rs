@@ -44,7 +44,6 @@ use crate::{
 pub use figures::FleetFigures;
 use lease::WorkerLease;
 use opening::{LockedFolder, check, configure, seconds};
-pub use operating::SourceOperation;
 use state::FleetState;
 
 /// The interval for reading the record, which commands write, and the clock: the schedule counts in seconds.

@@ -10,6 +10,7 @@ mod file;
 mod folders;
 mod journal;
 mod opening;
+mod operations;
 mod rows;
 mod schema;
 mod seats;
@@ -29,6 +30,7 @@ use crate::{
 };
 use engine::{Field, FieldFault, FieldRow, RecordEngine, WrittenByOthers};
 pub use journal::{AuditLine, LookSample};
+pub use operations::SourceOperation;
 pub(crate) use seats::SeenLanes;
 pub use workers::FleetWorker;
 pub(crate) use workers::{Claim, LookEnding};
@@ -110,10 +112,11 @@ impl FleetRecord {
     /// # Errors
     /// If one is invalid, an operator gave its name to another Source, or its folder overlaps with another one.
     pub fn configure(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
-        let gone = self.sources()?.into_iter().filter(|known| {
-            known.from_file && definitions.iter().all(|kept| kept.name != known.definition.name)
-        });
-        let gone: Vec<_> = gone.map(|known| known.definition.name).collect();
+        // Without the definitions: a damaged one is replaced by that of the file.
+        let sql = "SELECT name FROM source WHERE from_file = 1";
+        let known: Vec<SourceName> = self.all(sql, &[], |row| row.string(0)?.parse().map_err(FieldFault))?;
+        let is_gone = |name: &SourceName| definitions.iter().all(|kept| kept.name != *name);
+        let gone: Vec<_> = known.into_iter().filter(is_gone).collect();
         self.insert_after(&gone, definitions, true, now)
     }
 
@@ -136,66 +139,19 @@ impl FleetRecord {
             for definition in definitions {
                 // If an answer can be lost, the same call may be repeated.
                 let again = (self.is_shared() && !from_file).then_some(now);
-                rows::expect_free(statements, definition, (from_file, again), &damaged)?;
+                let held = rows::expect_free(statements, definition, (from_file, again), &damaged)?;
+                // A pause is the operator's, whatever the file says.
+                let is_paused = held.as_ref().is_some_and(|held| held.paused);
+                if held.is_some_and(|held| held.is_of_another_copy(definition)) {
+                    rows::forget(statements, &definition.name)?;
+                }
                 let pacing = Pacing::new(now, &PacingRules::default());
-                rows::put(statements, definition, from_file, now, pacing)?;
+                rows::put(statements, definition, (from_file, is_paused), now, pacing)?;
             }
             // At the end: one file may exchange the folders of two Sources.
             let places = (&*self.dir, &*Self::own_folder(&self.dir));
             folders::expect_apart(places, statements, definitions, &damaged)
         })
-    }
-
-    /// Removes a Source; its copy stays.
-    ///
-    /// # Errors
-    /// If there is none, or it is in the configuration file.
-    pub fn remove(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        if self.source(name)?.from_file {
-            let what = "is in the configuration file: remove it there";
-            return Err(FleetError::Unfit { name: name.clone(), what });
-        }
-        self.engine.transaction(&mut |statements| rows::forget(statements, name))
-    }
-
-    /// Pauses a Source, or ends its pause.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn pause(&mut self, name: &SourceName, paused: bool) -> Result<(), FleetError> {
-        self.flag(name, "UPDATE source SET paused = $2, changed = {next} WHERE name = $1", paused)
-    }
-
-    /// Approves a Source.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn approve(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        let sql = "UPDATE source SET approved = $2, wanted = 1, changed = {next} WHERE name = $1";
-        self.flag(name, sql, true)
-    }
-
-    /// Requests a look at a Source now.
-    ///
-    /// # Errors
-    /// If there is none, it is paused, or it waits for approval.
-    pub fn want(&mut self, name: &SourceName) -> Result<(), FleetError> {
-        let source = self.source(name)?;
-        let unfit = |what| Err(FleetError::Unfit { name: name.clone(), what });
-        if source.standing.paused {
-            return unfit("is paused: resume it first");
-        }
-        if source.standing.waits_for_approval(source.definition.approve) {
-            return unfit("waits for approval: approve it, and it runs");
-        }
-        self.flag(name, "UPDATE source SET wanted = $2, changed = {next} WHERE name = $1", true)
-    }
-
-    fn flag(&mut self, name: &SourceName, sql: &str, value: bool) -> Result<(), FleetError> {
-        match self.engine.execute(sql, &[name.as_str().into(), value.into()])? {
-            0 => Err(FleetError::Unknown { name: name.clone() }),
-            _ => Ok(()),
-        }
     }
 
     /// Returns all Sources, by name.

@@ -150,7 +150,8 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         Guard::TimeWentBack => Some("The Source may have been restored from a backup; ask its operator"),
         Guard::Frozen => Some("Accept an older Source with a larger --max-age, or without it"),
         Guard::MarkerMissing => Some(
-            "Mount the disk of the copy; if the copy was emptied on purpose, fetch it again with --repair",
+            "Make the place of the copy available again, as by mounting its disk; if the copy was emptied on purpose, fetch it again \
+             with --repair",
         ),
         _ => None,
     }

@@ -5,7 +5,7 @@
 use std::{cell::RefCell, env, ffi::OsString};
 
 use anyhow::{Context, anyhow, bail};
-use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, builder::FalseyValueParser};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     args::{
@@ -200,10 +200,19 @@ fn with_environment(command: clap::Command) -> clap::Command {
         };
         let name = global::variable(long);
         match arg.get_action() {
-            ArgAction::SetTrue => arg.value_parser(FalseyValueParser::new()).env(name).hide_env(true),
+            ArgAction::SetTrue => arg.value_parser(switch).env(name).hide_env(true),
             ArgAction::Set | ArgAction::Append => arg.env(name).hide_env(true),
             _ => arg,
         }
     });
     command.mut_subcommands(with_environment)
+}
+
+/// Reads the variable of an option without a value; one that is set to nothing does not count.
+fn switch(text: &str) -> Result<bool, &'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "" | "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err("write true or false"),
+    }
 }

@@ -113,38 +113,35 @@ impl Config {
         Ok(filled)
     }
 
-    /// Returns an error about a command line that was completed from the file, in terms of the typed command line:
-    /// the usage contains only typed options, and a fault of the file is reported with its table and key.
+    /// Returns an error about a command line that was completed from the file and the environment, in terms of the typed
+    /// command line: the usage contains only typed options, a fault of the file is reported with its table and key, and
+    /// one of the environment with its variable.
     pub(crate) fn explain(
         &self,
         mut error: clap::Error,
         command: &mut clap::Command,
         (argv, filled): (&[OsString], &[OsString]),
     ) -> clap::Error {
-        let Some((_, subcommand)) = subcommand_of(argv, command).filter(|_| argv != filled) else {
-            return error;
-        };
+        let Some((_, subcommand)) = subcommand_of(argv, command) else { return error };
         let name = subcommand.get_name().to_owned();
-        let is_of_file = |option: &str| {
-            let sets = |words: &[OsString]| {
-                words.iter().filter(|word| word.to_string_lossy().split('=').next() == Some(option)).count()
-            };
-            sets(argv) < sets(filled)
+        let option = untyped_option(&error, subcommand, (argv, filled));
+        if argv != filled
+            && let Some(subcommand) = command.find_subcommand_mut(&name)
+        {
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(subcommand.render_usage()));
+        }
+        let Some((key, is_of_file)) = option else { return error };
+        let place = if is_of_file {
+            let table =
+                self.keys_for(&name).find(|(known, _)| *known == key).map_or(&*name, |(_, (table, _))| table);
+            format!("{} [{table}] {key}", self.place(table, &key))
+        } else {
+            variable(&key)
         };
-        // The one that cannot be used, or the one that it cannot be used with.
-        let option = [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().find_map(|kind| {
-            let ContextValue::String(option) = error.get(kind)? else { return None };
-            option.split([' ', '=']).next().filter(|option| is_of_file(option)).map(str::to_owned)
-        });
-        let Some(subcommand) = command.find_subcommand_mut(&name) else { return error };
-        error.insert(ContextKind::Usage, ContextValue::StyledStr(subcommand.render_usage()));
-        let Some(key) = option.as_deref().and_then(|option| option.strip_prefix("--")) else { return error };
-        let table =
-            self.keys_for(&name).find(|(known, _)| *known == key).map_or(&*name, |(_, (table, _))| table);
         let text = error.to_string();
         let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        // Without the usage, which has nothing to do with the file.
-        clap::Error::raw(error.kind(), format!("{} [{table}] {key}: {what}\n", self.place(table, key)))
+        // Without the usage, which has nothing to do with either.
+        clap::Error::raw(error.kind(), format!("{place}: {what}\n"))
     }
 
     /// Returns the file and line of a key of a table, or of the table if `key` is empty: the beginning of a message.
@@ -226,15 +223,41 @@ fn named(argv: &[OsString]) -> Option<PathBuf> {
     None
 }
 
+/// Returns the option that an error is about, or that it cannot be used with, if it was not typed; and `true` if it comes
+/// from the file, else from the environment.
+fn untyped_option(
+    error: &clap::Error,
+    subcommand: &clap::Command,
+    (argv, filled): (&[OsString], &[OsString]),
+) -> Option<(String, bool)> {
+    [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().find_map(|kind| {
+        let ContextValue::String(option) = error.get(kind)? else { return None };
+        let key = option.split([' ', '=']).next()?.strip_prefix("--")?;
+        let times = |words: &[OsString]| words.iter().filter(|word| long_name(word) == Some(key)).count();
+        let is_of_file = times(argv) < times(filled);
+        let is_of_environment = || !is_typed(argv, subcommand, key) && env::var_os(variable(key)).is_some();
+        (is_of_file || is_of_environment()).then(|| (key.to_owned(), is_of_file))
+    })
+}
+
+/// Returns the name of a word that is a long option.
+fn long_name(word: &OsString) -> Option<&str> {
+    word.to_str()?.strip_prefix("--")?.split('=').next()
+}
+
 /// Returns `true` if the command line or the environment sets an option.
 fn is_set(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
+    is_typed(argv, subcommand, key) || env::var_os(variable(key)).is_some()
+}
+
+/// Returns `true` if the command line sets an option.
+fn is_typed(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
     let short =
         subcommand.get_arguments().find(|arg| arg.get_long() == Some(key)).and_then(clap::Arg::get_short);
-    let on_line = argv.iter().filter_map(|word| word.to_str()).any(|word| {
-        let long = word.strip_prefix("--").map(|rest| rest.split('=').next().unwrap_or(rest)) == Some(key);
-        long || short.is_some_and(|short| {
-            word.starts_with('-') && !word.starts_with("--") && word[1..].starts_with(short)
-        })
-    });
-    on_line || env::var_os(variable(key)).is_some()
+    argv.iter().any(|word| {
+        long_name(word) == Some(key)
+            || short.zip(word.to_str()).is_some_and(|(short, word)| {
+                word.starts_with('-') && !word.starts_with("--") && word[1..].starts_with(short)
+            })
+    })
 }

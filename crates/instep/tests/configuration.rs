@@ -64,6 +64,30 @@ fn a_key_that_the_command_does_not_have_is_named() {
 }
 
 #[test]
+fn o267_a_wrong_value_of_the_environment_is_named_and_a_switch_is_true_or_false() {
+    let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
+    let refused = |variable: &str, value: &str, part: &str| {
+        let output = instep(folder.path()).env(variable, value).args(["publish", "data"]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(&format!("{variable}: ")) && message.contains(part), "{message}");
+        assert!(!message.contains("instep.toml"), "{message}");
+    };
+    refused("INSTEP_ALLOW_EMPTY", "nonsense", "write true or false");
+    refused("INSTEP_MAX_DELETE", "all", "--max-delete");
+    for value in ["", "0", "No", "TRUE", "1"] {
+        let mut command = instep(folder.path());
+        let output = command.env("INSTEP_ALLOW_EMPTY", value).args(["publish", "data"]).output().unwrap();
+        assert!(output.status.success(), "{value:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    // What is typed is not the environment's.
+    let mut command = instep(folder.path());
+    command.env("INSTEP_MAX_DELETE", "5").args(["publish", "data", "--max-delete", "all"]);
+    let message = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
+    assert!(message.contains("--max-delete") && !message.contains("INSTEP_MAX_DELETE"), "{message}");
+}
+
+#[test]
 fn a_table_that_no_command_owns_is_named() {
     let folder = folder("[publsh]\n");
     let output =

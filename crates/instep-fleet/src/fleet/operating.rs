@@ -6,7 +6,7 @@ use instep_destination::CopyLocation;
 
 use super::{Fleet, FleetFigures, seconds};
 use crate::{
-    AuditLine, FleetError, LookSample,
+    AuditLine, FleetError, LookSample, SourceOperation,
     definition::SourceDefinition,
     index::{SourcePage, SourceRequest},
     name::SourceName,
@@ -14,50 +14,6 @@ use crate::{
     standing::{FleetSource, SourceState},
     survey::SourceSurvey,
 };
-
-/// An action on a Source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SourceOperation {
-    /// Runs it now; also ends quarantine.
-    Run,
-    /// Begins no look until it is resumed, and ends the one under way.
-    Pause,
-    /// Ends the pause.
-    Resume,
-    /// Lets its first synchronization begin.
-    Approve,
-    /// Forgets it; its copy stays.
-    Forget,
-}
-
-impl SourceOperation {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Pause, Self::Resume, Self::Approve, Self::Forget];
-
-    /// Returns its name, as used in addresses and in the audit log.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Approve => "approve",
-            Self::Forget => "forget",
-        }
-    }
-
-    /// Returns `true` if the operation makes sense for a Source now.
-    pub fn fits(self, source: &FleetSource, now: i64) -> bool {
-        let is_paused = source.standing.paused;
-        match self {
-            Self::Run => !is_paused && source.running.is_none() && source.state(now) != SourceState::Waiting,
-            Self::Pause => !is_paused,
-            Self::Resume => is_paused,
-            Self::Approve => source.state(now) == SourceState::Waiting,
-            Self::Forget => !source.from_file,
-        }
-    }
-}
 
 impl Fleet {
     /// Carries out an operator's action; `who` is the operator's name for the audit log.
@@ -71,17 +27,7 @@ impl Fleet {
         who: &str,
     ) -> Result<(), FleetError> {
         let (name, who) = (name.clone(), who.to_owned());
-        self.change(move |record| {
-            match operation {
-                SourceOperation::Run => record.want(&name)?,
-                SourceOperation::Pause => record.pause(&name, true)?,
-                SourceOperation::Resume => record.pause(&name, false)?,
-                SourceOperation::Approve => record.approve(&name)?,
-                SourceOperation::Forget => record.remove(&name)?,
-            }
-            record.note_action(seconds(), &who, operation.as_str(), Some(&name))
-        })
-        .await
+        self.change(move |record| record.operate(operation, &[name], (&who, seconds()))).await
     }
 
     /// Adds a Source.

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::{
-    Cadence, FleetPlace, SourceState,
+    Cadence, FleetPlace, SourceOperation, SourceState,
     record::{Claim, FleetWorker},
 };
 
@@ -161,12 +161,12 @@ async fn commands_beside_the_process_pause_resume_and_forget() {
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
     let mut beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
     beside.add(&[source("a", &a)], seconds()).unwrap();
-    beside.pause(&name("a"), true).unwrap();
+    beside.operate(SourceOperation::Pause, &[name("a")], ("ada", seconds())).unwrap();
     until(&fleet, |fleet| !fleet.sources().is_empty() && state(fleet, "a") == SourceState::Paused).await;
     assert!(fleet.operate(SourceOperation::Run, &name("a"), "ada").await.is_err());
-    beside.pause(&name("a"), false).unwrap();
+    beside.operate(SourceOperation::Resume, &[name("a")], ("ada", seconds())).unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
-    beside.remove(&name("a")).unwrap();
+    beside.operate(SourceOperation::Forget, &[name("a")], ("ada", seconds())).unwrap();
     until(&fleet, |fleet| fleet.sources().is_empty()).await;
     assert!(dir.path().join("a/0.txt").is_file() || dir.path().join("a").is_dir(), "the copy stays");
 }

@@ -5,6 +5,7 @@
 
 mod holding;
 mod keeping;
+mod operating;
 #[cfg(feature = "postgres")]
 mod seating;
 mod support;
@@ -52,7 +53,11 @@ each_engine! {
     holding::a_worker_that_beats_is_not_removed
     holding::an_alert_is_sent_by_one_worker
     holding::what_is_paused_or_changed_is_not_claimed
+    operating::o268_an_action_is_done_on_all_named_sources_or_on_none
+    operating::o269_a_damaged_definition_is_named_and_can_be_removed_or_configured_again
+    operating::o270_a_source_with_another_url_or_folder_is_a_new_one
     ; shared
+    operating::o271_a_fleet_has_no_copy_or_source_in_the_url_of_its_state
     seating::a_host_has_no_more_seats_than_its_limit_whoever_asks
     seating::the_seats_of_a_dead_worker_are_free_with_its_sources_and_the_dead_get_none
     seating::a_rest_is_heard_of_by_all_and_forgotten_once

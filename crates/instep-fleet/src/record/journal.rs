@@ -132,9 +132,18 @@ impl FleetRecord {
         what: &str,
         source: Option<&SourceName>,
     ) -> Result<(), FleetError> {
+        Self::note(&*self.engine, at, (who, what, source))
+    }
+
+    /// Writes an action into the audit log, with other statements or alone.
+    pub(super) fn note(
+        statements: &dyn Statements,
+        at: i64,
+        (who, what, source): (&str, &str, Option<&SourceName>),
+    ) -> Result<(), FleetError> {
         let sql = "INSERT INTO audit (at, who, what, source) VALUES ($1, $2, $3, $4)";
         let fields = [at.into(), who.into(), what.into(), source.map(SourceName::as_str).into()];
-        self.engine.execute(sql, &fields).map(drop)
+        statements.execute(sql, &fields).map(drop)
     }
 
     /// Returns actions, the newest first, from the one before `before`.

@@ -69,12 +69,14 @@ impl FleetRecord {
 
     /// Makes the folder of a fleet, and the one within it.
     pub(crate) fn make_folder(dir: &Path) -> Result<(), FleetError> {
+        let failing = |at: &Path, error: std::io::Error| {
+            let what = if at.is_file() { "it is a file".to_owned() } else { error.to_string() };
+            FleetError::Folder { dir: at.to_owned(), what }
+        };
+        fs::create_dir_all(dir).map_err(|error| failing(dir, error))?;
         let own = Self::own_folder(dir);
-        let failing =
-            |error: std::io::Error| FleetError::Folder { dir: own.clone(), what: error.to_string() };
-        fs::create_dir_all(dir).map_err(failing)?;
         match fs::DirBuilder::new().mode(0o700).create(&own) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failing(error)),
+            Err(error) if !own.is_dir() => Err(failing(&own, error)),
             _ => Ok(()),
         }
     }

@@ -12,18 +12,33 @@ use crate::{
 /// The columns of a Source, in the order in which they are read.
 pub(super) const COLUMNS: &str = "definition, from_file, added, paused, approved, wanted, due, \"interval\", failures, quarantined,
     sized_resources, sized_bytes, began, ended, exit_code, summary, success, checkpoint, held, bytes, pending, alerted,
-    worker, epoch, changed, in_step";
+    worker, epoch, changed, in_step, name";
+
+/// A Source of the same name, as it is before it gets another definition.
+pub(super) struct HeldDefinition {
+    json: String,
+    pub(super) paused: bool,
+}
+
+impl HeldDefinition {
+    /// Returns `true` if the new definition is about another Source or another folder, or this one cannot be read. What is
+    /// known of the former copy, and the approval of the former Source, say nothing about the new one.
+    pub(super) fn is_of_another_copy(&self, new: &SourceDefinition) -> bool {
+        let held = serde_json::from_str::<SourceDefinition>(&self.json);
+        held.map_or(true, |held| !held.has_url(&new.url) || held.folder() != new.folder())
+    }
+}
 
 /// Adds a Source that is due at once, or changes its definition: then it is due at once too, by the new one.
 pub(super) fn put(
     statements: &dyn Statements,
     definition: &SourceDefinition,
-    from_file: bool,
+    (from_file, is_paused): (bool, bool),
     now: i64,
     pacing: Pacing,
 ) -> Result<(), FleetError> {
-    let sql = "INSERT INTO source (name, definition, folder, from_file, added, due, \"interval\", failures, quarantined)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0)
+    let sql = "INSERT INTO source (name, definition, folder, from_file, added, due, \"interval\", failures, quarantined, paused)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8)
          ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, folder = excluded.folder,
          from_file = excluded.from_file, due = CASE WHEN source.due < excluded.due THEN source.due ELSE excluded.due END,
          changed = {next}
@@ -36,29 +51,34 @@ pub(super) fn put(
         now.into(),
         pacing.due.into(),
         pacing.interval.into(),
+        is_paused.into(),
     ];
     statements.execute(sql, &fields).map(drop)
 }
 
-/// Refuses a definition whose name another Source has, unless it was added just so at the time `again`.
+/// Refuses a definition whose name another Source has, unless it was added just so at the time `again`. Returns the one
+/// that it replaces.
 pub(super) fn expect_free(
     statements: &dyn Statements,
     definition: &SourceDefinition,
     (from_file, again): (bool, Option<i64>),
     damaged: &dyn Fn(FieldFault) -> FleetError,
-) -> Result<(), FleetError> {
-    let sql = "SELECT from_file, definition, added FROM source WHERE name = $1";
-    let held = statements.query(sql, &[definition.name.as_str().into()])?;
+) -> Result<Option<HeldDefinition>, FleetError> {
+    let sql = "SELECT from_file, definition, added, paused FROM source WHERE name = $1";
+    let rows = statements.query(sql, &[definition.name.as_str().into()])?;
     let twice = |what: &str| Err(FleetError::Twice { name: definition.name.clone(), what: what.to_owned() });
-    let Some(row) = held.first() else { return Ok(()) };
-    let read = || Ok((row.is(0)?, row.string(1)?, row.number(2)?));
-    let (held_by_file, held, added) = read().map_err(damaged)?;
-    let is_repeated = !held_by_file && again == Some(added) && held == json(definition)?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let read = || {
+        let held = HeldDefinition { json: row.string(1)?, paused: row.is(3)? };
+        Ok((row.is(0)?, row.number(2)?, held))
+    };
+    let (held_by_file, added, held) = read().map_err(damaged)?;
+    let is_repeated = !held_by_file && again == Some(added) && held.json == json(definition)?;
     match held_by_file {
-        _ if is_repeated => Ok(()),
+        _ if is_repeated => Ok(Some(held)),
         true if !from_file => twice("it is in the configuration file"),
         false => twice("it was added by instep source"),
-        true => Ok(()),
+        true => Ok(Some(held)),
     }
 }
 
@@ -68,16 +88,13 @@ pub(super) fn json(definition: &SourceDefinition) -> Result<String, FleetError> 
         .map_err(|error| FleetError::Definition { name: definition.name.clone(), what: error.to_string() })
 }
 
-/// Forgets a Source with everything that is known of it.
-pub(super) fn forget(statements: &dyn Statements, name: &SourceName) -> Result<(), FleetError> {
-    for sql in [
-        "DELETE FROM source WHERE name = $1",
-        "DELETE FROM look WHERE source = $1",
-        "DELETE FROM survey WHERE source = $1",
-    ] {
-        statements.execute(sql, &[name.as_str().into()])?;
+/// Forgets a Source with everything that is known of it; returns 0 if there was none.
+pub(super) fn forget(statements: &dyn Statements, name: &SourceName) -> Result<u64, FleetError> {
+    let fields = [name.as_str().into()];
+    for sql in ["DELETE FROM look WHERE source = $1", "DELETE FROM survey WHERE source = $1"] {
+        statements.execute(sql, &fields)?;
     }
-    Ok(())
+    statements.execute("DELETE FROM source WHERE name = $1", &fields)
 }
 
 /// The columns that the end of a look writes: flags are the operators'.
@@ -111,6 +128,16 @@ pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<F
 
 /// Reads a Source from its columns.
 pub(super) fn read(row: &FieldRow) -> Result<FleetSource, FieldFault> {
+    columns(row).map_err(|fault| {
+        let name = row.string(26).unwrap_or_default();
+        FieldFault(format!(
+            "Source {name}: {}; remove it with instep source remove {name}, and add it again",
+            fault.0
+        ))
+    })
+}
+
+fn columns(row: &FieldRow) -> Result<FleetSource, FieldFault> {
     let definition = serde_json::from_str(row.text(0)?.unwrap_or_default())
         .map_err(|error| FieldFault(format!("a definition cannot be read: {error}")))?;
     let small = |column| {

@@ -101,7 +101,13 @@ pub(super) struct RecordServer {
 impl RecordServer {
     /// Opens the record beside the states of the copies at a URL. If `makes` is `true`, missing tables are created.
     pub(super) fn open(url: &str, makes: bool) -> Result<Self, FleetError> {
-        let address = Address::parse(url)?.beside(SCHEMA)?;
+        let address = Address::parse(url)?;
+        if address.copy.is_some() || address.source.is_some() {
+            // Ignored, it would promise another fleet than the one that is found.
+            let what = "a fleet names its copies itself: leave copy= and source= out of the URL of its state";
+            return Err(FleetError::Usage { what: what.to_owned() });
+        }
+        let address = address.beside(SCHEMA)?;
         let link = ServerLink::with_patience(address, PATIENCE);
         let session = link.session()?;
         match makes {

@@ -104,3 +104,20 @@ fn the_looks_of_a_page_are_read_by_their_key_and_no_others() {
     assert_eq!(read.get_status(rusqlite::StatementStatus::FullscanStep), 0);
     assert_eq!(read.get_status(rusqlite::StatementStatus::Sort), 0);
 }
+
+#[test]
+fn o272_a_file_in_the_place_of_a_fleet_is_named_as_what_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let own = dir.path().join("fleet/.instep");
+    fs::create_dir(own.parent().unwrap()).unwrap();
+    fs::write(&own, "").unwrap();
+    for (place, named) in
+        [(file.clone(), file.clone()), (file.join("fleet"), file), (dir.path().join("fleet"), own)]
+    {
+        let message = FleetRecord::open(&FleetPlace::in_folder(place)).unwrap_err().to_string();
+        assert!(message.contains(&named.display().to_string()), "{message}");
+        assert!(message.contains("it is a file") || message.contains("Not a directory"), "{message}");
+    }
+}

@@ -5,7 +5,7 @@ mod adding;
 mod listing;
 
 use clap::{Args, Subcommand};
-use instep_fleet::{FleetError, FleetPlace, FleetRecord, SourceName};
+use instep_fleet::{FleetPlace, FleetRecord, SourceName, SourceOperation};
 use serde_json::json;
 
 use crate::{args::fleet::FleetArgs, exit::Exit, ui::Output};
@@ -74,9 +74,6 @@ struct NamesArgs {
     names: Vec<SourceName>,
 }
 
-/// An action on one Source of the record.
-type RecordAction = fn(&mut FleetRecord, &SourceName) -> Result<(), FleetError>;
-
 impl SourceCommand {
     /// Runs the command.
     pub(crate) fn run(mut self, output: &Output) -> anyhow::Result<Exit> {
@@ -92,15 +89,11 @@ impl SourceCommand {
             SourceTask::Show(show) => {
                 listing::show(&FleetRecord::existing(fleet)?, &fleet.dir, &show.name, output)
             }
-            SourceTask::Run(names) => names.act(fleet, "run", FleetRecord::want, output),
-            SourceTask::Pause(names) => {
-                names.act(fleet, "pause", |record, name| record.pause(name, true), output)
-            }
-            SourceTask::Resume(names) => {
-                names.act(fleet, "resume", |record, name| record.pause(name, false), output)
-            }
-            SourceTask::Approve(names) => names.act(fleet, "approve", FleetRecord::approve, output),
-            SourceTask::Remove(names) => names.act(fleet, "remove", FleetRecord::remove, output),
+            SourceTask::Run(names) => names.act(fleet, ("run", SourceOperation::Run), output),
+            SourceTask::Pause(names) => names.act(fleet, ("pause", SourceOperation::Pause), output),
+            SourceTask::Resume(names) => names.act(fleet, ("resume", SourceOperation::Resume), output),
+            SourceTask::Approve(names) => names.act(fleet, ("approve", SourceOperation::Approve), output),
+            SourceTask::Remove(names) => names.act(fleet, ("remove", SourceOperation::Forget), output),
         }
     }
 }
@@ -109,20 +102,13 @@ impl NamesArgs {
     fn act(
         self,
         fleet: &FleetPlace,
-        what: &str,
-        action: RecordAction,
+        (word, operation): (&str, SourceOperation),
         output: &Output,
     ) -> anyhow::Result<Exit> {
-        let mut record = FleetRecord::existing(fleet)?;
-        // Before anything is done: a name that is mistyped must not leave half of the work.
+        FleetRecord::existing(fleet)?.operate(operation, &self.names, (&operator(), seconds()))?;
         for name in &self.names {
-            record.source(name)?;
-        }
-        for name in &self.names {
-            action(&mut record, name)?;
-            record.note_action(seconds(), &operator(), what, Some(name))?;
-            output.closing(format!("{name}: {what}"));
-            output.object("source", json!({ "name": name, "action": what }));
+            output.closing(format!("{name}: {word}"));
+            output.object("source", json!({ "name": name, "action": word }));
         }
         Ok(Exit::Done)
     }

@@ -16,7 +16,7 @@ async fn o170_a_source_that_is_removed_and_added_again_at_once_is_the_new_one() 
         while state(&fleet, "a") != SourceState::InStep {
             sleep(Duration::from_millis(10)).await;
         }
-        record.remove(&name("a")).unwrap();
+        record.operate(SourceOperation::Forget, &[name("a")], ("ada", seconds())).unwrap();
         let mut again = source("a", &b);
         again.into = Some("again".into());
         record.add(&[again], seconds()).unwrap();

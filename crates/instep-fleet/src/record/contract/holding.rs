@@ -1,8 +1,8 @@
 //! Workers hold Sources: each Source has one worker at a time, and is free again if that worker is removed.
 
-use super::support::{TestFleet, name, source, worker};
+use super::support::{TestFleet, name, operate, source, worker};
 use crate::{
-    Alert, AlertKind, FleetRecord,
+    Alert, AlertKind, FleetRecord, SourceOperation,
     record::{Claim, LookEnding},
     standing::FleetSource,
 };
@@ -105,10 +105,10 @@ pub(super) fn an_alert_is_sent_by_one_worker(at: &TestFleet) {
 
 pub(super) fn what_is_paused_or_changed_is_not_claimed(at: &TestFleet) {
     let [mut one, two] = two(at);
-    one.pause(&name("a"), true).unwrap();
+    operate(&mut one, SourceOperation::Pause, "a").unwrap();
     assert!(claimed(&two, 2, "a", 0).is_none());
-    one.pause(&name("a"), false).unwrap();
-    one.want(&name("a")).unwrap();
+    operate(&mut one, SourceOperation::Resume, "a").unwrap();
+    operate(&mut one, SourceOperation::Run, "a").unwrap();
     let before = one.source(&name("a")).unwrap().hold.changed;
     two.hasten(&name("a"), -7).unwrap();
     let hastened = one.source(&name("a")).unwrap();
@@ -116,7 +116,7 @@ pub(super) fn what_is_paused_or_changed_is_not_claimed(at: &TestFleet) {
     two.hasten(&name("a"), 100).unwrap();
     let held = claimed(&two, 2, "a", 0).unwrap();
     assert_eq!((held.standing.due, held.standing.wanted), (-7, false));
-    one.want(&name("a")).unwrap();
+    operate(&mut one, SourceOperation::Run, "a").unwrap();
     let ended = two.finish(&ending(&held)).unwrap().unwrap();
     assert!(ended.standing.wanted, "a wish of meanwhile stays");
 }

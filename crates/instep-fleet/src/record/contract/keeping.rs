@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use instep_testkit::wait_until;
 
-use super::support::{TestFleet, name, source, worker};
+use super::support::{TestFleet, name, operate, source, worker};
 use crate::{
-    Cadence, FleetError, FleetRecord, LookSample, SourceDefinition,
+    Cadence, FleetError, FleetRecord, LookSample, SourceDefinition, SourceOperation,
     record::{Claim, LookEnding},
     standing::SourceStanding,
 };
@@ -41,8 +41,8 @@ pub(super) fn what_is_written_is_read_again(at: &TestFleet) {
         survey: None,
     };
     assert!(record.finish(&ending).unwrap().is_some());
-    record.approve(&a.name).unwrap();
-    record.pause(&a.name, true).unwrap();
+    operate(&mut record, SourceOperation::Approve, "a").unwrap();
+    operate(&mut record, SourceOperation::Pause, "a").unwrap();
     let record = FleetRecord::existing(&at.place).unwrap();
     let read = record.source(&a.name).unwrap();
     assert_eq!(read.definition, a);
@@ -110,8 +110,8 @@ pub(super) fn the_configuration_file_decides_about_its_own_sources_only(at: &Tes
     let mut record = FleetRecord::open(&at.place).unwrap();
     record.add(&[source("ours")], 0).unwrap();
     record.configure(&[source("a"), source("b")], 1).unwrap();
-    record.pause(&name("a"), true).unwrap();
-    assert!(matches!(record.remove(&name("a")), Err(FleetError::Unfit { .. })));
+    operate(&mut record, SourceOperation::Pause, "a").unwrap();
+    assert!(matches!(operate(&mut record, SourceOperation::Forget, "a"), Err(FleetError::Unfit { .. })));
     let mut changed = source("a");
     changed.delete = true;
     record.configure(&[changed.clone()], 2).unwrap();
@@ -120,8 +120,8 @@ pub(super) fn the_configuration_file_decides_about_its_own_sources_only(at: &Tes
     assert_eq!(names, ["a", "ours"]);
     let a = record.source(&name("a")).unwrap();
     assert_eq!((a.definition, a.standing.added, a.standing.paused), (changed, 1, true));
-    record.remove(&name("ours")).unwrap();
-    assert!(matches!(record.pause(&name("ours"), true), Err(FleetError::Unknown { .. })));
+    operate(&mut record, SourceOperation::Forget, "ours").unwrap();
+    assert!(matches!(operate(&mut record, SourceOperation::Pause, "ours"), Err(FleetError::Unknown { .. })));
 }
 
 pub(super) fn a_process_reads_again_what_a_command_wrote(at: &TestFleet) {
@@ -129,10 +129,10 @@ pub(super) fn a_process_reads_again_what_a_command_wrote(at: &TestFleet) {
     process.add(&[source("a"), source("b")], 0).unwrap();
     let all = process.read_again().unwrap();
     assert!(all.are_all && all.sources.len() == 2);
-    at.open().pause(&name("a"), true).unwrap();
+    operate(&mut at.open(), SourceOperation::Pause, "a").unwrap();
     let again = process.read_again().unwrap().sources;
     assert!(again.iter().any(|known| known.definition.name == name("a") && known.standing.paused));
-    at.open().remove(&name("b")).unwrap();
+    operate(&mut at.open(), SourceOperation::Forget, "b").unwrap();
     // With a database, the Sources are counted only from time to time.
     wait_until("the Source that was removed is unknown", || {
         let again = process.read_again().unwrap();

@@ -1,6 +1,8 @@
 //! A place for records, and the values that the tests keep there.
 
-use crate::{FleetPlace, FleetRecord, FleetWorker, SourceDefinition, SourceName};
+use crate::{
+    FleetError, FleetPlace, FleetRecord, FleetWorker, SourceDefinition, SourceName, SourceOperation,
+};
 
 /// A place for the record of a fleet; its folder goes with this value.
 pub(super) struct TestFleet {
@@ -17,6 +19,15 @@ impl TestFleet {
     pub(super) fn open(&self) -> FleetRecord {
         FleetRecord::open(&self.place).unwrap()
     }
+}
+
+/// Carries out an action of an operator.
+pub(super) fn operate(
+    record: &mut FleetRecord,
+    operation: SourceOperation,
+    of: &str,
+) -> Result<(), FleetError> {
+    record.operate(operation, &[name(of)], ("ada", 1))
 }
 
 pub(super) fn name(text: &str) -> SourceName {
