@@ -22,7 +22,8 @@ const LOOKED: &str = "orphans looked for";
 const MOST: usize = 10_000;
 
 impl Committer {
-    /// Removes the objects that no row leads to, if the last look was a day ago. Returns their number.
+    /// Removes the objects that no row leads to, if the last look was a day ago; a new copy has none yet. Returns their
+    /// number.
     ///
     /// # Errors
     /// If storage or the state fail.
@@ -34,8 +35,13 @@ impl Committer {
         let last = self.state.setting(LOOKED)?.and_then(|time| DateTime::parse(&time).ok());
         // A time to come is that of a clock that was wrong.
         let is_recent = |last: DateTime| (0..AGE).contains(&(now.unix_micros() - last.unix_micros()));
-        if last.is_some_and(is_recent) {
-            return Ok(0);
+        match last {
+            Some(last) if is_recent(last) => return Ok(0),
+            Some(_) => {}
+            None => {
+                self.state.set_setting(LOOKED, &now.to_string())?;
+                return Ok(0);
+            }
         }
         let mut orphans: Vec<Box<str>> = Vec::new();
         let (state, found) = (self.state.reader()?, &mut orphans);

@@ -240,6 +240,23 @@ fn a_thousand_small_resources_cost_one_put_at_most() {
 }
 
 #[test]
+fn o274_a_run_asks_once_for_a_list_of_objects() {
+    let Some(server) = S3Server::moto() else { return };
+    let Some(kept) = Kept::new(&server, "asked", "") else { return };
+    for run in ["new", "the same", "changed"] {
+        if run == "changed" {
+            fs::write(kept.files.join("d/f1.txt"), "another one").unwrap();
+            kept.publish();
+        }
+        let counter = RequestCounter::before(server.port());
+        let mut sync = kept.sync(&[]);
+        let endpoint = format!("http://127.0.0.1:{}", counter.port);
+        let _ = Run::of(sync.env("AWS_ENDPOINT_URL", endpoint)).with_code(0);
+        assert_eq!(counter.gets(), 1, "{run}");
+    }
+}
+
+#[test]
 fn damage_in_a_bucket_is_found_and_repaired() {
     let Some(server) = S3Server::s3s() else { return };
     let Some(kept) = Kept::new(&server, "damaged", "") else { return };

@@ -47,14 +47,18 @@ pub(super) fn of_copy_that_is_written(
     let Some(place) = chosen(state, options)? else { return Ok((folder as Arc<dyn Store>).into()) };
     let known = state.setting(IDENTITY)?;
     let (store, bucket) = open(folder, &place, known.clone().unwrap_or_else(random_name))?;
-    // Before anything is done, so that an unusable bucket has no other effect than one error line.
-    let failed = |error| StoreError::of_bucket("list", "", &bucket, error);
-    let first = bucket.first_below("").map_err(failed)?;
-    if known.is_none() {
-        if let (ObjectLayout::Names, Some(first)) = (place.layout, first) {
+    // Before anything is done, so that an unusable bucket has no other effect than one error line. Objects of a copy that
+    // holds resources are looked for anyway.
+    let is_looked_at = known.is_some() && !options.repair && !state.held_after(None, 1)?.is_empty();
+    if !is_looked_at {
+        let failed = |error| StoreError::of_bucket("list", "", &bucket, error);
+        let first = bucket.first_below("").map_err(failed)?;
+        if let (None, ObjectLayout::Names, Some(first)) = (&known, place.layout, first) {
             let what = format!("{} is not a copy and has objects, {first} among them", place.place);
             return Err(Error::Refused { guard: Guard::UnknownObjects, what });
         }
+    }
+    if known.is_none() {
         let identity = store.packs().map_or_else(random_name, |packs| packs.identity().to_owned());
         state.set_setting(PLACE, &place.to_string())?;
         state.set_setting(IDENTITY, &identity)?;

@@ -102,12 +102,12 @@ fn take_operations(
         let (run, behind) = rest.split_at(alike(rest));
         rest = behind;
         let uris: Vec<_> = run.iter().map(|operation| operation.uri().as_str()).collect();
-        if has_packs && !matches!(first, Operation::Move { .. }) {
+        if has_packs && matches!(first, Operation::Remove { .. }) {
             packs::leave(session, copy, &uris)?;
         }
         match first {
             Operation::Place { .. } => {
-                held::put(session, copy, id, run)?;
+                place(session, copy, (id, run), has_packs)?;
                 // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
                 // that is replaced keeps its own.
                 id += run.len() as i64;
@@ -138,6 +138,29 @@ fn take_operations(
         session.execute("UPDATE copy SET next_id = $2 WHERE id = $1", &[&copy, &id])?;
     }
     Ok(())
+}
+
+/// Places resources. With objects, those that replace nothing are tried as new rows: what a row leaves in its object is
+/// looked for only where there is one.
+fn place(
+    session: &Session,
+    copy: i64,
+    (first, run): (i64, &[&Operation]),
+    has_packs: bool,
+) -> Result<(), EngineFault> {
+    let is_new = run.iter().all(|operation| matches!(operation, Operation::Place { replaces: false, .. }));
+    let held = match has_packs && is_new {
+        true => held::put_new(session, copy, first, run)?,
+        false => run.to_vec(),
+    };
+    if held.is_empty() {
+        return Ok(());
+    }
+    if has_packs {
+        let uris: Vec<_> = held.iter().map(|operation| operation.uri().as_str()).collect();
+        packs::leave(session, copy, &uris)?;
+    }
+    held::put(session, copy, first, &held)
 }
 
 /// Returns how many operations at the start are of one kind and about different resources: one statement takes them.

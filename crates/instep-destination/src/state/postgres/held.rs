@@ -1,9 +1,9 @@
 //! The held resources: one row each.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use futures_util::StreamExt as _;
-use instep_postgres::{EngineFault, Session, wait};
+use instep_postgres::{EngineFault, Session, Values, wait};
 use resourcesync::{Link, Uri};
 use tokio_postgres::Row;
 
@@ -23,6 +23,13 @@ use crate::{
         HeldFile, HeldResource, Marks, Meet, Meeting, ReadHeld, ResourceMetadata, SetId, StateError, codec,
     },
 };
+
+/// The rows with a name. The index has only the beginning of each: a complete name may be longer than an index allows. As a
+/// range in its order, so that nothing else is read (see [`super::packs::FREE_NAMES`]).
+pub(super) const NAMED: &str =
+    " FROM held WHERE copy = $1 AND left(COALESCE(name, path), 600) >= left($2, 600)
+     AND left(COALESCE(name, path), 600) <= left($2, 600) AND COALESCE(name, path) = $2
+     ORDER BY left(COALESCE(name, path), 600), uri";
 
 fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
@@ -65,12 +72,7 @@ impl ReadHeld for PostgresState {
     }
 
     fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
-        let sql =
-            // The index has only the beginning of each name: a complete name may be longer than an index allows.
-            format!(
-                "SELECT {COLUMNS} FROM held WHERE copy = $1 AND left(COALESCE(name, path), 600) = left($2, 600)
-                 AND COALESCE(name, path) = $2 ORDER BY uri"
-            );
+        let sql = format!("SELECT {COLUMNS}{NAMED}");
         self.read(|session| session.query(&sql, &[&self.copy, &path.key()])?.iter().map(read).collect())
     }
 
@@ -142,6 +144,36 @@ impl ReadHeld for PostgresState {
 
 /// Inserts or updates rows; no URI twice. The sets of existing rows are extended.
 pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) -> Result<(), EngineFault> {
+    let then = "DO UPDATE SET sets = h.sets | excluded.sets, length = excluded.length,
+         digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
+         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false,
+         pack = excluded.pack, \"offset\" = excluded.\"offset\", packed = excluded.packed";
+    insert(session, copy, (first, run), then).map(drop)
+}
+
+/// Inserts the rows that do not exist yet; no URI twice. Returns the operations about the others.
+pub(super) fn put_new<'o>(
+    session: &Session,
+    copy: i64,
+    first: i64,
+    run: &[&'o Operation],
+) -> Result<Vec<&'o Operation>, EngineFault> {
+    let rows = insert(session, copy, (first, run), "DO NOTHING")?;
+    if rows.len() == run.len() {
+        return Ok(Vec::new());
+    }
+    let inserted = rows.iter().map(|row| row.try_get(0)).collect::<Result<BTreeSet<&str>, _>>()?;
+    let others = run.iter().filter(|operation| !inserted.contains(operation.uri().as_str()));
+    Ok(others.copied().collect())
+}
+
+/// Inserts rows, and does something else with those that exist; returns the URIs of what was written.
+fn insert(
+    session: &Session,
+    copy: i64,
+    (first, run): (i64, &[&Operation]),
+    then: &str,
+) -> Result<Vec<Row>, EngineFault> {
     let (mut uris, mut paths, mut names, mut masks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut all, mut places) = (Vec::new(), Vec::new());
     for operation in run {
@@ -158,38 +190,34 @@ pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) 
     let columns = MetadataColumns::of(all);
     let lengths: Vec<i64> = columns.length.iter().map(|length| length.unwrap_or_default()).collect();
     let ids: Vec<i64> = (first..).take(uris.len()).collect();
-    let sql = "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name,
+    let sql = format!(
+        "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name,
          pack, \"offset\", packed)
          SELECT $1::bigint, * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],
          $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[],
          $16::bigint[])
-         ON CONFLICT (copy, uri) DO UPDATE SET sets = h.sets | excluded.sets, length = excluded.length,
-         digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
-         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false,
-         pack = excluded.pack, \"offset\" = excluded.\"offset\", packed = excluded.packed";
+         ON CONFLICT (copy, uri) {then} RETURNING uri"
+    );
     let MetadataColumns { digests, lastmod, datetime, etag, media_type, links, .. } = columns;
-    session.execute(
-        sql,
-        &[
-            &copy,
-            &uris,
-            &ids,
-            &masks,
-            &lengths,
-            &digests,
-            &lastmod,
-            &datetime,
-            &etag,
-            &media_type,
-            &links,
-            &paths,
-            &names,
-            &packs,
-            &offsets,
-            &packed,
-        ],
-    )?;
-    Ok(())
+    let values: &Values<'_> = &[
+        &copy,
+        &uris,
+        &ids,
+        &masks,
+        &lengths,
+        &digests,
+        &lastmod,
+        &datetime,
+        &etag,
+        &media_type,
+        &links,
+        &paths,
+        &names,
+        &packs,
+        &offsets,
+        &packed,
+    ];
+    session.query(&sql, values)
 }
 
 /// New metadata of bytes that are held already: validators and times; length and digests stay.

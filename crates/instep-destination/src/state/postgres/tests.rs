@@ -3,6 +3,7 @@
 mod earlier;
 mod encrypted;
 mod faults;
+mod plans;
 mod runs;
 mod takeover;
 mod together;
