@@ -45,25 +45,29 @@ impl WarcKind {
     }
 }
 
-/// The head of a record, without the length of its block, which the writer of the block adds.
+/// The head of a record, without the length of its block, which the writer of the block adds. One that is written borrows its
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct WarcHead {
+pub struct WarcHead<'a> {
     /// The kind.
     pub kind: WarcKind,
     /// The fields in their order, without `WARC-Type` and `Content-Length`. Names keep the case they were written in.
-    pub fields: Vec<(Cow<'static, str>, Box<str>)>,
+    pub fields: Vec<WarcField<'a>>,
 }
 
-impl WarcHead {
+/// A field: its name and its value.
+pub type WarcField<'a> = (Cow<'static, str>, Cow<'a, str>);
+
+impl<'a> WarcHead<'a> {
     /// Returns a head with the fields that every record has: its id, `<urn:uuid:...>`, and its date in UTC.
-    pub fn new(kind: WarcKind, id: &str, date: &str) -> Self {
+    pub fn new(kind: WarcKind, id: &'a str, date: &'a str) -> Self {
         Self { kind, fields: Vec::with_capacity(8) }.with("WARC-Record-ID", id).with("WARC-Date", date)
     }
 
-    pub(crate) fn of_fields(mut fields: Vec<(Cow<'static, str>, Box<str>)>) -> Self {
+    pub(crate) fn of_fields(mut fields: Vec<WarcField<'a>>) -> Self {
         let name = |name: &str| name.eq_ignore_ascii_case("WARC-Type");
-        let kind = fields.iter().find(|(field, _)| name(field)).map_or("", |(_, value)| value);
+        let kind = fields.iter().find(|(field, _)| name(field)).map_or("", |(_, value)| &**value);
         let kind = WarcKind::parse(kind);
         fields.retain(|(field, _)| !name(field) && !field.eq_ignore_ascii_case("Content-Length"));
         Self { kind, fields }
@@ -71,8 +75,8 @@ impl WarcHead {
 
     /// Adds a field. Line ends in its value become spaces.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
-        let value: Box<str> = match memchr::memchr2(b'\r', b'\n', value.as_bytes()).is_some() {
+    pub fn with(mut self, name: &'static str, value: &'a str) -> Self {
+        let value = match memchr::memchr2(b'\r', b'\n', value.as_bytes()).is_some() {
             true => value.replace(['\r', '\n'], " ").into(),
             false => value.into(),
         };

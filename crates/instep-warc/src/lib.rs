@@ -13,7 +13,7 @@ pub use cdxj::{CdxjLine, surt};
 pub use damage::find_record;
 pub use digest::{PayloadDigest, PayloadHasher};
 pub use error::WarcError;
-pub use head::{IDENTICAL_PAYLOAD, NOT_MODIFIED, WarcHead, WarcKind};
+pub use head::{IDENTICAL_PAYLOAD, NOT_MODIFIED, WarcField, WarcHead, WarcKind};
 pub use http::{HttpHead, payload};
 pub use reader::{WarcReader, WarcRecord};
 pub use writer::{RecordPacking, WarcWriter, WrittenRecord};

@@ -1,14 +1,16 @@
 //! The reader: records of any WARC, each a gzip member, several in one, or not compressed at all.
 
 use std::{
-    borrow::Cow,
     fmt,
     io::{self, BufRead, BufReader, Read},
 };
 
 use flate2::bufread::GzDecoder;
 
-use crate::{error::WarcError, head::WarcHead};
+use crate::{
+    error::WarcError,
+    head::{WarcField, WarcHead},
+};
 
 /// Bytes of a line of a head. Longer ones are an attack, or no WARC.
 const MOST_LINE: u64 = 64 << 10;
@@ -20,7 +22,7 @@ pub struct WarcRecord<'a> {
     /// The first byte of the record, or of the gzip member that has it.
     pub offset: u64,
     /// Its head.
-    pub head: &'a WarcHead,
+    pub head: &'a WarcHead<'static>,
     /// The length of its block in bytes.
     pub length: u64,
     /// Its block. Unread bytes are skipped.
@@ -100,7 +102,7 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
         let found: String = version.chars().take(40).collect();
         return Err(malformed(format!("{found:?} instead of WARC/1.0 or WARC/1.1")));
     }
-    let mut fields: Vec<(Cow<'static, str>, Box<str>)> = Vec::with_capacity(12);
+    let mut fields: Vec<WarcField<'static>> = Vec::with_capacity(12);
     loop {
         let line = line(input, offset)?.ok_or(WarcError::Torn { offset })?;
         if line.is_empty() {
@@ -112,7 +114,7 @@ fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<b
                 *value = format!("{value} {}", line.trim()).into();
             }
             (Some((name, value)), _) => {
-                fields.push((name.trim().to_owned().into(), value.trim().into()));
+                fields.push((name.trim().to_owned().into(), value.trim().to_owned().into()));
             }
             (None, _) => return Err(malformed(format!("{line:?} is no field"))),
         }

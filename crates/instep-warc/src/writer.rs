@@ -71,7 +71,7 @@ impl<W: Write> WarcWriter<W> {
     /// If the block has another length, or writing fails. Then the file may end within the record.
     pub fn write(
         &mut self,
-        head: &WarcHead,
+        head: &WarcHead<'_>,
         length: u64,
         block: &mut dyn Read,
         packing: RecordPacking,

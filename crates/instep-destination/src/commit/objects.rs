@@ -141,10 +141,11 @@ impl NewPack {
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         let mut file = packs.staging().open_staged(staged)?;
         file.read_to_end(&mut bytes).map_err(|error| StoreError::io("read", staged.to_string(), error))?;
-        let head = WarcHead::new(WarcKind::Resource, &record_id(), &pack.date)
+        let (id, digest) = (record_id(), PayloadDigest::of(&bytes).to_string());
+        let head = WarcHead::new(WarcKind::Resource, &id, &pack.date)
             .with("WARC-Target-URI", uri)
             .with("Content-Type", media_type.unwrap_or(UNKNOWN_TYPE))
-            .with("WARC-Payload-Digest", &PayloadDigest::of(&bytes).to_string());
+            .with("WARC-Payload-Digest", &digest);
         let (length, block) = (bytes.len() as u64, &mut &bytes[..]);
         let written = pack.writer.write(&head, length, block, RecordPacking::Compressed);
         let written = written.map_err(|error| StoreError::io("write", &*pack.key, error))?;

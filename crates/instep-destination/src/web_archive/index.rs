@@ -97,7 +97,12 @@ pub(crate) fn capture_of(member: &[u8], place: (&str, u64, u64)) -> Result<Optio
 }
 
 /// Returns the line of a record.
-pub(super) fn line(head: &WarcHead, mime: &str, status: &str, place: (&str, u64, u64)) -> Option<CdxjLine> {
+pub(super) fn line(
+    head: &WarcHead<'_>,
+    mime: &str,
+    status: &str,
+    place: (&str, u64, u64),
+) -> Option<CdxjLine> {
     let mime = if head.kind == WarcKind::Revisit { "warc/revisit" } else { mime };
     let mime = mime.split(';').next().unwrap_or_default().trim();
     let digest = head.get("WARC-Payload-Digest").unwrap_or_default();

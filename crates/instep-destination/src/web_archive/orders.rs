@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::captured::Captured;
+use super::captured::{BodyRoom, Captured};
 
 /// Orders that are taken together. To wake a thread costs more than to write a small record.
 const TOGETHER: usize = 128;
@@ -47,6 +47,8 @@ pub(super) struct Orders {
     waiting: Mutex<WaitingOrders>,
     arrived: Condvar,
     taken: Condvar,
+    /// Room for the bodies of orders.
+    pub(super) bodies: BodyRoom,
 }
 
 #[derive(Default)]

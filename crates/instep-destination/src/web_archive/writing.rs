@@ -50,6 +50,7 @@ impl RecordWriter {
             http_head(&["HTTP/1.1 ", exchange.status.as_str(), " ", reason, "\r\n"], &exchange.headers);
         let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
         let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
+        let payload = digest.to_string();
         let head = |kind| {
             WarcHead::new(kind, &response, &date)
                 .with("WARC-Target-URI", uri)
@@ -59,11 +60,11 @@ impl RecordWriter {
         let head = match first {
             Some(first) => head(WarcKind::Revisit)
                 .with("WARC-Profile", IDENTICAL_PAYLOAD)
-                .with("WARC-Payload-Digest", &digest.to_string())
+                .with("WARC-Payload-Digest", &payload)
                 .with("WARC-Refers-To-Target-URI", &first.uri)
                 .with("WARC-Refers-To-Date", &first.date),
             None if is_revisit => head(WarcKind::Revisit).with("WARC-Profile", NOT_MODIFIED),
-            None => head(WarcKind::Response).with("WARC-Payload-Digest", &digest.to_string()),
+            None => head(WarcKind::Response).with("WARC-Payload-Digest", &payload),
         };
         let head = if is_whole || is_revisit { head } else { head.with("WARC-Truncated", "unspecified") };
         let mime = exchange.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -91,7 +92,8 @@ impl RecordWriter {
         let (method, target) = (exchange.method.as_str(), target.unwrap_or_default());
         let line = [method, " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
         let request = http_head(&line, &exchange.request_headers);
-        let head = WarcHead::new(WarcKind::Request, &record_id(), &date)
+        let id = record_id();
+        let head = WarcHead::new(WarcKind::Request, &id, &date)
             .with("WARC-Target-URI", uri)
             .with("WARC-Concurrent-To", &response)
             .with("Content-Type", "application/http; msgtype=request");
@@ -104,10 +106,11 @@ impl RecordWriter {
         self.begin()?;
         let (length, digest) = measure(&member.file)?;
         let mime = member.media_type.as_deref().unwrap_or("application/octet-stream");
-        let head = WarcHead::new(WarcKind::Resource, &record_id(), &self.date(member.at))
+        let (id, date, digest) = (record_id(), self.date(member.at), digest.to_string());
+        let head = WarcHead::new(WarcKind::Resource, &id, &date)
             .with("WARC-Target-URI", &member.uri)
             .with("Content-Type", mime)
-            .with("WARC-Payload-Digest", &digest.to_string());
+            .with("WARC-Payload-Digest", &digest);
         let (file, _) = self.folder.current()?;
         let mut block = (&member.file).take(length);
         let written = file.writer.write(&head, length, &mut block, packing(length, mime, false))?;
@@ -139,7 +142,8 @@ impl RecordWriter {
             "software: {}\r\nformat: WARC File Format 1.1\r\nconformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
             HttpOptions::USER_AGENT
         );
-        let head = WarcHead::new(WarcKind::Warcinfo, &record_id(), &now)
+        let id = record_id();
+        let head = WarcHead::new(WarcKind::Warcinfo, &id, &now)
             .with("WARC-Filename", &file.name)
             .with("Content-Type", "application/warc-fields");
         file.writer.write(&head, about.len() as u64, &mut about.as_bytes(), RecordPacking::Stored).map(drop)

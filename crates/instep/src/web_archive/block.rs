@@ -13,7 +13,7 @@ pub(super) struct CheckedBlock<'b> {
 }
 
 impl<'b> CheckedBlock<'b> {
-    pub(super) fn new(head: &WarcHead, block: &'b mut dyn BufRead) -> Self {
+    pub(super) fn new(head: &WarcHead<'_>, block: &'b mut dyn BufRead) -> Self {
         let stated = head.get("WARC-Block-Digest").and_then(PayloadDigest::parse);
         Self { block, check: stated.map(|stated| (stated, PayloadHasher::default())) }
     }

@@ -51,7 +51,7 @@ impl States {
 
     fn take_resource(
         &mut self,
-        head: &WarcHead,
+        head: &WarcHead<'_>,
         block: &mut dyn BufRead,
         uri: &str,
         date: i64,
@@ -75,7 +75,7 @@ impl States {
 
     fn take_answer(
         &mut self,
-        head: &WarcHead,
+        head: &WarcHead<'_>,
         block: &mut dyn BufRead,
         uri: &str,
         date: i64,
