@@ -78,9 +78,10 @@ impl Harvest<'_> {
         at.is_open = false;
         at.token = None;
         let begun = at.started_at.map(|started| started - OVERLAP);
-        let next = begun.or(at.reached_at).or(at.next_from).unwrap_or_else(|| now() - UNKNOWN_CLOCK);
         // A wrong clock, or a datestamp in the future, must not hide the records of today.
-        at.next_from = Some(next.min(now() - OVERLAP));
+        let reached = at.reached_at.map(|reached| reached.min(now() - UNKNOWN_CLOCK));
+        let next = begun.map(|begun| begun.min(now() - OVERLAP)).or(reached).or(at.next_from);
+        at.next_from = next.or_else(|| Some(now() - UNKNOWN_CLOCK));
         commit.finish(Some((format, &at)))
     }
 

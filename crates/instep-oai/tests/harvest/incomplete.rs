@@ -221,3 +221,28 @@ fn o230_a_clock_or_a_datestamp_in_the_future_hides_no_record() {
         assert_eq!(bench.publish().created, 1, "{now} {response_date}");
     }
 }
+
+#[test]
+fn o246_a_full_text_is_stored_unpacked_and_only_if_all_of_it_came() {
+    let mut bench = Bench::new(FakeRepository::with_records(1));
+    let (path, text) = ("bitstream/1/paper.pdf", "%PDF-1.7 text ".repeat(9_000));
+    let url = bench.fake.file_url(path);
+    bench.fake.edit(|layout| {
+        layout.gzip = true;
+        layout.files.push((path.to_owned(), "application/pdf".to_owned(), text.clone()));
+        let link = format!("</dc:title><dc:identifier>{url}</dc:identifier>");
+        let record = layout.record("oai:fake:000000");
+        record.metadata = record.metadata.replace("</dc:title>", &link);
+    });
+    bench.options.full_texts = true;
+    for status in [202, 206] {
+        bench.fake.fail(path, vec![Status(status, "X-None: 1"); 40]);
+        let report = bench.publish_with_problems(&[&url, &status.to_string()]);
+        assert_eq!(report.resources, 1, "{status}");
+        bench.fake.heal();
+    }
+    assert_eq!(bench.publish().created, 1);
+    let file = bench.folder().join("files/oai:fake:000000/paper.pdf");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+    bench.assert_files_are_there();
+}

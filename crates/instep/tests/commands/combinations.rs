@@ -167,7 +167,7 @@ fn o232_options_of_a_harvest_are_refused_if_nothing_is_harvested() {
 }
 
 #[test]
-fn o246_an_origin_in_a_form_that_is_not_read_is_named_with_what_to_do() {
+fn o245_an_origin_in_a_form_that_is_not_read_is_named_with_what_to_do() {
     let folder = folder(&[("data/a.txt", "a"), ("x.wacz", "PK"), ("x.warc.zst", "x"), ("X.ARC.gz", "x")]);
     for (from, advice) in [
         ("https://repo.example/oai", "write oai+https://repo.example/oai"),
