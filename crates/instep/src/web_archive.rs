@@ -4,6 +4,7 @@ mod block;
 mod digest;
 mod documents;
 mod records;
+mod requests;
 mod revisits;
 mod states;
 mod visit;

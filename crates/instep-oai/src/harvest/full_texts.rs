@@ -171,7 +171,7 @@ async fn fetch_once(
         }
     };
     match written {
-        Ok(HashedFile { digest, length, .. }) => {
+        Ok(HashedText { digest, length, .. }) => {
             let digest = digest.finish().as_ref().to_vec();
             Ok(TextAnswer::New(FetchedText { staged, length, digest, media_type, etag, modified }))
         }
@@ -194,14 +194,14 @@ fn writing_failed(error: io::Error, broken: &dyn Fn(String) -> HttpError) -> Har
 
 /// The file of a full text. Some servers compress although the request does not accept it.
 enum TextWriter {
-    Plain(HashedFile),
-    Gzip(Box<MultiGzDecoder<HashedFile>>),
+    Plain(Box<HashedText>),
+    Gzip(Box<MultiGzDecoder<HashedText>>),
 }
 
 impl TextWriter {
     fn new(file: File, is_gzip: bool) -> Self {
-        let file = HashedFile { file, digest: Context::new(&SHA256), length: 0 };
-        if is_gzip { Self::Gzip(Box::new(MultiGzDecoder::new(file))) } else { Self::Plain(file) }
+        let file = HashedText { file, digest: Context::new(&SHA256), length: 0 };
+        if is_gzip { Self::Gzip(Box::new(MultiGzDecoder::new(file))) } else { Self::Plain(Box::new(file)) }
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -211,22 +211,22 @@ impl TextWriter {
         }
     }
 
-    fn finish(self) -> io::Result<HashedFile> {
+    fn finish(self) -> io::Result<HashedText> {
         match self {
-            Self::Plain(file) => Ok(file),
+            Self::Plain(file) => Ok(*file),
             Self::Gzip(decoder) => decoder.finish(),
         }
     }
 }
 
 /// A file whose bytes are hashed and counted as they are written.
-struct HashedFile {
+struct HashedText {
     file: File,
     digest: Context,
     length: u64,
 }
 
-impl Write for HashedFile {
+impl Write for HashedText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.digest.update(&bytes[..written]);

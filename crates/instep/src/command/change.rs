@@ -88,11 +88,11 @@ impl ChangeCommand {
                 })
             },
         )?;
-        if change != Kind::Deleted {
-            if let Some(mut foreign) = published_base_url(&state)?.as_deref().map(ForeignResources::of) {
-                uris.iter().for_each(|uri| foreign.see(uri.as_str()));
-                foreign.warn(output);
-            }
+        if change != Kind::Deleted
+            && let Some(mut foreign) = published_base_url(&state)?.as_deref().map(ForeignResources::of)
+        {
+            uris.iter().for_each(|uri| foreign.see(uri.as_str()));
+            foreign.warn(output);
         }
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
         if !uris.is_empty() && created + updated + deleted == 0 {
