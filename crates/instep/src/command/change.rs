@@ -20,7 +20,7 @@ use crate::{
     listener::RunningServer,
     ui::{Output, format::count, publishing::Publishing},
 };
-use stream::AT_ONCE;
+use stream::{AT_ONCE, NOTHING_CHANGED};
 
 /// Report resources as added, changed or removed
 ///
@@ -96,10 +96,7 @@ impl ChangeCommand {
         }
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
         if !uris.is_empty() && created + updated + deleted == 0 {
-            output.note(
-                "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not \
-                 listed cannot be removed",
-            );
+            output.note(NOTHING_CHANGED);
         }
         let when = if by == "listener" { "published now" } else { "the next publication announces it" };
         let figures = format!("+{} ~{} -{}", count(created), count(updated), count(deleted));

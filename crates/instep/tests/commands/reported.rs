@@ -35,6 +35,10 @@ fn o218_a_report_that_changes_nothing_says_why() {
         let said = run(folder.path(), &["change", verb, "--dir", "data", &format!("{BASE}{name}")], 0);
         assert!(said.contains("Nothing changed: a resource that is a file"), "{verb} {name}: {said}");
     }
+    let mut feed = instep(folder.path(), &["change", "--stdin", "--dir", "data"]);
+    std::fs::write(folder.path().join("lines"), format!("{{\"uri\":\"{BASE}never\"}}\n")).unwrap();
+    feed.stdin(std::fs::File::open(folder.path().join("lines")).unwrap());
+    assert!(output_of(feed, 0).contains("Nothing changed"));
 }
 
 #[test]

@@ -26,6 +26,9 @@ use crate::{
 /// Changes per request or transaction.
 pub(super) const AT_ONCE: usize = 1_000;
 
+/// The note about reports that changed nothing.
+pub(super) const NOTHING_CHANGED: &str = "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not listed cannot be removed";
+
 /// Lines that are read ahead.
 const AHEAD: usize = 2_000;
 
@@ -83,6 +86,9 @@ pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Resu
     let LineCounts { reported, refused, recorded, by } = counts;
     output.note(format!("{}, {} refused", counted(reported, "line"), count(refused)));
     let Recorded { created, updated, deleted, sequence, .. } = recorded;
+    if reported > refused && created + updated + deleted == 0 {
+        output.note(NOTHING_CHANGED);
+    }
     output.object(
         "summary",
         json!({
