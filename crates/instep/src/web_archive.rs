@@ -129,7 +129,6 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
     let mut in_vain = 0_u32;
     loop {
         let mut fault = None;
-        states.begin_record()?;
         let next = reader.next(&mut |record| {
             states.begin_record()?;
             let place = format!("{}, the record at byte {}", path.display(), record.offset);

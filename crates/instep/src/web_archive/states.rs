@@ -91,7 +91,8 @@ impl States {
     /// # Errors
     /// If the temporary database fails.
     pub(super) fn begin_record(&self) -> io::Result<()> {
-        self.seen.execute_batch("RELEASE record; SAVEPOINT record").map_err(io::Error::other)
+        let run = |sql| self.seen.prepare_cached(sql)?.execute([]).map(drop);
+        run("RELEASE record").and_then(|()| run("SAVEPOINT record")).map_err(io::Error::other)
     }
 
     /// Drops the record that was taken last.
@@ -197,6 +198,7 @@ impl States {
         let sql = "SELECT uri, keys, body, length, media_type, lastmod FROM visit ORDER BY uri, date, number";
         let mut statement = self.seen.prepare(sql)?;
         let mut publish = self.seen.prepare("INSERT OR IGNORE INTO published VALUES (?1)")?;
+        let has_other_requests = self.seen.prepare("SELECT 1 FROM other_request")?.exists([])?;
         let mut rows = statement.query([])?;
         let (mut newest, mut count): (Option<(String, Option<UnpackedState>)>, u64) = (None, 0);
         let mut pass_on = |(uri, state): (String, Option<UnpackedState>)| -> anyhow::Result<()> {
@@ -208,7 +210,7 @@ impl States {
             Ok(())
         };
         while let Some(row) = rows.next()? {
-            if self.answers_other_method(row.get_ref(1)?.as_str()?)? {
+            if has_other_requests && self.answers_other_method(row.get_ref(1)?.as_str()?)? {
                 continue;
             }
             let uri: String = row.get(0)?;
