@@ -18,7 +18,7 @@ use std::{
 };
 
 use instep_net::Client;
-use instep_source::{PublishMonitor, PublishProblem};
+use instep_source::{DeletionGuard, PublishMonitor, PublishProblem};
 use instep_store::LockError;
 
 pub(crate) use error::HarvestError;
@@ -41,12 +41,15 @@ pub struct HarvestOptions {
     /// The interval at which the held records are compared with those of a repository that does not record deletions;
     /// 24 h. A repository that records them for a while is compared after seven times this.
     pub inventory_every: Duration,
+    /// The held records that may be missing in a list of all records: if there are more, none of them is deleted.
+    pub guard: DeletionGuard,
 }
 
 impl Default for HarvestOptions {
     fn default() -> Self {
         let hour = Duration::from_secs(3_600);
-        Self { full_texts: false, every: hour, inventory_every: 24 * hour }
+        let guard = DeletionGuard::default();
+        Self { full_texts: false, every: hour, inventory_every: 24 * hour, guard }
     }
 }
 

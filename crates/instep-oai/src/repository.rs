@@ -58,6 +58,13 @@ impl RepositoryUrl {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("write oai+https:// or oai+http://".to_owned()));
         }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(RepositoryUrlError {
+                url: format!("{SCHEME}{}://...@{}", url.scheme(), url.host_str().unwrap_or_default()),
+                what: "it has a login, which the links of its records would publish; give it as credentials instead"
+                    .to_owned(),
+            });
+        }
         let arguments: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         url.set_fragment(None);
         url.set_query(None);
@@ -157,16 +164,18 @@ mod tests {
     }
 
     #[test]
-    fn other_urls_are_refused_with_the_reason() {
+    fn o231_other_urls_and_those_with_a_login_are_refused_with_the_reason() {
         for (url, reason) in [
             ("https://repo.example/oai", "does not begin with oai+"),
             ("oai+ftp://repo.example/oai", "write oai+https://"),
             ("oai+https://repo.example/oai?set=a&set=b", "named twice"),
             ("oai+https://repo.example/oai?metadataPrefix=../x", "cannot be a metadataPrefix"),
             ("oai+https://", "host"),
+            ("oai+https://me:hush@repo.example/oai", "give it as credentials"),
+            ("oai+https://me@repo.example/oai", "give it as credentials"),
         ] {
             let error = RepositoryUrl::parse(url).unwrap_err().to_string();
-            assert!(error.contains(reason), "{url}: {error}");
+            assert!(error.contains(reason) && !error.contains("hush"), "{url}: {error}");
         }
     }
 }

@@ -3,6 +3,8 @@
 
 #[path = "neighbours/applications.rs"]
 mod applications;
+#[path = "neighbours/archives.rs"]
+mod archives;
 #[path = "neighbours/bags.rs"]
 mod bags;
 #[path = "neighbours/damage.rs"]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// The reason why a record cannot be read. All records before it are valid.
+/// The reason why a record cannot be read. All records before it are valid, unless a checksum is wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WarcError {
@@ -16,6 +16,14 @@ pub enum WarcError {
     #[error("The record at byte {offset} cannot be read: {what}")]
     Malformed {
         /// The first byte of the record in the file.
+        offset: u64,
+        /// The fault.
+        what: String,
+    },
+    /// The last record was read, but the gzip member that has it does not match its checksum.
+    #[error("The record at byte {offset} is damaged: {what}")]
+    Checksum {
+        /// The first byte of the member in the file.
         offset: u64,
         /// The fault.
         what: String,
@@ -34,7 +42,11 @@ pub enum WarcError {
 impl WarcError {
     /// Returns the first byte of the record.
     pub fn offset(&self) -> u64 {
-        let (Self::Torn { offset } | Self::Malformed { offset, .. } | Self::Io { offset, .. }) = self;
-        *offset
+        match self {
+            Self::Torn { offset }
+            | Self::Malformed { offset, .. }
+            | Self::Checksum { offset, .. }
+            | Self::Io { offset, .. } => *offset,
+        }
     }
 }

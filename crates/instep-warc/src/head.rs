@@ -89,6 +89,14 @@ impl<'a> WarcHead<'a> {
         self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 
+    /// Returns the values of a field that may be repeated.
+    pub fn all<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'h str> {
+        self.fields
+            .iter()
+            .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+            .map(|(_, value)| &**value)
+    }
+
     /// Returns the URI of the recorded resource, without the angle brackets of WARC 1.0.
     pub fn target(&self) -> Option<&str> {
         let uri = self.get("WARC-Target-URI")?;

@@ -76,7 +76,7 @@ impl<R: BufRead> WarcReader<R> {
             Some(0x1f) => {
                 let mut member = BufReader::new(GzDecoder::new(&mut self.input));
                 let mut found = false;
-                while read_record(&mut member, offset, take)? {
+                while read_record(&mut member, offset, !found, take)? {
                     found = true;
                 }
                 match found {
@@ -84,15 +84,25 @@ impl<R: BufRead> WarcReader<R> {
                     false => Err(WarcError::Malformed { offset, what: "an empty gzip member".to_owned() }),
                 }
             }
-            Some(_) => read_record(&mut self.input, offset, take),
+            Some(_) => read_record(&mut self.input, offset, true, take),
         }
     }
 }
 
-fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<bool, WarcError> {
+fn read_record(
+    input: &mut dyn BufRead,
+    offset: u64,
+    is_first: bool,
+    take: Take<'_>,
+) -> Result<bool, WarcError> {
     let malformed = |what: String| WarcError::Malformed { offset, what };
     let version = loop {
-        match line(input, offset)? {
+        // An error before the first line is one behind the record before.
+        let next = line(input, offset).map_err(|error| match error {
+            WarcError::Malformed { offset, what } if !is_first => WarcError::Checksum { offset, what },
+            error => error,
+        });
+        match next? {
             None => return Ok(false),
             Some(line) if line.is_empty() => {}
             Some(line) => break line,

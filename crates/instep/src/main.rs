@@ -13,6 +13,7 @@ mod copy;
 mod exit;
 mod export;
 mod fleet;
+mod foreign;
 mod global;
 mod listener;
 mod pages;

@@ -1,10 +1,13 @@
 //! The resources of a web archive as content of a Source: the newest state of each, unpacked, with a manifest of them.
 
 mod block;
+mod digest;
 mod documents;
 mod records;
+mod requests;
 mod revisits;
 mod states;
+mod visit;
 
 use std::{
     fs::{self, File},
@@ -42,8 +45,22 @@ pub(crate) fn is_web_archive(path: &Path) -> bool {
     is_warc(path) || path.is_dir() && files(path).is_ok_and(|files| !files.is_empty())
 }
 
+/// Returns the way to make a web archive in a form that is not read here one that is; `None` for all other files.
+pub(crate) fn way_to_warc(path: &Path) -> Option<&'static str> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let ways = [
+        (".warc.zst", "unpack it first: zstd -d FILE"),
+        (".wacz", "unpack it first, and give its folder archive: unzip FILE"),
+        (".arc", "convert it first: warcio recompress FILE NEW.warc.gz"),
+        (".arc.gz", "convert it first: warcio recompress FILE NEW.warc.gz"),
+        (".cdxj", "give the WARC files themselves"),
+        (".cdx", "give the WARC files themselves"),
+    ];
+    ways.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, way)| way)
+}
+
 fn is_warc(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     name.ends_with(".warc") || name.ends_with(".warc.gz")
 }
 
@@ -76,11 +93,15 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     drop(out);
     if found == 0 {
         let archive = archive.display().to_string();
-        let why = faults.first().map(|fault| fault.strip_prefix(&format!("{archive}: ")).unwrap_or(fault));
-        bail!(
-            "{archive} has no resource below {base_url}{}",
-            why.map_or(String::new(), |why| format!(": {why}"))
-        );
+        let fault = faults.first().map(|fault| fault.strip_prefix(&format!("{archive}: ")).unwrap_or(fault));
+        let why = match (fault, states.first_elsewhere()) {
+            (Some(fault), _) => format!(": {fault}"),
+            (None, Some(uri)) => {
+                format!(", but {uri}, for example; give the beginning of its URIs as --base-url")
+            }
+            (None, None) => String::new(),
+        };
+        bail!("{archive} has no resource below {base_url}{why}");
     }
     list.persist(&manifest)?;
     // Bodies that nothing names any more.
@@ -109,6 +130,7 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
     loop {
         let mut fault = None;
         let next = reader.next(&mut |record| {
+            states.begin_record()?;
             let place = format!("{}, the record at byte {}", path.display(), record.offset);
             if let Some(what) = states.take(record, &place)? {
                 fault = Some(format!("{place}: {what}"));
@@ -121,6 +143,9 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
             Ok(false) => return Ok(()),
             Err(WarcError::Io { source, .. }) => return Err(source).with_context(unreadable),
             Err(error) => {
+                if matches!(error, WarcError::Checksum { .. }) {
+                    states.drop_record()?;
+                }
                 if in_vain == 0 {
                     faults.push(format!("{}: {error}", path.display()));
                 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use quick_xml::escape::escape;
 
 use super::arguments::OaiFault;
+use crate::response::is_allowed;
 
 /// The begin of each response.
 const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\" \
@@ -19,7 +20,7 @@ impl ResponseWriter {
     /// Writes an element with a text.
     pub(super) fn text(&mut self, name: &str, text: &str) {
         // A text cannot refuse to be written to.
-        let _ = writeln!(self.0, "<{name}>{}</{name}>", escape(text));
+        let _ = writeln!(self.0, "<{name}>{}</{name}>", escaped(text));
     }
 
     /// Writes a start tag.
@@ -67,6 +68,12 @@ impl ResponseWriter {
     }
 }
 
+/// Returns a text for an element or attribute. A request may have characters that XML does not; they become U+FFFD.
+fn escaped(text: &str) -> String {
+    let allowed = |c: char| if is_allowed(c) { c } else { char::REPLACEMENT_CHARACTER };
+    escape(text.chars().map(allowed).collect::<String>()).into_owned()
+}
+
 /// Returns a complete response: the result of a request, or its fault.
 pub(super) fn response(
     date: &str,
@@ -78,17 +85,30 @@ pub(super) fn response(
     let _ = write!(text, "<responseDate>{date}</responseDate>\n<request");
     if !result.as_ref().is_err_and(OaiFault::is_about_arguments) {
         for (name, value) in arguments {
-            let _ = write!(text, " {name}=\"{}\"", escape(value.as_str()));
+            let _ = write!(text, " {name}=\"{}\"", escaped(value));
         }
     }
-    let _ = writeln!(text, ">{}</request>", escape(base_url));
+    let _ = writeln!(text, ">{}</request>", escaped(base_url));
     match result {
         Ok(writer) => text.push_str(&writer.0),
         Err(fault) => {
-            let _ =
-                writeln!(text, "<error code=\"{}\">{}</error>", fault.code, escape(fault.message.as_str()));
+            let _ = writeln!(text, "<error code=\"{}\">{}</error>", fault.code, escaped(&fault.message));
         }
     }
     text.push_str("</OAI-PMH>\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OaiFault, response};
+
+    #[test]
+    fn o233_characters_of_a_request_that_xml_does_not_have_leave_the_response_well_formed() {
+        let argument = ("identifier".to_owned(), "a\u{1}\u{fffe}<\u{e9}".to_owned());
+        let fault = OaiFault::new("idDoesNotExist", "a\u{0}b");
+        let text = response("2026-01-01T00:00:00Z", "http://e.org/oai", &[argument], Err(fault));
+        assert!(text.contains("identifier=\"a\u{fffd}\u{fffd}&lt;\u{e9}\""), "{text}");
+        assert!(text.contains("a\u{fffd}b") && text.chars().all(crate::response::is_allowed), "{text}");
+    }
 }

@@ -1,7 +1,11 @@
 //! The full texts that records name: fetched beside each other, and kept in groups.
 
-use std::io::Write as _;
+use std::{
+    fs::File,
+    io::{self, Write},
+};
 
+use flate2::write::MultiGzDecoder;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use instep_net::{HttpError, Origin, Request, Validators};
 use resourcesync::Uri;
@@ -13,11 +17,15 @@ use super::{
     requests::Repository,
     state::{FetchedText, OwedText},
 };
+use crate::response::NotOai;
 
 /// Full texts that are fetched at the same time; the client asks each host less if it is slow.
 const AT_ONCE: usize = 8;
 /// Full texts that become durable together.
 const GROUP: usize = 64;
+
+/// The content codings that are decoded.
+const GZIP: [&str; 2] = ["gzip", "x-gzip"];
 
 /// The answer for one full text.
 enum TextAnswer {
@@ -125,7 +133,8 @@ async fn fetch_once(
     match response.status.as_u16() {
         304 => return Ok(TextAnswer::Current),
         404 | 410 => return Ok(TextAnswer::Gone(format!("is not there: {}", response.status))),
-        200..300 => {}
+        // Any other success is not all of the file.
+        200 | 203 => {}
         _ => {
             let (uri, status) = (request.uri.to_string(), response.status);
             return Err(HttpError::Status { uri, status, retry_after: None }.into());
@@ -140,22 +149,92 @@ async fn fetch_once(
     }
     let etag = response.header(http::header::ETAG).map(str::to_owned);
     let modified = response.header(http::header::LAST_MODIFIED).map(str::to_owned);
-    let (staged, mut file) = folder.create()?;
-    let (mut digest, mut length) = (Context::new(&SHA256), 0);
-    loop {
+    let broken =
+        |what: String| HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) };
+    let coding = response.coding();
+    if let Some(coding) = coding.as_deref().filter(|coding| !GZIP.contains(coding)) {
+        return Err(broken(format!(
+            "it arrives in the content coding {coding:?}, although none was accepted"
+        ))
+        .into());
+    }
+    let (staged, file) = folder.create()?;
+    let mut writer = TextWriter::new(file, coding.is_some());
+    let written = loop {
         match response.body.chunk().await {
-            Ok(Some(chunk)) => {
-                digest.update(&chunk);
-                length += chunk.len() as u64;
-                file.write_all(&chunk)?;
-            }
-            Ok(None) => break,
-            Err(error) => {
-                folder.discard(staged);
-                return Err(error.into());
-            }
+            Ok(Some(chunk)) => match writer.write_all(&chunk) {
+                Ok(()) => {}
+                Err(error) => break Err(writing_failed(error, &broken)),
+            },
+            Ok(None) => break writer.finish().map_err(|error| writing_failed(error, &broken)),
+            Err(error) => break Err(error.into()),
+        }
+    };
+    match written {
+        Ok(HashedText { digest, length, .. }) => {
+            let digest = digest.finish().as_ref().to_vec();
+            Ok(TextAnswer::New(FetchedText { staged, length, digest, media_type, etag, modified }))
+        }
+        Err(error) => {
+            folder.discard(staged);
+            Err(error)
         }
     }
-    let digest = digest.finish().as_ref().to_vec();
-    Ok(TextAnswer::New(FetchedText { staged, length, digest, media_type, etag, modified }))
+}
+
+/// Returns the error of bytes that cannot be written: those that cannot be decompressed are the server's fault.
+fn writing_failed(error: io::Error, broken: &dyn Fn(String) -> HttpError) -> HarvestError {
+    match error.kind() {
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            broken(format!("it cannot be decompressed: {error}")).into()
+        }
+        _ => error.into(),
+    }
+}
+
+/// The file of a full text. Some servers compress although the request does not accept it.
+enum TextWriter {
+    Plain(Box<HashedText>),
+    Gzip(Box<MultiGzDecoder<HashedText>>),
+}
+
+impl TextWriter {
+    fn new(file: File, is_gzip: bool) -> Self {
+        let file = HashedText { file, digest: Context::new(&SHA256), length: 0 };
+        if is_gzip { Self::Gzip(Box::new(MultiGzDecoder::new(file))) } else { Self::Plain(Box::new(file)) }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(file) => file.write_all(bytes),
+            Self::Gzip(decoder) => decoder.write_all(bytes),
+        }
+    }
+
+    fn finish(self) -> io::Result<HashedText> {
+        match self {
+            Self::Plain(file) => Ok(*file),
+            Self::Gzip(decoder) => decoder.finish(),
+        }
+    }
+}
+
+/// A file whose bytes are hashed and counted as they are written.
+struct HashedText {
+    file: File,
+    digest: Context,
+    length: u64,
+}
+
+impl Write for HashedText {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        self.length += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }

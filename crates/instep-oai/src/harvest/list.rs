@@ -20,6 +20,8 @@ use requests::{Answered, OVERLAP};
 const UNKNOWN_CLOCK: i64 = 86_400;
 /// Parts without a record that are read one after the other.
 const MOST_EMPTY: u32 = 1_000;
+/// The time of a comparison that must be made again by the next harvest.
+const AT_ONCE: i64 = 0;
 /// Times that a list begins again at the same datestamp.
 const MOST_EXPIRED: u32 = 3;
 
@@ -65,13 +67,21 @@ impl Harvest<'_> {
         }
         let mut commit = self.state.begin(&mut self.folder)?;
         if at.is_whole {
-            self.report.changed += commit.remove_unseen(format, at.run)?;
-            at.inventoried_at = Some(now());
+            let (unseen, held) = commit.count_unseen(format, at.run)?;
+            let is_refused = self.options.guard.refuses(unseen, held);
+            if !is_refused {
+                self.report.changed += commit.remove_unseen(format, at.run)?;
+            }
+            // If it lacks too much, the identifiers are asked for, which decides.
+            at.inventoried_at = Some(if is_refused { AT_ONCE } else { now() });
         }
         at.is_open = false;
         at.token = None;
         let begun = at.started_at.map(|started| started - OVERLAP);
-        at.next_from = begun.or(at.reached_at).or(at.next_from).or_else(|| Some(now() - UNKNOWN_CLOCK));
+        // A wrong clock, or a datestamp in the future, must not hide the records of today.
+        let reached = at.reached_at.map(|reached| reached.min(now() - UNKNOWN_CLOCK));
+        let next = begun.map(|begun| begun.min(now() - OVERLAP)).or(reached).or(at.next_from);
+        at.next_from = next.or_else(|| Some(now() - UNKNOWN_CLOCK));
         commit.finish(Some((format, &at)))
     }
 
@@ -81,13 +91,13 @@ impl Harvest<'_> {
         format: &str,
         identity: &RepositoryIdentity,
     ) -> Result<bool, HarvestError> {
+        let last = self.state.position(format)?.inventoried_at;
         let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
         let every = match identity.deletions {
-            DeletionPolicy::Persistent => return Ok(false),
+            DeletionPolicy::Persistent => return Ok(last == Some(AT_ONCE)),
             DeletionPolicy::Transient => every.saturating_mul(7),
             DeletionPolicy::No => every,
         };
-        let last = self.state.position(format)?.inventoried_at;
         Ok(last.is_none_or(|last| now().saturating_sub(last) >= every))
     }
 
@@ -103,17 +113,28 @@ impl Harvest<'_> {
         if !self.parts(format, ListVerb::Identifiers, &mut at, identity).await? {
             return Ok(());
         }
-        let after = ListPosition {
+        let mut after = ListPosition {
             run: at.run,
             next_from: held.next_from.filter(|_| !at.has_strangers),
             inventoried_at: Some(now()),
             ..held
         };
         let mut commit = self.state.begin(&mut self.folder)?;
-        if at.is_whole {
+        let (unseen, all) = commit.count_unseen(format, at.run)?;
+        let is_refused = at.is_whole && self.options.guard.refuses(unseen, all);
+        if is_refused {
+            after.inventoried_at = Some(AT_ONCE);
+        } else if at.is_whole {
             self.report.changed += commit.remove_unseen(format, at.run)?;
         }
         commit.finish(Some((format, &after)))?;
+        if is_refused {
+            let what = format!(
+                "no longer has {unseen} of the {all} records that are held in {format}, more than may be deleted at once; they \
+                 stay published until as many deletions are allowed"
+            );
+            self.lost(self.repository.url.base.clone(), what);
+        }
         match at.has_strangers {
             true => Box::pin(self.list(format, identity)).await,
             false => Ok(()),

@@ -1,6 +1,8 @@
 //! Records that an earlier harvest had to leave out, requested again one by one: the repository may have repaired them
 //! without a new datestamp, and then no list has them again.
 
+use instep_store::error_chain;
+
 use super::{Harvest, HarvestError};
 use crate::response::{OaiRecord, OaiResponse};
 
@@ -13,12 +15,31 @@ impl Harvest<'_> {
     pub(super) async fn retry_owed(&mut self, format: &str) -> Result<(), HarvestError> {
         let run = self.state.position(format)?.run;
         let (owed, more) = self.state.owed(format, MOST_REQUESTS)?;
-        for identifier in owed {
+        let mut waiting = owed.into_iter();
+        while let Some(identifier) = waiting.next() {
             if (self.ends)() {
                 return Ok(());
             }
             let arguments = [("identifier", &*identifier), ("metadataPrefix", format)];
-            let (response, url) = self.repository.ask("GetRecord", &arguments).await?;
+            let (response, url) = match self.repository.ask("GetRecord", &arguments).await {
+                Ok(answer) => answer,
+                Err(HarvestError::Http(error)) => {
+                    // The list of new records must not wait for it. Each attempt takes long, so the others wait too, and
+                    // come before it next time.
+                    let commit = self.state.begin(&mut self.folder)?;
+                    commit.owe(format, &identifier)?;
+                    commit.finish(None)?;
+                    let others = match waiting.len() as u64 + more {
+                        0 => String::new(),
+                        others => format!(
+                            "; {others} more records of {format} are left out and wait for the next harvest"
+                        ),
+                    };
+                    self.lost(identifier, format!("cannot be requested: {}{others}", error_chain(&error)));
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
             let verdict = RetriedRecord::of(&response, &identifier);
             let mut commit = self.state.begin(&mut self.folder)?;
             match &verdict {

@@ -119,3 +119,130 @@ fn o85_a_repository_whose_earliest_datestamp_is_the_present_hides_no_change() {
     bench.fake.fail("verb=Identify", [present]);
     assert_eq!(bench.publish().created, 1);
 }
+
+#[test]
+fn o227_a_record_that_cannot_be_requested_does_not_hold_up_the_records_that_are_new() {
+    let bench = Bench::new(FakeRepository::with_records(5));
+    let empty = |layout: &mut instep_testkit::RepositoryLayout, number: usize| {
+        layout.record(&format!("oai:fake:{number:06}")).metadata = String::new();
+    };
+    bench.fake.edit(|layout| (2..4).for_each(|number| empty(layout, number)));
+    assert_eq!(bench.publish_with_problems(&["has no metadata"]).resources, 3);
+    bench.fake.edit(|layout| {
+        layout.records.push(instep_testkit::FakeRecord::new("oai:fake:new", "2026-02-01T00:00:05Z", "New"));
+    });
+    bench.fake.fail("verb=GetRecord", vec![Status(500, "X-None: 1"); 100]);
+    bench.requests();
+    let named = ["oai:fake:000002", "cannot be requested", "500", "1 more records of oai_dc are left out"];
+    let report = bench.publish_with_problems(&named);
+    assert_eq!((report.created, report.resources), (1, 4));
+    let requests = bench.requests();
+    assert!(!requests.iter().any(|request| request.contains("000003")), "one is enough: {requests:?}");
+    // The other one comes first now.
+    bench.fake.heal();
+    let report = bench.publish_with_problems(&["oai:fake:000003", "oai:fake:000002"]);
+    assert_eq!(report.resources, 4);
+    let requests = bench.requests();
+    let asked: Vec<_> = requests.iter().filter(|request| request.contains("GetRecord")).collect();
+    assert!(asked[0].contains("000003") && asked[1].contains("000002"), "{asked:?}");
+}
+
+#[test]
+fn o228_a_repository_that_lacks_most_records_deletes_none_until_that_is_allowed() {
+    let mut bench = Bench::new(FakeRepository::with_records(25));
+    bench.fake.edit(|layout| layout.deleted_record = "no".to_owned());
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    bench.publish();
+    let all = bench.fake.edit(|layout| std::mem::take(&mut layout.records));
+    for left in [0, 3] {
+        bench.fake.edit(|layout| layout.records = all[..left].to_vec());
+        let lacks = format!("no longer has {} of the 25 records that are held in oai_dc", 25 - left);
+        for _ in 0..2 {
+            let report = bench.publish_with_problems(&[&lacks]);
+            assert_eq!((report.resources, report.deleted, report.skipped), (25, 0, 1));
+        }
+        bench.assert_files_are_there();
+    }
+    // Back again: nothing was lost, and nothing has to be fetched.
+    bench.fake.edit(|layout| layout.records.clone_from(&all));
+    assert!(bench.publish().is_nothing_new());
+    bench.assert_files_are_there();
+    bench.fake.edit(|layout| layout.records.truncate(3));
+    bench.options.guard.most = instep_source::MaxDeletions::Count(22);
+    assert_eq!(bench.publish().deleted, 22);
+    bench.assert_files_are_there();
+}
+
+#[test]
+fn o228_another_set_of_records_that_lacks_most_is_compared_until_it_is_allowed() {
+    let mut bench = Bench::new(FakeRepository::with_records(25));
+    bench.fake.edit(|layout| layout.record("oai:fake:000007").sets = vec!["a".to_owned()]);
+    bench.publish();
+    bench.arguments = "metadataPrefix=oai_dc&set=a".to_owned();
+    for _ in 0..2 {
+        let report = bench.publish_with_problems(&["no longer has 24 of the 25 records"]);
+        assert_eq!((report.resources, report.deleted), (25, 0));
+    }
+    bench.options.guard.most = instep_source::MaxDeletions::Percent(100);
+    assert_eq!(bench.publish().deleted, 24);
+    assert!(bench.publish().is_nothing_new());
+}
+
+#[test]
+fn o229_a_list_whose_end_is_past_is_harvested_again_and_again() {
+    let mut bench = Bench::new(FakeRepository::with_records(5));
+    bench.arguments = "metadataPrefix=oai_dc&until=2026-01-15".to_owned();
+    assert_eq!(bench.publish().created, 5);
+    bench.requests();
+    assert!(bench.publish().is_nothing_new());
+    let requests = bench.requests();
+    let list = requests.iter().find(|request| request.contains("ListRecords")).unwrap();
+    assert!(list.contains("from=2026-01-15&until=2026-01-15"), "{list}");
+}
+
+#[test]
+fn o230_a_clock_or_a_datestamp_in_the_future_hides_no_record() {
+    for (now, response_date) in [("2099-01-01T00:00:00Z", "responseDate"), ("2026-02-01T00:00:00Z", "lost")] {
+        let bench = Bench::new(FakeRepository::with_records(5));
+        bench.fake.edit(|layout| {
+            layout.now = now.to_owned();
+            layout.record("oai:fake:000002").datestamp = "2099-01-01T00:00:00Z".to_owned();
+        });
+        let dates = || Replace("responseDate".to_owned(), response_date.to_owned());
+        bench.fake.fail("verb=List", (0..9).map(|_| dates()));
+        bench.publish();
+        bench.fake.edit(|layout| {
+            layout.records.push(instep_testkit::FakeRecord::new(
+                "oai:fake:new",
+                "2098-12-01T00:00:00Z",
+                "New",
+            ));
+        });
+        assert_eq!(bench.publish().created, 1, "{now} {response_date}");
+    }
+}
+
+#[test]
+fn o246_a_full_text_is_stored_unpacked_and_only_if_all_of_it_came() {
+    let mut bench = Bench::new(FakeRepository::with_records(1));
+    let (path, text) = ("bitstream/1/paper.pdf", "%PDF-1.7 text ".repeat(9_000));
+    let url = bench.fake.file_url(path);
+    bench.fake.edit(|layout| {
+        layout.gzip = true;
+        layout.files.push((path.to_owned(), "application/pdf".to_owned(), text.clone()));
+        let link = format!("</dc:title><dc:identifier>{url}</dc:identifier>");
+        let record = layout.record("oai:fake:000000");
+        record.metadata = record.metadata.replace("</dc:title>", &link);
+    });
+    bench.options.full_texts = true;
+    for status in [202, 206] {
+        bench.fake.fail(path, vec![Status(status, "X-None: 1"); 40]);
+        let report = bench.publish_with_problems(&[&url, &status.to_string()]);
+        assert_eq!(report.resources, 1, "{status}");
+        bench.fake.heal();
+    }
+    assert_eq!(bench.publish().created, 1);
+    let file = bench.folder().join("files/oai:fake:000000/paper.pdf");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+    bench.assert_files_are_there();
+}

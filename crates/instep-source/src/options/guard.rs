@@ -11,6 +11,14 @@ pub struct DeletionGuard {
     pub allow_empty: bool,
 }
 
+impl DeletionGuard {
+    /// Returns `true` if this many of the held resources cannot be taken for deleted.
+    pub fn refuses(&self, gone: u64, held: u64) -> bool {
+        let is_emptied = gone > 0 && gone >= held && !self.allow_empty;
+        is_emptied || gone > self.most.limit(held)
+    }
+}
+
 /// A number of deletions, for each set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -22,6 +22,9 @@ pub(super) fn answer(
             (Some(RepositoryFault::Status(status, header)), _) => {
                 http(status, header, "text/html", b"a page")
             }
+            (_, Some((_, media_type, bytes))) if state.layout.gzip => {
+                http(200, "Content-Encoding: gzip", media_type, &compressed(bytes))
+            }
             (_, Some((_, media_type, bytes))) => http(200, "ETag: \"1\"", media_type, bytes.as_bytes()),
             (_, None) => http(404, "X-None: 1", "text/plain", b"nothing"),
         });
@@ -54,12 +57,15 @@ pub(super) fn answer(
         None => right(),
     };
     if state.layout.gzip && accepts_gzip {
-        let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        coder.write_all(body.as_bytes()).expect("bytes in memory");
-        let body = coder.finish().expect("bytes in memory");
-        return Some(http(200, "Content-Encoding: gzip", "text/xml", &body));
+        return Some(http(200, "Content-Encoding: gzip", "text/xml", &compressed(&body)));
     }
     Some(http(200, "X-Fake: 1", "text/xml; charset=UTF-8", body.as_bytes()))
+}
+
+fn compressed(text: &str) -> Vec<u8> {
+    let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    coder.write_all(text.as_bytes()).expect("bytes in memory");
+    coder.finish().expect("bytes in memory")
 }
 
 fn http(status: u16, header: &str, media_type: &str, body: &[u8]) -> Vec<u8> {

@@ -67,7 +67,7 @@ pub struct RepositoryLayout {
     pub deleted_record: String,
     /// The clock.
     pub now: String,
-    /// `true` if answers are compressed for clients that accept that.
+    /// `true` if answers are compressed for clients that accept that, and files for all.
     pub gzip: bool,
     /// Files beside the repository: path and media type and bytes.
     pub files: Vec<(String, String, String)>,

@@ -175,3 +175,22 @@ fn o82_a_sitemap_that_was_emptied_on_purpose_is_published_with_the_option_that_i
         ["upgrade-sitemap", file.to_str().unwrap(), "--base-url", base, "--json", "--allow-deletions"];
     assert_eq!(figures(&Run::of(&mut instep(arguments)).with_code(0)), [0, 0, 1]);
 }
+
+#[test]
+fn o241_a_link_to_a_sitemap_stays_one_and_the_file_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = TempDir::new().unwrap();
+    let (link, real, base) =
+        (dir.path().join("sitemap.xml"), dir.path().join("shared/current.xml"), "http://example.org/");
+    fs::create_dir(dir.path().join("shared")).unwrap();
+    fs::write(&real, sitemap(base, &[("a", DAY)])).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("shared/current.xml", &link).unwrap();
+    assert_eq!(figures(&upgrade(&link, base).with_code(0)), [1, 0, 0]);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("capability=\"resourcelist\""));
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    // The program that writes the Sitemap goes on as before.
+    fs::write(&real, sitemap(base, &[("a", DAY), ("b", DAY)])).unwrap();
+    assert_eq!(figures(&upgrade(&link, base).with_code(0)), [1, 0, 0]);
+}

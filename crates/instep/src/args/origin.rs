@@ -6,15 +6,15 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use instep_destination::{AccessOptions, Contents};
 use instep_oai::{HarvestOptions, HarvestedRepository, RepositoryUrl};
-use instep_source::{BucketContent, Content, ObjectPlace, Supply};
+use instep_source::{BucketContent, Content, DeletionGuard, ObjectPlace, Supply};
 use resourcesync::Algorithm;
 
 use super::{access::credentials, headings::WHAT_TO_PUBLISH, values};
-use crate::{config::Config, copy::CopyContent};
+use crate::{config::Config, copy::CopyContent, web_archive::way_to_warc};
 
 /// The treatment of the origin of resources.
 #[derive(Clone, Debug, Args)]
@@ -26,12 +26,12 @@ pub(crate) struct OriginArgs {
     /// Fetch full texts from this origin too, such as `https://files.example.org`; the repository's own host is allowed
     #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
     full_text_from: Vec<String>,
-    /// Time between two harvests of a repository while serving; `publish` harvests each time
-    #[arg(long, default_value = "1h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
-    harvest_every: Duration,
-    /// Time between two comparisons of all records with a repository that lists no deletions
-    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
-    inventory_every: Duration,
+    /// Time between two harvests of a repository while serving; `publish` harvests each time [default: 1h]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
+    harvest_every: Option<Duration>,
+    /// Time between two comparisons of all records with a repository that lists no deletions [default: 24h]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
+    inventory_every: Option<Duration>,
     /// Read the objects of a bucket from an inventory that the service writes as CSV: its `manifest.json`, or the folder
     /// of its inventories to use the newest
     #[arg(long, value_name = "s3://BUCKET/PATH", value_parser = object_place, hide_short_help = true)]
@@ -39,6 +39,9 @@ pub(crate) struct OriginArgs {
     /// The digests that are published.
     #[arg(skip)]
     pub(crate) hash: Vec<Algorithm>,
+    /// The deletions that may be published.
+    #[arg(skip)]
+    pub(crate) guard: DeletionGuard,
 }
 
 /// The place of a set's content: a folder on disk, and the URI that it is served at.
@@ -61,6 +64,24 @@ impl OriginArgs {
         self.inventory.is_some()
     }
 
+    /// Refuses options that only a repository has a use for, if none is harvested.
+    ///
+    /// Errors: one of them is given.
+    pub(crate) fn refuse_harvest_options(&self) -> anyhow::Result<()> {
+        let given = [
+            ("--full-text", self.full_text),
+            ("--full-text-from", !self.full_text_from.is_empty()),
+            ("--harvest-every", self.harvest_every.is_some()),
+            ("--inventory-every", self.inventory_every.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => {
+                bail!("{name} is for a harvested repository; publish --from oai+https://... with it")
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns content other than a folder: a manifest, a republished copy, a repository, or objects.
     ///
     /// Errors: a copy that cannot be opened, a missing manifest, or a URL that is not that of a repository.
@@ -73,6 +94,9 @@ impl OriginArgs {
         if let Some(url) = from.to_str().filter(|text| RepositoryUrl::is_meant(text)) {
             return self.repository(&RepositoryUrl::parse(url)?, place, config);
         }
+        if place.full_texts {
+            bail!("{} is no repository, so full-text has nothing to fetch; leave it out", from.display());
+        }
         if let Some(url) = from.to_str().filter(|text| ObjectPlace::is_meant(text)) {
             let mut objects = BucketContent::new(ObjectPlace::parse(url)?, place.root, self.hash.clone());
             if let Some(inventory) = place.inventory.or_else(|| self.inventory.clone()) {
@@ -84,7 +108,7 @@ impl OriginArgs {
         let folder = if from.is_dir() { from.clone() } else { place.root.join(&from) };
         if folder.is_dir() {
             if !Contents::are_at(&folder) {
-                anyhow::bail!(
+                bail!(
                     "{} is a folder, but neither a copy of a Source nor a folder of WARC files. Give it as DIR, or as \
                      `content` of a set, to publish its files",
                     folder.display()
@@ -95,8 +119,16 @@ impl OriginArgs {
         if from != Path::new("-") {
             // A manifest that goes later is a problem of that publication; one that was never there is a mistyped name.
             std::fs::metadata(&from).map_err(|error| {
-                anyhow::anyhow!("Cannot read {}: {error}. Check that the path is right", from.display())
+                let from = from.display().to_string();
+                let advice = match from.starts_with("http://") || from.starts_with("https://") {
+                    true => format!("For an OAI-PMH repository write oai+{from}; for a Source copy it first"),
+                    false => "Check that the path is right".to_owned(),
+                };
+                anyhow::anyhow!("Cannot read {from}: {error}. {advice}")
             })?;
+        }
+        if let Some(way) = way_to_warc(&from) {
+            bail!("{} is a web archive, but no WARC file: {way}", from.display());
         }
         Ok(Content::Manifest { path: from, root: place.root.to_owned() })
     }
@@ -113,8 +145,12 @@ impl OriginArgs {
         let http = access.http_options(&url.base).with_context(|| url.base.clone())?;
         let mut options = HarvestOptions::default();
         options.full_texts = self.full_text || place.full_texts;
-        options.every = self.harvest_every;
-        options.inventory_every = self.inventory_every;
+        if !options.full_texts && !self.full_text_from.is_empty() {
+            bail!("--full-text-from allows hosts of full texts; add --full-text");
+        }
+        options.every = self.harvest_every.unwrap_or(options.every);
+        options.inventory_every = self.inventory_every.unwrap_or(options.inventory_every);
+        options.guard = self.guard;
         let prefix = place
             .prefix
             .or_else(|| Some(place.set).filter(|set| !set.is_empty()).map(|set| format!("{set}/")));

@@ -74,6 +74,12 @@ fn below(folder: &Path) -> Option<String> {
 fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyhow::Result<SetOptions> {
     let mut set = SetOptions::new();
     set.content = match (table.content, table.from) {
+        (_, None) if table.full_text => {
+            bail!(
+                "{}: full-text is for a harvested repository; write from = \"oai+https://...\" too",
+                table.name
+            )
+        }
         (folder, None) => {
             let folder = folder.unwrap_or_default();
             vec![Content::Folder {

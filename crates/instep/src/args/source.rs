@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use instep_destination::{Contents, MaxDelete};
+use instep_oai::RepositoryUrl;
 use instep_source::{DumpPolicy, MaxDeletions, ObjectPlace, PublishOptions, Unreadable};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
@@ -216,9 +217,20 @@ impl SourceArgs {
             bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
         }
         let mut options = PublishOptions::new(folder, base_url);
+        options.guard.allow_empty = self.allow_empty;
+        options.guard.most = match self.max_delete.unwrap_or_default() {
+            MaxDelete::Default => MaxDeletions::Default,
+            MaxDelete::Count(count) => MaxDeletions::Count(count),
+            MaxDelete::Percent(percent) => MaxDeletions::Percent(percent),
+        };
         let mut origins = self.origins;
         origins.hash.clone_from(&self.hash);
-        let has_objects = self.from.as_deref().and_then(Path::to_str).is_some_and(ObjectPlace::is_meant);
+        origins.guard = options.guard;
+        let from = self.from.as_deref().and_then(Path::to_str);
+        let has_objects = from.is_some_and(ObjectPlace::is_meant);
+        if !from.is_some_and(RepositoryUrl::is_meant) && config.shared("set").is_none() {
+            origins.refuse_harvest_options()?;
+        }
         if let Some(sets) = sets(config, folder, &origins)? {
             if let Some(from) = &self.from {
                 bail!(
@@ -273,12 +285,6 @@ impl SourceArgs {
         options.lists.rotation.entries = self.rotate_entries;
         options.lists.rotation.age = self.rotate_after;
         options.lists.closed_lists = self.closed_lists;
-        options.guard.allow_empty = self.allow_empty;
-        options.guard.most = match self.max_delete.unwrap_or_default() {
-            MaxDelete::Default => MaxDeletions::Default,
-            MaxDelete::Count(count) => MaxDeletions::Count(count),
-            MaxDelete::Percent(percent) => MaxDeletions::Percent(percent),
-        };
         options.unreadable = match self.publish_unreadable {
             WhenUnreadable::Fail => Unreadable::Fail,
             WhenUnreadable::Skip => Unreadable::Skip,

@@ -9,21 +9,18 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use instep_source::{Publisher, Recorded, ReportedChange};
+use instep_source::{Publisher, Recorded, ReportedChange, published_base_url};
 use resourcesync::{Change as Kind, Uri};
 use serde_json::json;
 
 use crate::{
     args::{folders, waiting::WaitArgs},
     exit::Exit,
+    foreign::ForeignResources,
     listener::RunningServer,
-    ui::{
-        LineLevel, Output,
-        format::{count, counted},
-        publishing::Publishing,
-    },
+    ui::{Output, format::count, publishing::Publishing},
 };
-use stream::AT_ONCE;
+use stream::{AT_ONCE, NOTHING_CHANGED};
 
 /// Report resources as added, changed or removed
 ///
@@ -91,15 +88,15 @@ impl ChangeCommand {
                 })
             },
         )?;
-        if change != Kind::Deleted {
-            warn_of_foreign(&state, &uris, output)?;
+        if change != Kind::Deleted
+            && let Some(mut foreign) = published_base_url(&state)?.as_deref().map(ForeignResources::of)
+        {
+            uris.iter().for_each(|uri| foreign.see(uri.as_str()));
+            foreign.warn(output);
         }
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
         if !uris.is_empty() && created + updated + deleted == 0 {
-            output.note(
-                "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not \
-                 listed cannot be removed",
-            );
+            output.note(NOTHING_CHANGED);
         }
         let when = if by == "listener" { "published now" } else { "the next publication announces it" };
         let figures = format!("+{} ~{} -{}", count(created), count(updated), count(deleted));
@@ -140,27 +137,6 @@ fn parse(text: &str) -> anyhow::Result<Uri> {
         Ok(uri) => Ok(uri),
         Err(error) => bail!("{text:?} is not a URI: {error}; write it as in the Resource List"),
     }
-}
-
-/// Warns of resources on other hosts than that of the Source: copies do not fetch them unless they are told to.
-fn warn_of_foreign(state: &Path, uris: &[Uri], output: &Output) -> anyhow::Result<()> {
-    let origin = |text: &str| Some(url::Url::parse(text).ok()?.origin());
-    let Some(base) = instep_source::published_base_url(state)? else { return Ok(()) };
-    let own = origin(&base);
-    let mut foreign = uris.iter().filter(|uri| origin(uri.as_str()) != own);
-    let Some(first) = foreign.next() else { return Ok(()) };
-    let more = match foreign.count() {
-        0 => "is".to_owned(),
-        others => format!("and {} are", counted(others as u64, "other")),
-    };
-    output.log(
-        LineLevel::Warn,
-        &format!(
-            "warning: {first} {more} on another host than the Source, {base}: copies leave out what is there unless they allow the host \
-             with --allow-origin"
-        ),
-    );
-    Ok(())
 }
 
 /// Reports changes through the server that has the lock of the Source.

@@ -7,7 +7,7 @@ mod task;
 use std::{cell::Cell, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use instep_destination::{
     ArchiveOptions, ChangeSink, CopyPlace, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions,
     Verify, Via,
@@ -92,14 +92,15 @@ pub(crate) struct SyncCommand {
     #[arg(long, value_name = "FILE", conflicts_with = "on_change", help_heading = OUTPUT)]
     events: Option<PathBuf>,
     /// Run this shell command after each commit, with such lines as its input
-    #[arg(long, value_name = "COMMAND", help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new(), help_heading = OUTPUT,
+        hide_short_help = true)]
     on_change: Option<String>,
     /// Send the changes of each commit to this URL, signed as Standard Webhooks
     #[arg(long, value_name = "URL", conflicts_with_all = ["on_change", "events"], requires = "webhook_secret_file",
         help_heading = OUTPUT, hide_short_help = true)]
     webhook: Option<String>,
     /// File with the secret that signs webhooks: whsec_ and Base64
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", requires = "webhook", help_heading = OUTPUT, hide_short_help = true)]
     webhook_secret_file: Option<PathBuf>,
     /// Also store fetched resources as WARC files in this folder, with CDXJ indexes
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = OUTPUT, hide_short_help = true)]

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::{
     args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
     exit::Exit,
+    foreign::ForeignResources,
     publication::publish_once_and,
     sitemap::{EntryFaults, SitemapFiles},
     ui::{
@@ -61,7 +62,9 @@ impl UpgradeSitemapCommand {
             options.state = state;
         }
         let manifest = options.state.join(MANIFEST);
-        let faults = sitemap.write_manifest(&manifest)?;
+        let mut foreign = ForeignResources::of(&self.base_url);
+        let faults = sitemap.write_manifest(&manifest, &mut foreign)?;
+        foreign.warn(output);
         faults.iter().for_each(|faults| show(faults, output));
         if faults.iter().any(|faults| faults.nameless > 0) {
             // The resource of an entry without a usable `loc` would seem to be deleted (B33).

@@ -1,6 +1,6 @@
 //! The text of a Sitemap with the additions of a Resource List (§10.1), and without them again.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 /// The marks around the additions, by which the next run finds them.
 const BEGIN: &str = "<!--instep-->";
@@ -26,18 +26,17 @@ pub(super) fn is_amended(text: &[u8]) -> bool {
 
 /// Returns a Sitemap with an addition in place of the former one. Everything else stays as it is.
 ///
-/// Errors: the text has no root element, or its root is closed at once.
+/// Errors: the text has no root element.
 pub(super) fn amended(text: &[u8], addition: &Addition<'_>) -> anyhow::Result<Vec<u8>> {
     let text = without_addition(text)?;
     let (start, end) = root(&text).context("no root element; a Sitemap in UTF-8 is expected")?;
     let tag = std::str::from_utf8(&text[start..end]).context("the root element is not UTF-8")?;
-    if tag.ends_with('/') {
-        bail!("the list is empty");
-    }
-    let prefix = prefix(tag);
+    // A list without entries may be closed at once.
+    let (is_closed, open_tag) = (tag.ends_with('/'), tag.trim_end_matches('/'));
+    let (prefix, is_declared) = prefix(tag);
     let mut amended = Vec::with_capacity(text.len() + 400);
-    amended.extend_from_slice(&text[..end]);
-    if !tag.contains(&format!("xmlns:{prefix}=")) {
+    amended.extend_from_slice(&text[..start + open_tag.len()]);
+    if !is_declared {
         amended.extend_from_slice(format!(" xmlns:{prefix}=\"{TERMS}\"").as_bytes());
     }
     let link = |rel: &str, href: &str| format!("<{prefix}:ln rel=\"{rel}\" href=\"{}\"/>", escaped(href));
@@ -45,6 +44,10 @@ pub(super) fn amended(text: &[u8], addition: &Addition<'_>) -> anyhow::Result<Ve
     let (up, at) = (link("up", addition.up), addition.at);
     let added = format!(">{BEGIN}{up}{index}<{prefix}:md capability=\"resourcelist\" at=\"{at}\"/>{END}");
     amended.extend_from_slice(added.as_bytes());
+    if is_closed {
+        let name = open_tag[1..].split_ascii_whitespace().next().unwrap_or_default();
+        amended.extend_from_slice(format!("</{name}>").as_bytes());
+    }
     amended.extend_from_slice(&text[end + 1..]);
     Ok(amended)
 }
@@ -81,16 +84,22 @@ fn root(text: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns a prefix for the namespace: the one that is declared for it, else one that is free.
-fn prefix(tag: &str) -> &str {
-    for declaration in tag.split("xmlns:").skip(1) {
-        if let Some((name, value)) = declaration.split_once('=')
-            && value.trim_start().get(1..).is_some_and(|value| value.starts_with(TERMS))
-        {
-            return name.trim();
-        }
+/// Returns a prefix for the namespace, and `true` if the tag declares it already; otherwise it is one that is free.
+fn prefix(tag: &str) -> (&str, bool) {
+    let declared: Vec<(&str, &str)> = tag.split("xmlns:").skip(1).filter_map(declaration).collect();
+    if let Some((own, _)) = declared.iter().find(|(_, namespace)| *namespace == TERMS) {
+        return (own, true);
     }
-    if tag.contains("xmlns:rs=") || tag.contains("xmlns:rs ") { "resourcesync" } else { "rs" }
+    let is_free = |prefix: &&str| declared.iter().all(|(name, _)| name != prefix);
+    (["rs", "resourcesync", "instep"].into_iter().find(is_free).unwrap_or("instep-rs"), false)
+}
+
+/// Returns the prefix and the namespace of a declaration, from behind its `xmlns:` on. XML allows blanks around `=`.
+fn declaration(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once('=')?;
+    let value = value.trim_start();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    Some((name.trim_end(), value[1..].split(quote).next()?))
 }
 
 fn escaped(text: &str) -> String {
@@ -134,9 +143,28 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_root_or_no_content_is_refused() {
+    fn o240_a_declaration_with_blanks_is_one_and_no_prefix_is_declared_twice() {
+        for declared in ["xmlns:rs = \"TERMS\"", "xmlns:rs\n= 'TERMS'", "xmlns:rs='TERMS'"] {
+            let own = PLAIN.replace("xmlns:x=\"urn:x>y\"", &declared.replace("TERMS", TERMS));
+            let amended = add(&own, "2026");
+            assert!(amended.contains("<rs:md ") && amended.matches("xmlns:rs").count() == 1, "{amended}");
+        }
+        let both = "xmlns:rs = 'urn:other' xmlns:resourcesync='http://www.openarchives.org/rs/terms/old'";
+        assert!(add(&PLAIN.replace("xmlns:x=\"urn:x>y\"", both), "2026").contains("<instep:md "));
+    }
+
+    #[test]
+    fn o242_a_list_that_is_closed_at_once_is_opened() {
+        let empty = "<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9' />\n";
+        let amended = add(empty, "2026");
+        assert!(amended.starts_with("<s:urlset xmlns:s=") && amended.ends_with("</s:urlset>\n"), "{amended}");
+        assert_eq!(add(&amended, "2026"), amended);
+    }
+
+    #[test]
+    fn what_has_no_root_is_refused() {
         let addition = Addition { up: "u", index: None, at: "2026" };
-        for wrong in ["", "text", "<?xml?>", "<!DOCTYPE html><html>", "<urlset/>", "<urlset a='>"] {
+        for wrong in ["", "text", "<?xml?>", "<!DOCTYPE html><html>", "<urlset a='>"] {
             assert!(amended(wrong.as_bytes(), &addition).is_err(), "{wrong}");
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{BufReader, Read as _, Write as _},
+    os::unix::fs::{MetadataExt as _, fchown},
     path::{Path, PathBuf},
 };
 
@@ -14,6 +15,7 @@ use resourcesync::{
 use serde_json::json;
 
 use super::amended::{Addition, amended, is_amended};
+use crate::foreign::ForeignResources;
 
 /// Bytes of a Sitemap, not compressed: four times what the protocol allows.
 const MOST_BYTES: u64 = 200 << 20;
@@ -81,11 +83,15 @@ impl SitemapFiles {
         &self.folder
     }
 
-    /// Writes the entries of all lists as a manifest of a Source.
+    /// Writes the entries of all lists as a manifest of a Source, and shows them to `foreign`.
     ///
     /// Errors: a list cannot be read to its end. Nothing is written then, because a part of the lists would report
     /// deletions that did not happen.
-    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<Vec<EntryFaults>> {
+    pub(crate) fn write_manifest(
+        &self,
+        path: &Path,
+        foreign: &mut ForeignResources,
+    ) -> anyhow::Result<Vec<EntryFaults>> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
@@ -94,6 +100,7 @@ impl SitemapFiles {
         let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
         for list in lists {
             let (form, faults) = each_entry(list, &mut |entry| {
+                foreign.see(entry.loc.as_str());
                 let line = json!({
                     "uri": entry.loc.as_str(),
                     "lastmod": entry.lastmod.as_ref().map(DateTime::to_string),
@@ -195,7 +202,10 @@ fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {
     Ok((text, true))
 }
 
+/// Replaces a file, with its permissions and, if this process may give files away, its owner: the program that writes the
+/// Sitemap must be able to write it again. A link to it stays a link.
 fn replace(path: &Path, text: &[u8], is_coded: bool) -> anyhow::Result<()> {
+    let path = &fs::canonicalize(path)?;
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     if is_coded {
         let mut encoder = flate2::write::GzEncoder::new(file.as_file_mut(), flate2::Compression::default());
@@ -204,7 +214,9 @@ fn replace(path: &Path, text: &[u8], is_coded: bool) -> anyhow::Result<()> {
     } else {
         file.write_all(text)?;
     }
-    file.as_file().set_permissions(fs::metadata(path)?.permissions())?;
+    let former = fs::metadata(path)?;
+    let _ = fchown(file.as_file(), Some(former.uid()), Some(former.gid()));
+    file.as_file().set_permissions(former.permissions())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

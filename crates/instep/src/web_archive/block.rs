@@ -2,20 +2,22 @@
 
 use std::io::{self, BufRead, Read};
 
-use instep_warc::{PayloadDigest, PayloadHasher, WarcHead};
+use instep_warc::WarcHead;
+
+use super::digest::{DigestCheck, StatedDigest};
 
 /// A block whose bytes are hashed as they are read, if its record states a digest of it.
 ///
 /// Files that are not compressed have no other protection, and the digest of the payload is not always comparable.
 pub(super) struct CheckedBlock<'b> {
     block: &'b mut dyn BufRead,
-    check: Option<(PayloadDigest, PayloadHasher)>,
+    check: Option<DigestCheck>,
 }
 
 impl<'b> CheckedBlock<'b> {
     pub(super) fn new(head: &WarcHead<'_>, block: &'b mut dyn BufRead) -> Self {
-        let stated = head.get("WARC-Block-Digest").and_then(PayloadDigest::parse);
-        Self { block, check: stated.map(|stated| (stated, PayloadHasher::default())) }
+        let stated = head.get("WARC-Block-Digest").and_then(StatedDigest::parse);
+        Self { block, check: stated.map(DigestCheck::begin) }
     }
 
     /// Reads the rest. Returns the difference if the block has another digest than its record states.
@@ -24,18 +26,16 @@ impl<'b> CheckedBlock<'b> {
     /// If the block cannot be read.
     pub(super) fn finish(mut self) -> io::Result<Option<String>> {
         io::copy(&mut self, &mut io::sink())?;
-        Ok(self.check.and_then(|(stated, hasher)| {
-            let found = hasher.finish();
-            (found != stated).then(|| format!("its block has the digest {found} instead of {stated}"))
-        }))
+        let difference = self.check.and_then(DigestCheck::finish);
+        Ok(difference.map(|difference| format!("its block has {difference}")))
     }
 }
 
 impl Read for CheckedBlock<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.block.read(buffer)?;
-        if let Some((_, hasher)) = &mut self.check {
-            hasher.update(&buffer[..read]);
+        if let Some(check) = &mut self.check {
+            check.update(&buffer[..read]);
         }
         Ok(read)
     }
@@ -47,10 +47,10 @@ impl BufRead for CheckedBlock<'_> {
     }
 
     fn consume(&mut self, amount: usize) {
-        if let Some((_, hasher)) = &mut self.check
+        if let Some(check) = &mut self.check
             && let Ok(bytes) = self.block.fill_buf()
         {
-            hasher.update(&bytes[..amount.min(bytes.len())]);
+            check.update(&bytes[..amount.min(bytes.len())]);
         }
         self.block.consume(amount);
     }

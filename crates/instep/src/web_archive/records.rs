@@ -13,6 +13,7 @@ use super::{
     block::CheckedBlock,
     revisits::Revisit,
     states::{States, UnpackedState, digest_key},
+    visit::Visit,
 };
 
 impl States {
@@ -22,6 +23,9 @@ impl States {
     /// If the archive cannot be read, or a body not written.
     pub(super) fn take(&mut self, record: WarcRecord<'_>, place: &str) -> io::Result<Option<String>> {
         let WarcRecord { head, block, .. } = record;
+        if head.kind == WarcKind::Request {
+            return self.take_request(head, block).map(|()| None);
+        }
         if !matches!(head.kind, WarcKind::Response | WarcKind::Resource | WarcKind::Revisit) {
             return Ok(None);
         }
@@ -43,9 +47,10 @@ impl States {
         if head.get("WARC-Segment-Number").is_some() {
             return Ok(Some(format!("{uri} is in several segments, which cannot be joined here")));
         }
+        let visit = Visit::new(uri, date, head);
         match head.kind {
-            WarcKind::Resource => self.take_resource(head, block, &uri, date),
-            _ => self.take_answer(head, block, &uri, date, place),
+            WarcKind::Resource => self.take_resource(head, block, &visit),
+            _ => self.take_answer(head, block, visit, place),
         }
     }
 
@@ -53,9 +58,9 @@ impl States {
         &mut self,
         head: &WarcHead<'_>,
         block: &mut dyn BufRead,
-        uri: &str,
-        date: i64,
+        visit: &Visit,
     ) -> io::Result<Option<String>> {
+        let uri = &visit.uri;
         if head.get("WARC-Truncated").is_some() {
             return Ok(Some(format!("{uri} is truncated")));
         }
@@ -65,22 +70,17 @@ impl States {
             return Ok(Some(format!("{uri}: {what}")));
         }
         let media_type = head.get("Content-Type").map(str::to_owned);
-        self.put_kept(uri, date, kept, |body, length| UnpackedState {
-            body,
-            length,
-            media_type,
-            lastmod: None,
-        })
+        self.put_kept(visit, kept, |body, length| UnpackedState { body, length, media_type, lastmod: None })
     }
 
     fn take_answer(
         &mut self,
         head: &WarcHead<'_>,
         block: &mut dyn BufRead,
-        uri: &str,
-        date: i64,
+        visit: Visit,
         place: &str,
     ) -> io::Result<Option<String>> {
+        let uri = &visit.uri;
         let mut block = CheckedBlock::new(head, block);
         let http = HttpHead::read(&mut block)?;
         let media_type = http.get("Content-Type").map(str::to_owned);
@@ -88,7 +88,7 @@ impl States {
         let digest = head.get("WARC-Payload-Digest");
         match (http.status, &head.kind) {
             (Some(404 | 410), _) => {
-                self.keep_newest(uri, date, None)?;
+                self.note(&visit, None)?;
                 Ok(None)
             }
             (None, WarcKind::Response) => Ok(Some(format!("{uri} has no answer of HTTP"))),
@@ -107,7 +107,15 @@ impl States {
                 if let Some(what) = block.finish()? {
                     return Ok(Some(format!("{uri}: {what}")));
                 }
-                self.put_kept(uri, date, kept, |body, length| UnpackedState {
+                // Writers leave the length of a coded body when they unpack it, so only another one says something.
+                let stated =
+                    http.get("Content-Length").filter(|_| is_plain).and_then(|length| length.parse().ok());
+                if let (Ok((_, length)), Some(stated)) = (&kept, stated)
+                    && *length < stated
+                {
+                    return Ok(Some(format!("{uri} is incomplete: it has {length} of {stated} bytes")));
+                }
+                self.put_kept(&visit, kept, |body, length| UnpackedState {
                     body,
                     length,
                     media_type,
@@ -117,8 +125,8 @@ impl States {
             (status, WarcKind::Revisit) => {
                 // A revisit without a payload found the state that is known already.
                 if let Some(digest) = digest.map(digest_key) {
-                    let (uri, is_unmodified) = (uri.to_owned(), status == Some(304));
-                    let revisit = Revisit { uri, date, digest, media_type, lastmod, is_unmodified };
+                    let is_unmodified = status == Some(304);
+                    let revisit = Revisit { visit, digest, media_type, lastmod, is_unmodified };
                     self.take_revisit(revisit, place)?;
                 }
                 Ok(None)
@@ -130,18 +138,17 @@ impl States {
     /// Puts a state whose body was kept. Returns what is wrong with the body.
     fn put_kept(
         &self,
-        uri: &str,
-        date: i64,
+        visit: &Visit,
         kept: io::Result<(String, u64)>,
         state: impl FnOnce(String, u64) -> UnpackedState,
     ) -> io::Result<Option<String>> {
         match kept {
-            Ok((body, length)) => self.put(uri, date, &state(body, length)).map(|()| None),
+            Ok((body, length)) => self.put(visit, &state(body, length)).map(|()| None),
             // Its coding or its bytes are damaged, but the record itself ends where it states.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) =>
             {
-                Ok(Some(format!("{uri}: {error}")))
+                Ok(Some(format!("{}: {error}", visit.uri)))
             }
             Err(error) => Err(error),
         }

@@ -4,14 +4,15 @@ use std::io;
 
 use rusqlite::params;
 
-use super::states::{States, UnpackedState};
+use super::{
+    states::{States, UnpackedState},
+    visit::Visit,
+};
 
 /// A revisit record.
 #[derive(Debug)]
 pub(super) struct Revisit {
-    pub(super) uri: String,
-    /// In microseconds since 1970.
-    pub(super) date: i64,
+    pub(super) visit: Visit,
     /// The digest of the body, in the form by which bodies are found.
     pub(super) digest: String,
     pub(super) media_type: Option<String>,
@@ -29,9 +30,10 @@ impl States {
         if self.put_revisit(&revisit)? {
             return Ok(());
         }
-        let Revisit { uri, date, digest, media_type, lastmod, is_unmodified } = revisit;
-        let sql = "INSERT INTO revisit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let row = params![uri, date, digest, media_type, lastmod, is_unmodified, place];
+        let Revisit { visit: Visit { uri, date, keys }, digest, media_type, lastmod, is_unmodified } =
+            revisit;
+        let sql = "INSERT INTO revisit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let row = params![uri, date, keys, digest, media_type, lastmod, is_unmodified, place];
         self.seen.execute(sql, row).map(drop).map_err(io::Error::other)
     }
 
@@ -47,16 +49,17 @@ impl States {
         let mut rows = statement.query([]).map_err(io::Error::other)?;
         while let Some(row) = rows.next().map_err(io::Error::other)? {
             let read = || {
-                let (uri, date, digest) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                let (media_type, lastmod, is_unmodified) = (row.get(3)?, row.get(4)?, row.get(5)?);
-                let revisit = Revisit { uri, date, digest, media_type, lastmod, is_unmodified };
-                Ok::<_, rusqlite::Error>((revisit, row.get::<_, String>(6)?))
+                let visit = Visit { uri: row.get(0)?, date: row.get(1)?, keys: row.get(2)? };
+                let (digest, media_type, lastmod) = (row.get(3)?, row.get(4)?, row.get(5)?);
+                let revisit = Revisit { visit, digest, media_type, lastmod, is_unmodified: row.get(6)? };
+                Ok::<_, rusqlite::Error>((revisit, row.get::<_, String>(7)?))
             };
             let (revisit, place) = read().map_err(io::Error::other)?;
             // An unchanged resource has the state that is known of it already.
-            let is_known = || Ok::<_, io::Error>(revisit.is_unmodified && self.knows(&revisit.uri)?);
-            if !self.put_revisit(&revisit)? && !is_known()? {
-                faults.push(format!("{place}: the archive does not have the body of {}", revisit.uri));
+            let is_other = || self.answers_other_method(&revisit.visit.keys).map_err(io::Error::other);
+            let is_known = || Ok::<_, io::Error>(revisit.is_unmodified && self.knows(&revisit.visit.uri)?);
+            if !self.put_revisit(&revisit)? && !is_known()? && !is_other()? {
+                faults.push(format!("{place}: the archive does not have the body of {}", revisit.visit.uri));
             }
         }
         Ok(faults)
@@ -66,12 +69,12 @@ impl States {
     fn put_revisit(&self, revisit: &Revisit) -> io::Result<bool> {
         let Some((body, length)) = self.payload(&revisit.digest)? else { return Ok(false) };
         let (media_type, lastmod) = (revisit.media_type.clone(), revisit.lastmod.clone());
-        self.put(&revisit.uri, revisit.date, &UnpackedState { body, length, media_type, lastmod })?;
+        self.put(&revisit.visit, &UnpackedState { body, length, media_type, lastmod })?;
         Ok(true)
     }
 
     fn knows(&self, uri: &str) -> io::Result<bool> {
-        let find = || self.seen.prepare_cached("SELECT 1 FROM newest WHERE uri = ?1")?.exists([uri]);
+        let find = || self.seen.prepare_cached("SELECT 1 FROM visit WHERE uri = ?1")?.exists([uri]);
         find().map_err(io::Error::other)
     }
 }

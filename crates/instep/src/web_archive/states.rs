@@ -1,4 +1,4 @@
-//! The newest state of each resource that an archive has seen.
+//! The states of each resource that an archive has seen, of which the newest counts.
 
 use std::{
     fs::File,
@@ -6,25 +6,32 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_warc::{PayloadDigest, PayloadHasher};
+use instep_warc::PayloadDigest;
 use resourcesync::{Algorithm, Hasher};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::documents::is_document;
+use super::{
+    digest::{DigestCheck, StatedDigest, hexadecimal},
+    documents::is_document,
+    visit::Visit,
+};
 
-/// The newest state of each resource, without a body if the last visit found it deleted; bodies by the digests that
-/// revisits name; and revisits whose bodies were not seen yet.
+/// The visits of each resource, without a body if it was gone; requests with other methods than `GET`; bodies by the
+/// digests that revisits name; revisits whose bodies were not seen yet; and the bodies that are published in the end.
 const TABLES: &str = "
-CREATE TABLE newest (
-    uri TEXT NOT NULL PRIMARY KEY, date INTEGER NOT NULL, body TEXT, length INTEGER, media_type TEXT, lastmod TEXT
-) WITHOUT ROWID;
-CREATE INDEX newest_body ON newest (body);
+CREATE TABLE visit (
+    number INTEGER PRIMARY KEY, uri TEXT NOT NULL, date INTEGER NOT NULL, keys TEXT NOT NULL, body TEXT, length INTEGER,
+    media_type TEXT, lastmod TEXT
+);
+CREATE INDEX visit_newest ON visit (uri, date, number);
+CREATE TABLE other_request (key TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE published (body TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE payload (digest TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE revisit (
-    uri TEXT NOT NULL, date INTEGER NOT NULL, digest TEXT NOT NULL, media_type TEXT, lastmod TEXT,
+    uri TEXT NOT NULL, date INTEGER NOT NULL, keys TEXT NOT NULL, digest TEXT NOT NULL, media_type TEXT, lastmod TEXT,
     is_unmodified INTEGER NOT NULL, place TEXT NOT NULL
 );
-BEGIN";
+BEGIN; SAVEPOINT record";
 
 /// A resource as one record has it.
 #[derive(Clone, Debug)]
@@ -42,6 +49,8 @@ pub(super) struct States {
     folder: PathBuf,
     pub(super) seen: Connection,
     elsewhere: u64,
+    /// The first resource that is not below the base URL.
+    first_elsewhere: Option<String>,
 }
 
 impl States {
@@ -54,7 +63,7 @@ impl States {
         let base_url = format!("{base_url}{slash}");
         let seen = Connection::open("")?;
         seen.execute_batch(TABLES)?;
-        Ok(Self { base_url, folder: folder.to_owned(), seen, elsewhere: 0 })
+        Ok(Self { base_url, folder: folder.to_owned(), seen, elsewhere: 0, first_elsewhere: None })
     }
 
     /// Returns the number of records about resources that are not below the base URL.
@@ -66,38 +75,62 @@ impl States {
     pub(super) fn is_elsewhere(&mut self, uri: &str) -> bool {
         let is_elsewhere = !uri.starts_with(&self.base_url);
         self.elsewhere += u64::from(is_elsewhere);
+        if is_elsewhere && self.first_elsewhere.is_none() {
+            self.first_elsewhere = Some(uri.to_owned());
+        }
         is_elsewhere
+    }
+
+    /// Returns the first resource that is not below the base URL.
+    pub(super) fn first_elsewhere(&self) -> Option<&str> {
+        self.first_elsewhere.as_deref()
+    }
+
+    /// Keeps what was taken so far, also if the next record proves to be damaged.
+    ///
+    /// # Errors
+    /// If the temporary database fails.
+    pub(super) fn begin_record(&self) -> io::Result<()> {
+        let run = |sql| self.seen.prepare_cached(sql)?.execute([]).map(drop);
+        run("RELEASE record").and_then(|()| run("SAVEPOINT record")).map_err(io::Error::other)
+    }
+
+    /// Drops the record that was taken last.
+    ///
+    /// # Errors
+    /// If the temporary database fails.
+    pub(super) fn drop_record(&self) -> io::Result<()> {
+        self.seen.execute_batch("ROLLBACK TO record").map_err(io::Error::other)
     }
 
     /// Puts the state of a resource, unless it is a document of ResourceSync.
     ///
     /// # Errors
     /// If the body cannot be read, or the temporary database fails.
-    pub(super) fn put(&self, uri: &str, date: i64, state: &UnpackedState) -> io::Result<()> {
+    pub(super) fn put(&self, visit: &Visit, state: &UnpackedState) -> io::Result<()> {
         match is_document(&self.folder.join(&state.body))? {
             true => Ok(()),
-            false => self.keep_newest(uri, date, Some(state)),
+            false => self.note(visit, Some(state)),
         }
     }
 
-    /// Stores a state, or the fact that the resource was deleted, unless a newer one is known. An answer that repeats a
-    /// body may leave out what it said before.
-    pub(super) fn keep_newest(&self, uri: &str, date: i64, state: Option<&UnpackedState>) -> io::Result<()> {
-        let sql = "INSERT INTO newest VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (uri) DO UPDATE
-                   SET date = ?2, body = ?3, length = ?4,
-                       media_type = coalesce(?5, iif(body = ?3, media_type, NULL)),
-                       lastmod = coalesce(?6, iif(body = ?3, lastmod, NULL))
-                   WHERE date <= ?2";
+    /// Stores the state that a visit found; `None` if the resource was gone.
+    ///
+    /// # Errors
+    /// If the temporary database fails.
+    pub(super) fn note(&self, visit: &Visit, state: Option<&UnpackedState>) -> io::Result<()> {
+        let sql = "INSERT INTO visit VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let row = params![
-            uri,
-            date,
+            visit.uri,
+            visit.date,
+            visit.keys,
             state.map(|state| &state.body),
             state.map(|state| state.length as i64),
             state.and_then(|state| state.media_type.as_ref()),
             state.and_then(|state| state.lastmod.as_ref())
         ];
-        let kept = self.seen.prepare_cached(sql).and_then(|mut keep| keep.execute(row));
-        kept.map(drop).map_err(io::Error::other)
+        let noted = self.seen.prepare_cached(sql).and_then(|mut note| note.execute(row));
+        noted.map(drop).map_err(io::Error::other)
     }
 
     /// Returns the file and the length of the body with a digest.
@@ -120,8 +153,8 @@ impl States {
     ) -> io::Result<(String, u64)> {
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         let mut hasher = Hasher::new(&[Algorithm::Sha256]);
-        let comparable = digest.filter(|_| is_plain).and_then(PayloadDigest::parse);
-        let mut checked = comparable.map(|digest| (digest, PayloadHasher::default()));
+        let comparable = digest.filter(|_| is_plain).and_then(StatedDigest::parse);
+        let mut check = comparable.map(DigestCheck::begin);
         let (mut buffer, mut length) = (vec![0; 64 << 10], 0);
         loop {
             let read = body.read(&mut buffer)?;
@@ -129,21 +162,17 @@ impl States {
                 break;
             }
             hasher.update(&buffer[..read]);
-            if let Some((_, payload)) = &mut checked {
-                payload.update(&buffer[..read]);
+            if let Some(check) = &mut check {
+                check.update(&buffer[..read]);
             }
             file.write_all(&buffer[..read])?;
             length += read as u64;
         }
-        if let Some((stated, payload)) = checked {
-            let found = payload.finish();
-            if found != stated {
-                let what = format!("its payload has the digest {found} instead of {stated}");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-            }
+        if let Some(difference) = check.and_then(DigestCheck::finish) {
+            let what = format!("its payload has {difference}");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let name = hasher.finish().to_string();
-        let name = name.rsplit(':').next().unwrap_or_default().to_owned();
+        let name = hexadecimal(&hasher.finish().to_string());
         let place = self.folder.join(&name);
         if !place.exists() {
             readable(file.as_file())?;
@@ -166,27 +195,62 @@ impl States {
         &self,
         take: &mut dyn FnMut(&str, &UnpackedState) -> io::Result<()>,
     ) -> anyhow::Result<u64> {
-        let sql =
-            "SELECT uri, body, length, media_type, lastmod FROM newest WHERE body IS NOT NULL ORDER BY uri";
+        let sql = "SELECT uri, keys, body, length, media_type, lastmod FROM visit ORDER BY uri, date, number";
         let mut statement = self.seen.prepare(sql)?;
+        let mut publish = self.seen.prepare("INSERT OR IGNORE INTO published VALUES (?1)")?;
+        let has_other_requests = self.seen.prepare("SELECT 1 FROM other_request")?.exists([])?;
         let mut rows = statement.query([])?;
-        let mut count = 0;
+        let (mut newest, mut count): (Option<(String, Option<UnpackedState>)>, u64) = (None, 0);
+        let mut pass_on = |(uri, state): (String, Option<UnpackedState>)| -> anyhow::Result<()> {
+            if let Some(state) = state {
+                take(&uri, &state)?;
+                publish.execute([&state.body])?;
+                count += 1;
+            }
+            Ok(())
+        };
         while let Some(row) = rows.next()? {
-            let length = row.get::<_, i64>(2)?.unsigned_abs();
-            let state =
-                UnpackedState { body: row.get(1)?, length, media_type: row.get(3)?, lastmod: row.get(4)? };
-            take(row.get_ref(0)?.as_str()?, &state)?;
-            count += 1;
+            if has_other_requests && self.answers_other_method(row.get_ref(1)?.as_str()?)? {
+                continue;
+            }
+            let uri: String = row.get(0)?;
+            let mut state = UnpackedState::read(row)?;
+            let before = match newest.take() {
+                Some((of, before)) if of == uri => before,
+                Some(other) => {
+                    pass_on(other)?;
+                    None
+                }
+                None => None,
+            };
+            // An answer that repeats a body may leave out what it said before.
+            if let (Some(state), Some(before)) = (&mut state, before)
+                && state.body == before.body
+            {
+                state.media_type = state.media_type.take().or(before.media_type);
+                state.lastmod = state.lastmod.take().or(before.lastmod);
+            }
+            newest = Some((uri, state));
         }
+        newest.map_or(Ok(()), &mut pass_on)?;
         Ok(count)
     }
 
-    /// Returns `true` if a resource has the body in a file.
+    /// Returns `true` if a resource that was passed on has the body in a file.
     ///
     /// # Errors
     /// If they cannot be read.
     pub(super) fn uses(&self, body: &str) -> rusqlite::Result<bool> {
-        self.seen.prepare_cached("SELECT 1 FROM newest WHERE body = ?1")?.exists([body])
+        self.seen.prepare_cached("SELECT 1 FROM published WHERE body = ?1")?.exists([body])
+    }
+}
+
+impl UnpackedState {
+    /// Reads the state of a visit; `None` if the resource was gone.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
+        let Some(body) = row.get(2)? else { return Ok(None) };
+        let length = row.get::<_, i64>(3)?.unsigned_abs();
+        Ok(Some(Self { body, length, media_type: row.get(4)?, lastmod: row.get(5)? }))
     }
 }
 

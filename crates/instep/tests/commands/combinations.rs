@@ -134,3 +134,57 @@ fn o223_a_condition_on_metadata_that_nothing_meets_is_said() {
     let said = run(folder.path(), &sync, 0);
     assert!(said.contains("1 resource listed, 0 selected: no metadata record matches"), "{said}");
 }
+
+#[test]
+fn o232_options_of_a_harvest_are_refused_if_nothing_is_harvested() {
+    let folder = folder(&[
+        ("data/papers/a.txt", "a"),
+        ("list.jsonl", "{\"uri\":\"http://source.example/data/b\"}\n"),
+        ("content.toml", "[[set]]\nname = 'papers'\ncontent = 'papers'\nfull-text = true\n"),
+        ("manifest.toml", "[[set]]\nname = 'papers'\nfrom = 'list.jsonl'\nfull-text = true\n"),
+    ]);
+    let publish = |more: &[&str]| {
+        let said = run(folder.path(), &[&["publish", "data", "--base-url", BASE][..], more].concat(), 2);
+        assert!(!folder.path().join("data/resourcesync").exists());
+        said
+    };
+    for option in [
+        &["--full-text"][..],
+        &["--full-text-from", "https://files.example"],
+        &["--harvest-every", "1h"],
+        &["--inventory-every", "1h"],
+        &["--full-text", "--from", "list.jsonl"],
+    ] {
+        let said = publish(option);
+        assert!(said.contains(option[0]) && said.contains("--from oai+https://"), "{said}");
+    }
+    let hosts = ["--from", "oai+http://127.0.0.1:1/", "--full-text-from", "https://files.example"];
+    assert!(publish(&hosts).contains("add --full-text"));
+    for config in ["content.toml", "manifest.toml"] {
+        let said = publish(&["--config", config]);
+        assert!(said.contains("full-text") && said.contains("repository"), "{said}");
+    }
+}
+
+#[test]
+fn o245_an_origin_in_a_form_that_is_not_read_is_named_with_what_to_do() {
+    let folder = folder(&[("data/a.txt", "a"), ("x.wacz", "PK"), ("x.warc.zst", "x"), ("X.ARC.gz", "x")]);
+    for (from, advice) in [
+        ("https://repo.example/oai", "write oai+https://repo.example/oai"),
+        ("x.wacz", "unzip FILE"),
+        ("x.warc.zst", "zstd -d FILE"),
+        ("X.ARC.gz", "warcio recompress"),
+    ] {
+        let said = run(folder.path(), &["publish", "data", "--base-url", BASE, "--from", from], 2);
+        assert!(said.contains(advice), "{said}");
+    }
+}
+
+#[test]
+fn o244_a_command_without_a_text_and_a_secret_without_a_webhook_are_refused() {
+    let folder = folder(&[("secret", "whsec_")]);
+    for option in [&["--on-change", ""][..], &["--webhook-secret-file", "secret"]] {
+        let sync = [&["sync", "http://127.0.0.1:1/", "copy"][..], option].concat();
+        assert!(run(folder.path(), &sync, 2).contains(option[0]), "{option:?}");
+    }
+}

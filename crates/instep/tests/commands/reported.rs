@@ -1,6 +1,6 @@
 //! Reports of changes, and of rounds, that seem to have worked.
 
-use crate::support::{BASE, folder, publish, run};
+use crate::support::{BASE, folder, instep, output_of, publish, run};
 
 #[test]
 fn o216_a_round_in_which_the_source_was_away_is_not_one_with_nothing_new() {
@@ -35,4 +35,31 @@ fn o218_a_report_that_changes_nothing_says_why() {
         let said = run(folder.path(), &["change", verb, "--dir", "data", &format!("{BASE}{name}")], 0);
         assert!(said.contains("Nothing changed: a resource that is a file"), "{verb} {name}: {said}");
     }
+    let mut feed = instep(folder.path(), &["change", "--stdin", "--dir", "data"]);
+    std::fs::write(folder.path().join("lines"), format!("{{\"uri\":\"{BASE}never\"}}\n")).unwrap();
+    feed.stdin(std::fs::File::open(folder.path().join("lines")).unwrap());
+    assert!(output_of(feed, 0).contains("Nothing changed"));
+}
+
+#[test]
+fn o243_a_feed_and_a_sitemap_warn_of_resources_on_another_host() {
+    let folder = folder(&[("data/a.txt", "a"), ("lines", "")]);
+    publish(folder.path());
+    let feed = |lines: &str| {
+        std::fs::write(folder.path().join("lines"), lines).unwrap();
+        let mut command = instep(folder.path(), &["change", "--stdin", "--dir", "data"]);
+        command.stdin(std::fs::File::open(folder.path().join("lines")).unwrap());
+        output_of(command, 0)
+    };
+    let foreign = "{\"uri\":\"http://elsewhere.example/x\"}\n";
+    let said = feed(&format!("{foreign}{{\"uri\":\"{BASE}b\"}}\n{foreign}"));
+    assert_eq!(said.matches("on another host than the Source").count(), 1, "{said}");
+    let gone = "{\"uri\":\"http://elsewhere.example/x\",\"change\":\"deleted\"}\n";
+    assert!(!feed(gone).contains("another host"));
+
+    let list = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://elsewhere.example/p</loc></url></urlset>";
+    std::fs::write(folder.path().join("sitemap.xml"), list).unwrap();
+    let said =
+        run(folder.path(), &["upgrade-sitemap", "sitemap.xml", "--base-url", "http://site.example/"], 0);
+    assert!(said.contains("http://elsewhere.example/p is on another host"), "{said}");
 }

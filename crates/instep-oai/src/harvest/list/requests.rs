@@ -1,7 +1,10 @@
 //! The request for the next part of a list, and what an error in its answer means.
 
 use super::super::{Harvest, HarvestError, identity::RepositoryIdentity, state::ListPosition};
-use crate::{datestamp::Granularity, response::OaiResponse};
+use crate::{
+    datestamp::{Granularity, seconds},
+    response::OaiResponse,
+};
 
 /// The seconds by which a list begins before the one before it did: records get their datestamps before they can be seen.
 pub(super) const OVERLAP: i64 = 600;
@@ -33,6 +36,9 @@ impl Harvest<'_> {
         // A repository that states the present as its earliest datestamp must not hide its changes: only the overlap is
         // given up for it.
         let from = at.began_from.map(|from| from.max(identity.earliest.unwrap_or(from).min(from + OVERLAP)));
+        // Repositories refuse a list that begins after its end, as one does whose last datestamp is past.
+        let until = url.until.as_deref().and_then(seconds).unwrap_or(i64::MAX);
+        let from = from.map(|from| from.min(until));
         arguments.extend(
             from.map(|from| granularity.write(from)).or_else(|| url.from.clone()).map(|from| ("from", from)),
         );

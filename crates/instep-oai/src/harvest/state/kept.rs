@@ -115,6 +115,18 @@ impl HarvestCommit<'_> {
         Ok(seconds(&held.datestamp) >= seconds(&record.datestamp))
     }
 
+    /// Returns the number of records of a format that a list did not have, and the number of all that are held.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(crate) fn count_unseen(&self, format: &str, run: i64) -> Result<(u64, u64), HarvestError> {
+        let sql =
+            "SELECT count(*) FILTER (WHERE run < ?2), count(*) FROM resource WHERE kind = 0 AND format = ?1";
+        let count = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        let (unseen, held) = self.connection.prepare_cached(sql)?.query_row(params![format, run], count)?;
+        Ok((unseen.unsigned_abs(), held.unsigned_abs()))
+    }
+
     /// Removes the records of a format that a list did not have; returns their number.
     ///
     /// # Errors

@@ -7,12 +7,13 @@ use std::{
     thread,
 };
 
-use instep_source::{Publisher, Recorded, ReportedChange};
+use instep_source::{Publisher, Recorded, ReportedChange, published_base_url};
 use serde_json::{Value, json};
 
 use crate::{
     args::waiting::WaitArgs,
     exit::Exit,
+    foreign::ForeignResources,
     listener::RunningServer,
     ui::{
         Output,
@@ -24,6 +25,9 @@ use crate::{
 
 /// Changes per request or transaction.
 pub(super) const AT_ONCE: usize = 1_000;
+
+/// The note about reports that changed nothing.
+pub(super) const NOTHING_CHANGED: &str = "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not listed cannot be removed";
 
 /// Lines that are read ahead.
 const AHEAD: usize = 2_000;
@@ -62,14 +66,29 @@ struct LineCounts {
 pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Exit> {
     let lines = read_ahead();
     let mut counts = LineCounts { by: "catalogue", ..LineCounts::default() };
+    // One warning is enough for a feed that never ends.
+    let mut foreign = published_base_url(state)?.as_deref().map(ForeignResources::of);
     while let Ok(first) = lines.recv() {
         let more = lines.try_iter().take(AT_ONCE - 1);
         let batch: Vec<NumberedLine> = std::iter::once(first).chain(more).collect();
-        take(batch, state, wait, output, &mut counts)?;
+        let read = take(batch, state, wait, output, &mut counts)?;
+        if let Some(seen) = &mut foreign {
+            for change in read.iter().flat_map(|read| &read.changes) {
+                if let ReportedChange::Add { uri, .. } = change {
+                    seen.see(uri.as_str());
+                }
+            }
+            if seen.warn(output) {
+                foreign = None;
+            }
+        }
     }
     let LineCounts { reported, refused, recorded, by } = counts;
     output.note(format!("{}, {} refused", counted(reported, "line"), count(refused)));
     let Recorded { created, updated, deleted, sequence, .. } = recorded;
+    if reported > refused && created + updated + deleted == 0 {
+        output.note(NOTHING_CHANGED);
+    }
     output.object(
         "summary",
         json!({
@@ -111,14 +130,14 @@ fn next_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, Strin
     Ok(Some(std::str::from_utf8(line).map(str::to_owned).map_err(|_| "not UTF-8".to_owned())))
 }
 
-/// Records a batch and answers each of its lines.
+/// Records a batch and answers each of its lines. Returns those that were recorded.
 fn take(
     batch: Vec<NumberedLine>,
     state: &Path,
     wait: WaitArgs,
     output: &Output,
     counts: &mut LineCounts,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<ReadLine>> {
     let mut answers = Vec::new();
     let mut read = Vec::new();
     for NumberedLine { number, text } in batch {
@@ -145,7 +164,7 @@ fn take(
         counts.refused += u64::from(refused.is_some());
         output.raw(&typed("acknowledged", json!({ "line": number, "sequence": sequence, "what": refused })));
     }
-    Ok(())
+    Ok(read)
 }
 
 fn parse(line: &str) -> Result<ReadLine, String> {

@@ -1,0 +1,50 @@
+//! Resources on other hosts than that of their Source: copies do not fetch them unless they are told to.
+
+use url::{Origin, Url};
+
+use crate::ui::{LineLevel, Output, format::counted};
+
+/// The resources on other hosts among those that were seen.
+pub(crate) struct ForeignResources {
+    base_url: String,
+    own: Option<Origin>,
+    first: Option<String>,
+    count: u64,
+}
+
+impl ForeignResources {
+    /// Begins without any. `base_url` is that of the Source.
+    pub(crate) fn of(base_url: &str) -> Self {
+        Self { base_url: base_url.to_owned(), own: origin(base_url), first: None, count: 0 }
+    }
+
+    /// Takes a resource of the Source.
+    pub(crate) fn see(&mut self, uri: &str) {
+        if origin(uri) != self.own {
+            self.count += 1;
+            self.first.get_or_insert_with(|| uri.to_owned());
+        }
+    }
+
+    /// Warns of the resources, if there are any. Returns `true` if there are.
+    pub(crate) fn warn(&self, output: &Output) -> bool {
+        let Some(first) = &self.first else { return false };
+        let more = match self.count - 1 {
+            0 => "is".to_owned(),
+            others => format!("and {} are", counted(others, "other")),
+        };
+        output.log(
+            LineLevel::Warn,
+            &format!(
+                "warning: {first} {more} on another host than the Source, {}: copies leave out what is there unless they allow \
+                 the host with --allow-origin",
+                self.base_url
+            ),
+        );
+        true
+    }
+}
+
+fn origin(text: &str) -> Option<Origin> {
+    Some(Url::parse(text).ok()?.origin())
+}
