@@ -1,4 +1,4 @@
-//! How the server finds rows.
+//! The plans by which the server finds rows.
 
 use super::*;
 use crate::state::postgres::{held::NAMED, packs};
