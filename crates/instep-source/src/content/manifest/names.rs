@@ -46,7 +46,7 @@ fn meant(name: &str) -> Option<&'static str> {
     let is_near = |known: &&str| {
         letters == **known || known.len() >= SHORTEST && strsim::osa_distance(&letters, known) == 1
     };
-    KNOWN.into_iter().find(|known| is_near(&known))
+    KNOWN.into_iter().find(is_near)
 }
 
 #[cfg(test)]
