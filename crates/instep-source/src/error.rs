@@ -52,11 +52,7 @@ pub enum Error {
     },
     /// All resources of a set have other URIs than before, because its folder or prefix has changed. Nothing is
     /// published as deleted.
-    #[error(
-        "All {resources} resources{} are at other URIs than before, because its folder or prefix has changed: readers \
-         would treat all of them as deleted",
-        text::of_set(set)
-    )]
+    #[error("{}", text::set_moved(set, *resources))]
     SetMoved {
         /// The set of resources.
         set: String,

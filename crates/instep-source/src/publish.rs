@@ -80,6 +80,7 @@ pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result
     options.dumps.changes_every.get_or_insert(Duration::ZERO);
     let state = options.state.clone();
     let mut publisher = Publisher::open(options)?;
+    publisher.report_hidden(monitor)?;
     let mut report = publisher.publish(monitor).map_err(|error| error.in_state(&state))?;
     report.kept_states = publisher.context.kept_states()?;
     if let Some(job) = publisher.dump_job()? {

@@ -58,6 +58,34 @@ pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<us
     place(&out.join(FOLDER), &format!("{base_url}{FOLDER}/"), kind, &newest)
 }
 
+/// Removes the collection that earlier publications wrote into `out`, the collection before its pages. Returns `false` if
+/// there is none. Other files stay.
+///
+/// Errors: a file cannot be removed.
+pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
+    let folder = out.join(FOLDER);
+    let is_written_here = |name: &str| {
+        let json: Value = fs::read(folder.join(name))
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok())
+            .unwrap_or_default();
+        let id = json["id"].as_str().unwrap_or_default();
+        json["@context"] == CONTEXT && id.ends_with(&format!("/{FOLDER}/{name}"))
+    };
+    let mut removed = false;
+    let pages = (0..).map(page_name).take_while(|page| is_written_here(page));
+    for name in [COLLECTION.to_owned()].into_iter().filter(|name| is_written_here(name)).chain(pages) {
+        let path = folder.join(name);
+        fs::remove_file(&path).with_context(|| format!("Cannot remove {}", path.display()))?;
+        removed = true;
+    }
+    if removed {
+        // A folder with other files stays.
+        let _ = fs::remove_dir(&folder);
+    }
+    Ok(removed)
+}
+
 /// Reads the activities that the pages have now; none if there are no pages.
 fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {

@@ -27,6 +27,8 @@ mod publishing;
 mod reported;
 #[path = "commands/signals.rs"]
 mod signals;
+#[path = "commands/sources.rs"]
+mod sources;
 #[path = "commands/support.rs"]
 mod support;
 #[path = "commands/watching.rs"]

@@ -21,7 +21,7 @@ type Case = (&'static str, i32, [&'static str; 3]);
 
 const CASES: &[Case] = &[
     ("publish none --base-url BASE", 2, ["none", "is not a folder", "Give"]),
-    ("publish data --base-url ftp://a/", 2, ["ftp://a/", "base URL", "http://"]),
+    ("publish data --base-url ftp://a/", 2, ["ftp://a/", "--base-url", "http://"]),
     ("publish data --base-url nonsense", 2, ["nonsense", "not a URL", "http://"]),
     ("publish blocked --base-url BASE", 8, ["blocked/.instep", "Not a directory", "move that file away"]),
     ("publish taken --base-url BASE", 8, ["taken/resourcesync", "Not a directory", "move that file away"]),
@@ -42,7 +42,7 @@ const CASES: &[Case] = &[
         6,
         ["resourcesync/resourcelist.xml", "did not write", "--overwrite-documents"],
     ),
-    ("publish emptied --base-url BASE", 6, ["All 1 resources", "gone", "--allow-empty"]),
+    ("publish emptied --base-url BASE", 6, ["The only resource", "gone", "--allow-empty"]),
     ("publish data --base-url BASE --versions", 2, ["Prior versions", "plain files", "instep serve"]),
     (
         "publish data --base-url BASE --from emptied",

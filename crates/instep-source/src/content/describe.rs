@@ -25,7 +25,11 @@ impl Describer {
     pub(crate) fn new(set: &SetOptions, base: &str) -> Result<Self, Error> {
         let generics = set.generics.iter().flat_map(GenericRule::links);
         let links = set.links.iter().cloned().chain(generics);
-        let links = links.map(|rule| Ok((Pattern::new("links", &rule.resource)?, rule)));
+        let links = links.map(|rule| {
+            // Only one `*` is replaced; another would stay in the URIs of targets.
+            Pattern::new("links", &rule.target)?;
+            Ok((Pattern::new("links", &rule.resource)?, rule))
+        });
         let codings = set
             .codings
             .iter()

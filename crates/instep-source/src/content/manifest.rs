@@ -2,6 +2,7 @@
 
 mod line;
 mod listing;
+mod names;
 
 use std::{
     path::{Path, PathBuf},
@@ -14,6 +15,11 @@ pub(crate) use listing::Listing;
 
 /// One resource in the JSON form of a line, without a file: an application's report must not name one.
 pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
+    // A misspelt `change` would publish a deletion as an update.
+    let known = json.as_object().into_iter().flat_map(serde_json::Map::keys).map(String::as_str);
+    if let Some(misspelt) = names::misspelt(known) {
+        return Err(misspelt);
+    }
     let line: line::ManifestLine = serde_json::from_value(json).map_err(|error| error.to_string())?;
     Ok(Listed { file: None, ..line.listed(Path::new(""))? })
 }

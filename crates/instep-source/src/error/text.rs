@@ -24,14 +24,31 @@ pub(super) fn deletions_refused(
     let set = of_set(set);
     match empty {
         true => format!(
-            "All {resources} resources{set} are gone, as if a folder was emptied or a disk is not mounted; nothing is \
-             published as deleted"
+            "{}{set} {} gone, as if a folder was emptied or a disk is not mounted; nothing is published as deleted",
+            all_of(resources),
+            if resources == 1 { "is" } else { "are" },
         ),
         false => format!(
             "{deletions} of {resources} resources{set} are gone, more than the {limit} that may be published as deleted \
              at once; nothing is published as deleted"
         ),
     }
+}
+
+/// Says that a set has lost the place of everything that it had.
+pub(super) fn set_moved(set: &str, resources: u64) -> String {
+    let set = of_set(set);
+    let (are, them) =
+        if resources == 1 { ("is at another URI", "it") } else { ("are at other URIs", "all of them") };
+    format!(
+        "{}{set} {are} than before, because its folder or prefix has changed: readers would treat {them} as deleted",
+        all_of(resources)
+    )
+}
+
+/// Returns a name for all resources, at the beginning of a sentence.
+fn all_of(resources: u64) -> String {
+    if resources == 1 { "The only resource".to_owned() } else { format!("All {resources} resources") }
 }
 
 /// Names the first few.
@@ -41,5 +58,23 @@ pub(crate) fn listed(names: &[String]) -> String {
     match names.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o250_a_single_resource_is_not_called_all_of_them() {
+        assert!(deletions_refused("", 1, 1, 10, true).starts_with("The only resource is gone, as if"));
+        assert!(
+            deletions_refused("p", 3, 3, 10, true)
+                .starts_with("All 3 resources of the set p are gone, as if")
+        );
+        assert!(
+            set_moved("p", 1).starts_with("The only resource of the set p is at another URI than before")
+        );
+        assert!(set_moved("p", 2).starts_with("All 2 resources of the set p are at other URIs than before"));
     }
 }

@@ -13,7 +13,7 @@ use crate::Error;
 /// Notifications that may wait for a hub. Further ones are dropped: the hub's subscribers see the gap in the next
 /// one, and read the Change List.
 const BACKLOG: usize = 64;
-/// Pauses before further attempts after a 5xx or no answer. A hub that is down for longer misses the notification.
+/// Pauses before further attempts after a fault that may pass. A hub that is down for longer misses the notification.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(25)];
 
 /// A hub of another operator, with its own queue: a slow one delays neither publications nor other hubs.
@@ -45,15 +45,38 @@ impl Transport for ExternalHub {
 async fn deliver(hub: Uri, client: CallbackClient, mut waiting: mpsc::Receiver<(HeaderValue, Bytes)>) {
     while let Some((links, body)) = waiting.recv().await {
         let headers = HeaderMap::from_iter([(header::LINK, links)]);
+        let mut status = None;
         for pause in [Duration::ZERO].into_iter().chain(PAUSES) {
             sleep(pause).await;
-            let status = client.post(hub.clone(), body.clone(), headers.clone()).await;
-            if status.is_some_and(|status| status < 500) {
-                if !status.is_some_and(|status| (200..300).contains(&status)) {
-                    tracing::warn!(%hub, status, "a hub refuses a notification");
-                }
+            status = client.post(hub.clone(), body.clone(), headers.clone()).await;
+            if !is_temporary(status) {
                 break;
             }
+        }
+        match status {
+            Some(200..=299) => {}
+            Some(status) => tracing::warn!(%hub, status, "a hub has not taken a notification"),
+            None => tracing::warn!(%hub, "a hub has not taken a notification: it does not answer"),
+        }
+    }
+}
+
+/// Returns `true` if a later attempt may succeed: there was no answer, a fault of the server, or the hub is busy.
+fn is_temporary(status: Option<u16>) -> bool {
+    status.is_none_or(|status| status >= 500 || matches!(status, 408 | 425 | 429))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o261_a_hub_that_is_busy_gets_the_notification_again() {
+        for status in [None, Some(408), Some(429), Some(500), Some(503)] {
+            assert!(is_temporary(status), "{status:?}");
+        }
+        for status in [200, 204, 302, 400, 404, 410] {
+            assert!(!is_temporary(Some(status)), "{status}");
         }
     }
 }

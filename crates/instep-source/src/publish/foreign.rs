@@ -50,25 +50,31 @@ fn is_ours(name: &str, published: &PublishedSource) -> bool {
 }
 
 impl SourceContext {
-    /// Warns of files among the resources that cannot be fetched, because their names are those of documents. If the
-    /// documents lie among the resources, each of these files is served, and [`refuse_overwriting`] guards it.
+    /// Warns of files among the resources that are not published, because their names are those of documents. If the
+    /// documents lie among the resources, such files are known by being there before the first publication;
+    /// [`refuse_overwriting`] guards those that later documents would replace.
     pub(super) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         let published = published::load(&self.catalogue.snapshot()?)?.published;
-        for root in self.roots_with_documents_elsewhere() {
+        let is_first = published.written_for.is_empty();
+        for root in self.roots_at_base().filter(|root| is_first || !self.has_documents(root)) {
             let mut hidden = Vec::new();
-            let merges_robots = self.keeps_documents_in_state();
+            let merges_robots =
+                self.place().is_host_root() && (self.keeps_documents_in_state() || self.has_documents(root));
             if !merges_robots && root.handle().kind(ROBOTS).is_ok_and(|kind| kind.is_some()) {
                 hidden.push(ROBOTS.to_owned());
             }
-            for folder in [DOCUMENTS, SOURCE_DESCRIPTION.split_once('/').map_or("", |(folder, _)| folder)] {
+            // A server answers for all of `.well-known`; elsewhere it is not meant as content.
+            let well_known = SOURCE_DESCRIPTION.split_once('/').map(|(folder, _)| folder);
+            let well_known = well_known.filter(|_| self.keeps_documents_in_state());
+            for folder in [DOCUMENTS].into_iter().chain(well_known) {
                 let names = names_in(root, folder).map_err(Error::read(root.folder().join(folder)))?;
                 let names = names.into_iter().map(|name| format!("{folder}/{name}"));
                 hidden.extend(names.filter(|name| !published.documents.contains_key(name)));
             }
             if !hidden.is_empty() {
                 let what = format!(
-                    "has files that are neither published nor served, because their names belong to the documents of \
-                     this Source: {}; move them to other names",
+                    "has files that are not published, because their names belong to the documents of this Source: {}; \
+                     move them to other names",
                     listed(&hidden)
                 );
                 monitor.problem(&PublishProblem::warning(root.folder().display().to_string(), what));
@@ -85,7 +91,7 @@ impl SourceContext {
         if !self.keeps_documents_in_state() {
             return Ok(None);
         }
-        for root in self.roots_with_documents_elsewhere() {
+        for root in self.roots_at_base().filter(|root| !self.has_documents(root)) {
             let read = root.handle().file(ROBOTS).and_then(|mut file| {
                 let mut bytes = Vec::new();
                 io::Read::read_to_end(&mut file, &mut bytes).map(|_| bytes)
@@ -103,13 +109,18 @@ impl SourceContext {
         self.options.out.starts_with(&self.options.state)
     }
 
-    /// Returns the folders that are served at the base URL and do not have the documents.
-    fn roots_with_documents_elsewhere(&self) -> impl Iterator<Item = &Root> {
-        let out = self.out().canonicalize().unwrap_or_else(|_| self.out().to_owned());
+    /// Returns the folders that are served at the base URL.
+    fn roots_at_base(&self) -> impl Iterator<Item = &Root> {
         let base = self.place().base();
-        self.holdings.roots().iter().filter(move |root| {
-            root.supply.is_none() && root.uri(b"").as_str() == base && root.folder() != out
-        })
+        self.holdings
+            .roots()
+            .iter()
+            .filter(move |root| root.supply.is_none() && root.uri(b"").as_str() == base)
+    }
+
+    /// Returns `true` for the folder in which the documents lie, too.
+    fn has_documents(&self, root: &Root) -> bool {
+        root.folder() == self.out().canonicalize().unwrap_or_else(|_| self.out().to_owned())
     }
 }
 

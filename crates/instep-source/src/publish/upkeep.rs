@@ -24,7 +24,7 @@ pub struct Compaction {
 }
 
 impl Publisher {
-    /// Warns of files among the resources that cannot be fetched, because their names are those of documents.
+    /// Warns of files among the resources that are not published, because their names are those of documents.
     pub(crate) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         self.context.report_hidden(monitor)
     }

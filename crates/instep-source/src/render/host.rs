@@ -115,6 +115,8 @@ fn coded_files(policy: &SourcePolicy, rule: &CodingRule) -> CodedFiles {
     let link = link_at(policy, &format!("{path}{before}"));
     let inner = pattern.rsplit_once('.').map_or(pattern, |(inner, _)| inner);
     let media_type = MediaTypes::default().of(inner.as_bytes()).to_string();
+    // Servers compare decoded paths.
+    let path = percent_decode_str(path).decode_utf8_lossy();
     let pattern = format!("{path}{pattern}").chars().map(regular).collect::<String>();
     CodedFiles { pattern: format!("^{pattern}$"), media_type, coding: rule.coding.clone(), link }
 }

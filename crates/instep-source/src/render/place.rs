@@ -89,6 +89,12 @@ impl SourcePlace {
         if !base.ends_with('/') {
             base.push('/');
         }
+        // A parser that repairs keeps characters that no URI has, and no document could name itself.
+        Uri::parse(&base).map_err(|error| {
+            wrong(&format!(
+                "cannot be used: {error}; write this character percent-encoded, such as %25 for %"
+            ))
+        })?;
         Ok(Self { base })
     }
 
@@ -176,6 +182,25 @@ mod tests {
         }
         for wrong in ["example.com", "ftp://example.com/", "http://", "http://a/?b", "http://a/#b"] {
             assert!(SourcePlace::new(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn o247_a_base_url_with_characters_that_no_uri_has_is_refused() {
+        for (wrong, what) in [
+            ("http://example.com/%zz/", "invalid percent-encoded octet"),
+            ("http://example.com/[x]/", "unexpected character"),
+            ("http://example.com/a|b/", "unexpected character"),
+        ] {
+            let error = SourcePlace::new(wrong).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("%25"), "{error}");
+        }
+        // These are encoded on the way.
+        for given in
+            ["http://example.com/a b/", "http://example.com/\u{e4}/", "http://example.com/a'b;c=d&e/"]
+        {
+            let place = SourcePlace::new(given).unwrap();
+            assert_eq!(place.uri("x").as_str(), format!("{}x", place.base()));
         }
     }
 }

@@ -88,6 +88,13 @@ impl Unpublished {
     }
 }
 
+/// Returns the number of recorded changes that no document shows: no more resources than these are new.
+pub(super) fn unpublished_changes(snapshot: &Snapshot) -> Result<u64, Error> {
+    let published = PUBLISHED.read(snapshot)?.map_or(0, |published: PublishedSource| published.through());
+    let placing = PLACING.read(snapshot)?.map_or(0, |placing: PublishedSource| placing.through());
+    Ok(snapshot.head().sequence.saturating_sub(published.max(placing)))
+}
+
 /// Counts, for each set, the resources that were deleted after a change and have not come back; `None` if the log does
 /// not reach back so far.
 pub(super) fn still_deleted(snapshot: &Snapshot, after: u64) -> Result<Option<Vec<u64>>, Error> {

@@ -11,7 +11,7 @@ use tempfile::SpooledTempFile;
 use super::{
     options::ScanOptions,
     pipeline::Record,
-    recent_changes::{Unpublished, still_deleted},
+    recent_changes::{Unpublished, still_deleted, unpublished_changes},
 };
 use crate::{
     DeletionGuard, Error,
@@ -80,7 +80,7 @@ impl WithheldDeletions {
     ) -> Result<(), Error> {
         let Some(guard) = options.guard.filter(|_| self.count > 0) else { return Ok(()) };
         let snapshot = catalogue.snapshot()?;
-        let mut losses = self.largest(holdings);
+        let mut losses = self.largest(&snapshot, holdings, options)?;
         if self.are_forsaken || refusal(&losses, guard, &snapshot, options)?.is_some() {
             // Counting these costs a look-up for each, so it is done only when it matters.
             losses = self.counted(&snapshot, holdings, options)?;
@@ -92,17 +92,22 @@ impl WithheldDeletions {
         Ok(())
     }
 
-    /// Returns the losses as if each deletion counted.
-    fn largest(&self, holdings: &Holdings) -> Losses {
+    /// Returns the losses as if each deletion counted, and each recorded change that no document shows were a new
+    /// resource.
+    fn largest(
+        &self,
+        snapshot: &Snapshot,
+        holdings: &Holdings,
+        options: &ScanOptions,
+    ) -> Result<Losses, Error> {
         let none = vec![0; SETS];
         let before = recently_deleted(holdings);
-        Losses {
-            gone: self.by_set.clone(),
-            forsaken: none.clone(),
-            unpublished: none,
-            published: vec![u64::MAX; SETS],
-            before,
+        let new = unpublished_changes(snapshot)?;
+        let mut published = none.clone();
+        for (set, published) in (0u8..).zip(&mut published[..options.set_names.len()]) {
+            *published = snapshot.totals(set)?.resources.saturating_sub(new);
         }
+        Ok(Losses { gone: self.by_set.clone(), forsaken: none.clone(), unpublished: none, published, before })
     }
 
     /// Counts the resources of each set that are gone for readers: without those that have only moved to another place,
@@ -114,7 +119,7 @@ impl WithheldDeletions {
         options: &ScanOptions,
     ) -> Result<Losses, Error> {
         let never = Unpublished::of(snapshot, &options.set_names)?;
-        let mut losses = self.largest(holdings);
+        let mut losses = self.largest(snapshot, holdings, options)?;
         losses.gone = vec![0; SETS];
         let (named, configured) = ([0, u8::MAX], holdings.numbers());
         self.each(&mut |key| {
@@ -197,9 +202,11 @@ fn refusal(
         if losses.forsaken[index] >= losses.published[index] && !guard.allow_empty {
             return Ok(Some(Error::SetMoved { set: name.clone(), resources: now }));
         }
-        let resources = snapshot.totals(set)?.resources.saturating_sub(losses.unpublished[index]);
+        let present = snapshot.totals(set)?.resources.saturating_sub(losses.unpublished[index]);
+        // A share is one of the resources that readers know: a renamed folder is not half of the set with its new names.
+        let resources = present.min(losses.published[index]).max(now);
         let (deletions, limit) = (now + before, guard.most.limit(resources.saturating_add(before)));
-        let empty = now >= resources && !guard.allow_empty;
+        let empty = now >= present && !guard.allow_empty;
         if empty || deletions > limit {
             let set = name.clone();
             return Ok(Some(Error::DeletionsRefused { set, deletions, resources, limit, empty }));

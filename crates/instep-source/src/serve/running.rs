@@ -68,7 +68,10 @@ pub(super) fn renew_at_hangup(tls: Tls, monitor: Arc<dyn PublishMonitor>) -> io:
         while hangups.recv().await.is_some() {
             match tls.reload() {
                 Ok(()) => tracing::info!("the certificate was read again"),
-                Err(error) => monitor.problem(&PublishProblem::warning("TLS", error.to_string())),
+                Err(error) => {
+                    let what = format!("the former one stays in use: {error}");
+                    monitor.problem(&PublishProblem::warning("certificate", what));
+                }
             }
         }
     }))

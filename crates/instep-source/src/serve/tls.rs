@@ -60,6 +60,17 @@ fn fault(what: &str, error: &rustls::pki_types::pem::Error) -> String {
     }
 }
 
+/// Describes why a chain cannot be used with a key.
+fn of_pair(error: &rustls::Error, key: &Path) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(_) => {
+            format!("the key in {} is not that of this certificate", key.display())
+        }
+        rustls::Error::NoCertificatesPresented => "it has no certificate".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
     let wrong = |path: &Path, what: String| {
         Error::option(
@@ -77,7 +88,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
         .map_err(|error| wrong(certificate, error.to_string()))?
         .with_no_client_auth()
         .with_single_cert(chain, secret)
-        .map_err(|error| wrong(certificate, error.to_string()))?;
+        .map_err(|error| wrong(certificate, of_pair(&error, key)))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

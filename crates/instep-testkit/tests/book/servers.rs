@@ -9,6 +9,7 @@ use std::{
 };
 
 use instep_testkit::{Run, free_port, instep, peers, wait_until};
+use percent_encoding::percent_decode_str;
 use tempfile::TempDir;
 
 use crate::pages::text;
@@ -22,6 +23,11 @@ fn block(language: &str) -> String {
     block.split("```").next().unwrap().to_owned()
 }
 
+/// The folder of the page, and its name in URIs.
+const PLAIN: (&str, &str) = ("data", "data");
+/// A folder whose name has characters that mean something to servers, and its name in their answers.
+const ODD: (&str, &str) = ("it's $1;b c", "it%27s%20%241;b%20c");
+
 /// Publishes a folder and starts a server over it.
 struct WebServer {
     folder: TempDir,
@@ -30,17 +36,31 @@ struct WebServer {
 }
 
 impl WebServer {
-    /// Starts a server whose configuration has the directives of the page in it.
-    fn start(program: &Path, configuration: fn(&str, u16, &Path) -> String, arguments: &[&str]) -> Self {
+    /// Starts a server of a folder with this name, whose configuration has the directives that the program prints.
+    fn start(
+        program: &Path,
+        configuration: fn(&str, u16, &Path) -> String,
+        arguments: &[&str],
+        name: &str,
+    ) -> Self {
         let folder = TempDir::new().unwrap();
-        fs::create_dir(folder.path().join("data")).unwrap();
-        fs::write(folder.path().join("data/a.txt"), "a").unwrap();
-        let mut publish = instep(["publish", "data", "--base-url", BASE, "--quiet"]);
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("a.txt"), "a").unwrap();
+        let base = format!("https://example.org/{name}/");
+        let mut publish = instep(["publish", name, "--base-url", &base, "--quiet"]);
         let _ = Run::of(publish.current_dir(folder.path())).with_code(0);
         let port = free_port().unwrap();
         let file = folder.path().join("server.conf");
         let language = arguments[0];
-        fs::write(&file, configuration(&block(language), port, folder.path())).unwrap();
+        let mut setup = instep(["publish", name, "--base-url", &base, "--host-setup", language]);
+        let printed = Run::of(setup.current_dir(folder.path())).with_code(0).stdout;
+        let directives: String = printed
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with('#'))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        fs::write(&file, configuration(&directives, port, folder.path())).unwrap();
         let mut command = Command::new(program);
         command.args(&arguments[1..]).arg(&file).current_dir(folder.path());
         command.env("HOME", folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
@@ -59,21 +79,27 @@ impl WebServer {
         answer.split("\r\n\r\n").next().unwrap().to_owned()
     }
 
-    fn is_set_up(&self) {
+    /// Checks the answers for a folder with this name, which has this form in URIs.
+    fn is_set_up(&self, (name, path): (&str, &str)) {
         let found = self.head("/.well-known/resourcesync");
-        assert!(
-            found.contains(" 301 ") && found.contains("location: https://example.org/data/.well-known/"),
-            "{found}"
-        );
-        let description = self.head("/data/.well-known/resourcesync");
+        // Each server escapes as much as it likes.
+        let location = format!("location: https://example.org/{name}/.well-known/");
+        assert!(found.contains(" 301 ") && unescaped(&found).contains(&location), "{found}");
+        let description = self.head(&format!("/{path}/.well-known/resourcesync"));
         assert!(description.contains(" 200 ") && description.contains("application/xml"), "{description}");
-        assert!(self.folder.path().join("data/.instep/catalogue.db").exists());
-        let catalogue = self.head("/data/.instep/catalogue.db");
+        assert!(self.folder.path().join(name).join(".instep/catalogue.db").exists());
+        let catalogue = self.head(&format!("/{path}/.instep/catalogue.db"));
         assert!(catalogue.contains(" 404 "), "{catalogue}");
-        let resource = self.head("/data/a.txt");
-        let link = "link: <https://example.org/data/resourcesync/capabilitylist.xml>; rel=\"resourcesync\"";
-        assert!(resource.contains(" 200 ") && resource.contains(link), "{resource}");
+        let resource = self.head(&format!("/{path}/a.txt"));
+        let link = format!(
+            "link: <https://example.org/{name}/resourcesync/capabilitylist.xml>; rel=\"resourcesync\""
+        );
+        assert!(resource.contains(" 200 ") && unescaped(&resource).contains(&link), "{resource}");
     }
+}
+
+fn unescaped(text: &str) -> String {
+    percent_decode_str(text).decode_utf8().unwrap().into_owned()
 }
 
 impl Drop for WebServer {
@@ -124,22 +150,41 @@ fn the_page_shows_the_directives_that_the_program_prints() {
 
 #[test]
 fn nginx_serves_a_publication_with_the_directives_of_the_page() {
-    if let Some([program]) = peers::find(["nginx"]) {
-        WebServer::start(&program, nginx, &["nginx", "-c"]).is_set_up();
-    }
+    serves("nginx", nginx, &["nginx", "-c"], PLAIN);
 }
 
 #[test]
 fn apache_serves_a_publication_with_the_directives_of_the_page() {
-    if let Some([program]) = peers::find(["apache2"]) {
-        WebServer::start(&program, apache, &["apache", "-X", "-f"]).is_set_up();
-    }
+    serves("apache2", apache, &["apache", "-X", "-f"], PLAIN);
 }
 
 #[test]
 fn caddy_serves_a_publication_with_the_directives_of_the_page() {
-    if let Some([program]) = peers::find(["caddy"]) {
-        WebServer::start(&program, caddy, &["caddy", "run", "--adapter", "caddyfile", "--config"])
-            .is_set_up();
+    serves("caddy", caddy, &["caddy", "run", "--adapter", "caddyfile", "--config"], PLAIN);
+}
+
+#[test]
+fn o262_nginx_serves_a_publication_below_a_path_that_needs_quotes() {
+    serves("nginx", nginx, &["nginx", "-c"], ODD);
+}
+
+#[test]
+fn o262_apache_serves_a_publication_below_a_path_that_needs_quotes() {
+    serves("apache2", apache, &["apache", "-X", "-f"], ODD);
+}
+
+#[test]
+fn o262_caddy_serves_a_publication_below_a_path_that_needs_quotes() {
+    serves("caddy", caddy, &["caddy", "run", "--adapter", "caddyfile", "--config"], ODD);
+}
+
+fn serves(
+    program: &str,
+    configuration: fn(&str, u16, &Path) -> String,
+    arguments: &[&str],
+    folder: (&str, &str),
+) {
+    if let Some([program]) = peers::find([program]) {
+        WebServer::start(&program, configuration, arguments, folder.0).is_set_up(folder);
     }
 }

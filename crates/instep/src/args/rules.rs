@@ -67,7 +67,16 @@ impl Rules {
     pub(crate) fn read(config: &Config) -> anyhow::Result<Self> {
         let mut rules = Self::default();
         for table in config.tables::<LinkTable>("link")? {
-            rules.add_link(table.into_inner());
+            let place = config.place_at(table.span().start);
+            let table = table.into_inner();
+            for path in [&table.resource, &table.target] {
+                if path.matches('*').count() > 1 {
+                    bail!(
+                        "{place} [[link]]: {path:?} has more than one *, of which only one can be replaced"
+                    );
+                }
+            }
+            rules.add_link(table);
         }
         for table in config.tables::<FrequencyTable>("changefreq")? {
             let place = config.place_at(table.span().start);

@@ -24,7 +24,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, alias = "addr", value_parser = values::address, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// URL under which clients reach the server [default: http://ADDRESS]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_parser = values::base_url, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Certificate chain, PEM; read again on SIGHUP
     #[arg(long, value_name = "FILE", requires = "tls_key")]

@@ -110,6 +110,12 @@ fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyh
     if let Some(capabilities) = table.capabilities {
         set.resource_list = capabilities.iter().any(|name| name == "resourcelist");
         set.change_list = capabilities.iter().any(|name| name == "changelist");
+        if capabilities.is_empty() {
+            bail!(
+                "{}: capabilities is empty, so readers would find nothing; name resourcelist, changelist or both",
+                set.name
+            );
+        }
         let unknown = |name: &&String| !["resourcelist", "changelist"].contains(&name.as_str());
         if let Some(name) = capabilities.iter().find(unknown) {
             bail!(

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use instep_source::SourcePlace;
 use resourcesync::xml::SpecVersion;
 
 /// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`, `7d`. A day has 24 hours.
@@ -111,6 +112,12 @@ pub(crate) fn spec_version() -> impl TypedValueParser<Value = SpecVersion> {
         "1.0" => SpecVersion::V1_0,
         _ => SpecVersion::V1_1,
     })
+}
+
+/// Reads the URL at which a Source is served, and returns it as it is written.
+pub(crate) fn base_url(text: &str) -> Result<String, String> {
+    let what = |error: instep_source::Error| error.to_string().trim_start_matches("base URL: ").to_owned();
+    SourcePlace::new(text).map(|_| text.to_owned()).map_err(what)
 }
 
 /// Reads an absolute http(s) URI; a host alone means `https://host/`.

@@ -37,7 +37,7 @@ pub(crate) struct PublishCommand {
     #[arg(value_parser = folder_or_objects)]
     dir: PathBuf,
     /// The URL at which the folder is served
-    #[arg(long, value_name = "URL", required_unless_present = "rebase", help_heading = WHAT_TO_PUBLISH)]
+    #[arg(long, value_parser = values::base_url, value_name = "URL", required_unless_present = "rebase", help_heading = WHAT_TO_PUBLISH)]
     base_url: Option<String>,
     /// Move the Source from one base URL to another, and keep its history
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], help_heading = WHAT_TO_PUBLISH, hide_short_help = true)]
@@ -115,7 +115,7 @@ impl PublishCommand {
             (None, false) => {
                 match publish_once_and("publish", &options, self.wait, output, &|_| match &self.activities {
                     Some(kind) => activities::write(&options.out, &base_url, kind).map(drop),
-                    None => Ok(()),
+                    None => withdraw_activities(&options, output),
                 })? {
                     Exit::Done if has_faults => Ok(Exit::Problems),
                     exit => Ok(exit),
@@ -123,6 +123,14 @@ impl PublishCommand {
             }
         }
     }
+}
+
+/// Removes a collection of activities that would stay as it was and be served further on.
+fn withdraw_activities(options: &PublishOptions, output: &Output) -> anyhow::Result<()> {
+    if options.deliver_to.is_none() && activities::withdraw(&options.out)? {
+        output.note("The collection of activities is removed, because --activities is not given any more");
+    }
+    Ok(())
 }
 
 fn folder_or_objects(text: &str) -> Result<PathBuf, String> {

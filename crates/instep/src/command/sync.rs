@@ -267,7 +267,7 @@ impl SyncCommand {
         options.max_age = self.max_age;
         let webhook = webhook(self.webhook, self.webhook_secret_file)?;
         let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
-        let events = self.events.map(Events::to).or(on_change).or(webhook);
+        let events = self.events.map(Events::to).transpose()?.or(on_change).or(webhook);
         options.shutdown = shutdown;
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.archive = self.warc.map(|dir| {

@@ -4,7 +4,7 @@ mod fields;
 mod webhook;
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write},
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -13,8 +13,12 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context as _;
 use instep_destination::{ChangeSink, CopyChange, Shutdown};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    fs::{Access, access},
+    process::{Pid, Signal, kill_process_group},
+};
 
 use super::output::typed;
 use fields::fields;
@@ -42,8 +46,29 @@ pub(crate) enum Events {
 
 impl Events {
     /// Returns the receiver for a path; `-` is standard output.
-    pub(crate) fn to(path: PathBuf) -> Self {
-        if path.as_os_str() == "-" { Self::Stdout } else { Self::File(path) }
+    ///
+    /// Errors: the file cannot be written, which a run would find only when it reports its first change.
+    pub(crate) fn to(path: PathBuf) -> anyhow::Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Stdout);
+        }
+        probe(&path).with_context(|| format!("The changes cannot be written to {}", path.display()))?;
+        Ok(Self::File(path))
+    }
+}
+
+/// Checks that lines can be appended to a file, without making it: a dry run makes no file.
+fn probe(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),
+        // To open a pipe would wait for its reader.
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Ok(access(folder.unwrap_or(Path::new(".")), Access::WRITE_OK | Access::EXEC_OK)?)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -242,7 +242,7 @@ fn o155_an_export_removes_only_what_an_earlier_one_left() {
 fn o160_a_file_of_events_or_metrics_that_cannot_be_written_is_named() {
     let folder = folder(&[("data/a.txt", "a")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
-    let events = run(folder.path(), &["sync", url, "copy", "--events", "none/events"], 3);
+    let events = run(folder.path(), &["sync", url, "copy", "--events", "none/events"], 2);
     assert!(events.contains("none/events: No such file"), "{events}");
     let metrics = run(folder.path(), &["sync", url, "again", "--metrics-file", "none/metrics"], 0);
     assert!(metrics.contains("Cannot write the metrics file none/metrics: "), "{metrics}");

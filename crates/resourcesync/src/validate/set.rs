@@ -69,6 +69,7 @@ impl DocumentSet {
         for (uri, report) in self.reports.iter().filter(|(uri, _)| !self.is_twin(uri)) {
             self.check_children(uri, report, &listed, &mut findings);
             self.check_membership(uri, report, &mut findings);
+            self.check_offer(uri, report, &mut findings);
             self.check_union(uri, report, &mut findings);
             self.check_coverage(uri, report, &mut findings);
         }
@@ -134,13 +135,43 @@ impl DocumentSet {
         let Some(above) = index.header.as_ref().filter(|above| above.form == Form::Index) else { return };
         let is_it =
             |child: &Child| child.loc == *uri || self.find(&child.loc).is_some_and(|(found, _)| found == uri);
-        if index_uri == uri || index.children.iter().any(is_it) || !covers(above, &index.children, header) {
+        // A member that is not there leaves its time to others.
+        let there: Vec<_> = index.children.iter().filter(|child| self.find(&child.loc).is_some()).collect();
+        if index_uri == uri || index.children.iter().any(is_it) || !covers(above, &there, header) {
             return;
         }
         let found =
             format!("rel=\"index\" to {}, which does not list this document", last_segment(index_uri));
         let finding = Finding::new("NAV-4", Severity::Warning, header.places.root, found, "an entry for it");
         out.push((uri, finding));
+    }
+
+    /// Checks that a Capability List names a document that states to belong to it, if what it names for the capability is
+    /// not there: documents that are not offered any more stay in place for a while (NAV-4).
+    fn check_offer<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
+        let Some(header) = report.header.as_ref().filter(|header| header.index().is_none()) else { return };
+        let (Some(capability), Some(up)) = (header.capability(), header.up()) else { return };
+        let Some((list_uri, list)) = self.find(up).filter(|(_, list)| offers_capabilities(list)) else {
+            return;
+        };
+        let same = |child: &&Child| child.metadata.capability.as_ref() == Some(capability);
+        let Some(named) = list.children.iter().find(same) else { return };
+        // Superseded documents are listed by an archive.
+        let leads_here = |child: &Child| self.find(&child.loc).is_some_and(|(found, _)| found == uri);
+        let is_listed = || self.reports.values().flat_map(|report| &report.children).any(leads_here);
+        if list_uri == uri || self.find(&named.loc).is_some() || is_listed() {
+            return;
+        }
+        let found = format!(
+            "rel=\"up\" to {}, which names {} for this capability",
+            last_segment(list_uri),
+            last_segment(&named.loc)
+        );
+        let at = header.places.root;
+        out.push((
+            uri,
+            Finding::new("NAV-4", Severity::Warning, at, found, "an entry for this document there"),
+        ));
     }
 
     /// Checks that a resource is in one member of an index only (RLI-7).
@@ -222,8 +253,12 @@ impl DocumentSet {
     }
 }
 
+fn offers_capabilities(report: &Report) -> bool {
+    report.header.as_ref().and_then(Header::capability) == Some(&Capability::CapabilityList)
+}
+
 /// Returns `true` if an index states that it covers the time of a document, and none of its members does.
-fn covers(index: &Header, members: &[Child], document: &Header) -> bool {
+fn covers(index: &Header, members: &[&Child], document: &Header) -> bool {
     let (Some(stated), Some(own)) = (&index.metadata, &document.metadata) else { return false };
     if let (Some(at), Some(own)) = (stated.at, own.at) {
         return own.instant() >= at.instant() && own.instant() < stated.completed.unwrap_or(at).end();
@@ -235,7 +270,7 @@ fn covers(index: &Header, members: &[Child], document: &Header) -> bool {
         let from = member.metadata.from.is_some_and(|from| from.instant() <= own_from.instant());
         from && member.metadata.until.is_none_or(|until| own_from.instant() < until.instant())
     };
-    within && !members.iter().any(has_it)
+    within && !members.iter().any(|member| has_it(member))
 }
 
 /// Returns the URI that has the most segments in common with another one, counted from the end; `None` if several have.

@@ -52,6 +52,11 @@ impl ManifestLine {
                 return Err(format!("{name} {value:?} has a control character"));
             }
         }
+        // An empty one is a field of CSV, or a column of a database, without a value.
+        let media_type = self.media_type.as_deref().filter(|it| !it.is_empty()).map(MediaType::new);
+        if let Some(wrong) = media_type.as_ref().filter(|it| !it.is_valid()) {
+            return Err(format!("type {:?} is not a media type such as text/html", wrong.as_str()));
+        }
         let mut state = ResourceState::new();
         if self.length.is_some_and(|length| length > MOST_BYTES) {
             return Err(format!("a length of more than {MOST_BYTES} bytes"));
@@ -59,8 +64,8 @@ impl ManifestLine {
         state.length = self.length;
         state.digests = digests(self.hash.as_deref().unwrap_or_default())?;
         state.lastmod = self.lastmod.as_deref().map(datetime).transpose()?;
-        state.media_type = self.media_type.as_deref().map(MediaType::new);
-        state.encoding = self.encoding.as_deref().map(Into::into);
+        state.media_type = media_type;
+        state.encoding = self.encoding.as_deref().filter(|it| !it.is_empty()).map(Into::into);
         state.changefreq = self.changefreq.as_deref().map(frequency).transpose()?;
         if let Some(links) = &self.links {
             // A CSV field holds the same JSON as text.

@@ -1,6 +1,7 @@
 //! The lines of a manifest in the order of the catalogue, sorted outside of memory.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, BufRead, BufReader},
     sync::atomic::Ordering,
@@ -11,6 +12,7 @@ use rusqlite::{Connection, params};
 use super::{
     Manifest,
     line::{Listed, ManifestLine},
+    names::{misspelt, misspelt_in},
 };
 use crate::{Error, PublishMonitor, PublishProblem};
 
@@ -26,6 +28,8 @@ pub(crate) struct Listing<'a> {
     /// read.
     pub(crate) complete: bool,
     pub(crate) wrong: u64,
+    /// The misspelt names that were reported.
+    misspelt: BTreeSet<String>,
 }
 
 impl Manifest {
@@ -55,7 +59,7 @@ impl<'a> Listing<'a> {
                 "CREATE TABLE line (uri TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID; BEGIN",
             )
             .map_err(|error| manifest.failed(&error))?;
-        let mut listing = Self { manifest, sorted, complete: true, wrong: 0 };
+        let mut listing = Self { manifest, sorted, complete: true, wrong: 0, misspelt: BTreeSet::new() };
         let is_csv = manifest.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
         listing.take_all(input, is_csv, monitor)?;
         Ok(listing)
@@ -77,6 +81,7 @@ impl<'a> Listing<'a> {
                 let line = line.map_err(Error::read(path))?;
                 if !line.trim_ascii().is_empty() {
                     let read = serde_json::from_slice(&line).map_err(|error| error.to_string());
+                    self.warn_of_names(number, misspelt_in(&line), monitor);
                     self.take(number, read, monitor)?;
                 }
             }
@@ -89,6 +94,7 @@ impl<'a> Listing<'a> {
             return Err(self.manifest.wrong(1, what.to_owned()));
         }
         let headers = headers.clone();
+        self.warn_of_names(1, misspelt(&headers), monitor);
         let mut record = csv::StringRecord::new();
         loop {
             let read = reader.read_record(&mut record);
@@ -100,6 +106,15 @@ impl<'a> Listing<'a> {
             self.take(number, line.map_err(|error| error.to_string()), monitor)?;
         }
         Ok(())
+    }
+
+    /// Warns of a misspelt name, once for each: usually all lines have it.
+    fn warn_of_names(&mut self, number: u64, misspelt: Option<String>, monitor: &dyn PublishMonitor) {
+        let Some(what) = misspelt else { return };
+        if self.misspelt.insert(what.clone()) {
+            let subject = format!("{}, line {number}", self.manifest.path.display());
+            monitor.problem(&PublishProblem::warning(subject, what));
+        }
     }
 
     /// Keeps a line, or returns its fault.

@@ -59,18 +59,24 @@ impl Hub {
         if !self.topics.contains_key(&asked.topic) {
             return Err((StatusCode::NOT_FOUND, "there is no such topic"));
         }
-        let callback = Uri::parse(&asked.callback).ok().filter(|callback| self.client.admits(callback));
-        let targets = match callback {
-            Some(callback) => self.targets(&callback).await,
-            None => None,
+        let refused = |what| (StatusCode::BAD_REQUEST, what);
+        let callback = Uri::parse(&asked.callback).ok().filter(is_of_the_web);
+        let callback = callback.ok_or(refused("hub.callback is not an http or https URL"))?;
+        let targets = match self.client.admits(&callback) {
+            true => self.targets(&callback).await,
+            false => None,
         };
-        let elsewhere = (StatusCode::BAD_REQUEST, "hub.callback is not at an address that may be asked");
-        let targets = targets.ok_or(elsewhere)?;
+        let targets = targets.ok_or(refused("hub.callback is not at an address that may be asked"))?;
         match self.admits(&targets).await {
             true => Ok(targets),
             false => Err((StatusCode::TOO_MANY_REQUESTS, "this callback's network was asked too often")),
         }
     }
+}
+
+fn is_of_the_web(uri: &Uri) -> bool {
+    let scheme = uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
 /// Returns the answer to a request that is not followed up.

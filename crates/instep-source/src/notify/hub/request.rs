@@ -54,8 +54,12 @@ impl SubscriptionRequest {
                 "hub.callback" => asked.callback = value.into_owned(),
                 "hub.lease_seconds" if value.is_empty() => {}
                 "hub.lease_seconds" => {
-                    let seconds = value.parse().map_err(|_| "hub.lease_seconds is not a number")?;
-                    asked.lease = Duration::from_secs(seconds).clamp(SHORTEST, LONGEST);
+                    if !value.bytes().all(|byte| byte.is_ascii_digit()) {
+                        return Err("hub.lease_seconds is not a number");
+                    }
+                    // A number of any length is at most the longest lease.
+                    let lease = value.parse().map_or(LONGEST, Duration::from_secs);
+                    asked.lease = lease.clamp(SHORTEST, LONGEST);
                 }
                 "hub.secret" if value.is_empty() => {}
                 "hub.secret" => asked.secret = Some(value.into_owned()),
@@ -103,6 +107,7 @@ mod tests {
             ("hub.lease_seconds=1", SHORTEST),
             ("hub.lease_seconds=7200", Duration::from_secs(7_200)),
             ("hub.lease_seconds=99999999999", LONGEST),
+            ("hub.lease_seconds=99999999999999999999", LONGEST),
         ] {
             assert_eq!(asked(rest).unwrap().lease, lease, "{rest}");
         }

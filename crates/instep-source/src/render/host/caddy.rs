@@ -1,13 +1,14 @@
 //! Directives for a site block of Caddy.
 
-use super::directives::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
+use super::directives::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded, is_plain};
 
 pub(super) fn directives(directives: &Directives) -> String {
     let mut text = format!("@state path_regexp {STATE_FOLDERS}\nrespond @state 404\n");
     if let Some(Redirect { from, to }) = &directives.redirect {
-        text.push_str(&format!("redir {from} {to} 301\n"));
+        text.push_str(&format!("redir {from} {} 301\n", quoted(to.as_str())));
     }
-    text.push_str(&format!("header {} Content-Type application/xml\n", directives.description));
+    let description = quoted(&decoded(&directives.description));
+    text.push_str(&format!("header {description} Content-Type application/xml\n"));
     for (path, link) in &directives.links {
         text.push_str(&format!("header \"{}*\" Link `{link}`\n", decoded(path).replace('"', "\\\"")));
     }
@@ -19,4 +20,9 @@ pub(super) fn directives(directives: &Directives) -> String {
         ));
     }
     text
+}
+
+/// Returns text in quotes if it needs them.
+fn quoted(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\\\"")) }
 }

@@ -39,6 +39,17 @@ pub(super) struct CodedFiles {
 /// A regular expression for paths of state folders, which hold the catalogue.
 pub(super) const STATE_FOLDERS: &str = r"/\.instep(/|$)";
 
+/// Returns a URI, or a header with URIs, without the characters with which servers begin variables or end strings: nginx can
+/// express a `$` in no other way.
+pub(super) fn inert(text: &str) -> String {
+    text.replace('\'', "%27").replace('$', "%24")
+}
+
+/// Returns `true` for text that needs no quotes in the language of any server.
+pub(super) fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.~:%".contains(&byte))
+}
+
 /// Returns a path as servers compare it: decoded.
 pub(super) fn decoded(path: &str) -> String {
     percent_decode_str(path).decode_utf8_lossy().into_owned()
