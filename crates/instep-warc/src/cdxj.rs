@@ -132,7 +132,9 @@ fn append_lower(text: &str, line: &mut String) {
 
 /// Appends a text as JSON has it.
 fn append_text(text: &str, line: &mut String) {
-    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+    // All bytes at once, without an end at the first: many are compared together.
+    let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    if text.bytes().fold(false, |any, byte| any | is_special(byte)) {
         line.push_str(&serde_json::Value::from(text).to_string());
     } else {
         line.push('"');

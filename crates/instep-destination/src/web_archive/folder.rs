@@ -76,17 +76,13 @@ impl ArchiveFolder {
             self.close()?;
         }
         let mut is_new = false;
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => match self.last()? {
-                Some(file) => file,
-                None => {
-                    is_new = true;
-                    self.begin()?
-                }
-            },
-        };
-        Ok((self.file.insert(file), is_new))
+        if self.file.is_none() {
+            let last = self.last()?;
+            is_new = last.is_none();
+            self.file = Some(last.map_or_else(|| self.begin(), Ok)?);
+        }
+        let none = || io::Error::other("no file is open");
+        self.file.as_mut().map(|file| (file, is_new)).ok_or_else(none)
     }
 
     /// Opens the last file again if it has room.

@@ -7,6 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use data_encoding::HEXLOWER;
 use http::{HeaderMap, StatusCode, header};
 use instep_net::HttpOptions;
 use instep_warc::{
@@ -87,9 +88,8 @@ impl RecordWriter {
         {
             known.add(digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
         }
-        let host = exchange.uri.as_str().split('/').nth(2).unwrap_or_default();
-        let target = exchange.uri.as_str().splitn(4, '/').nth(3).unwrap_or_default().split('#').next();
-        let (method, target) = (exchange.method.as_str(), target.unwrap_or_default());
+        let (host, target) = host_and_target(uri);
+        let method = exchange.method.as_str();
         let line = [method, " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
         let request = http_head(&line, &exchange.request_headers);
         let id = record_id();
@@ -178,21 +178,25 @@ fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
 
 /// Returns a new identifier of a record: a random UUID.
 pub(crate) fn record_id() -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut bytes: [u8; 16] = rand::random();
     (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
-    let mut text = String::with_capacity(48);
-    text.push_str("<urn:uuid:");
-    for (place, byte) in bytes.iter().enumerate() {
-        if matches!(place, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [byte >> 4, byte & 0x0f] {
-            text.push(char::from(DIGITS[usize::from(digit)]));
-        }
+    let digits = HEXLOWER.encode(&bytes);
+    let mut text = String::with_capacity(46);
+    let mut before = "<urn:uuid:";
+    for part in [0..8, 8..12, 12..16, 16..20, 20..32] {
+        text.push_str(before);
+        text.push_str(digits.get(part).unwrap_or_default());
+        before = "-";
     }
     text.push('>');
     text
+}
+
+/// Returns the host of a URI, and what follows it after a slash, without a fragment.
+fn host_and_target(uri: &str) -> (&str, &str) {
+    let rest = uri.split_once("://").map_or("", |(_, rest)| rest);
+    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+    rest.split_once('/').unwrap_or((rest, ""))
 }
 
 /// Returns a second since 1970 as records write it.
