@@ -42,7 +42,7 @@ pub struct SyncOptions {
     pub shares: bool,
     /// Deletes resources that the Source no longer has (DST-4).
     pub delete: bool,
-    /// The largest number of deletions in one run.
+    /// The largest number of deletions in one run, and in all runs of a day that have the same limit.
     pub max_delete: MaxDelete,
     /// Allows an empty inventory to empty the copy.
     pub allow_empty: bool,
@@ -100,7 +100,7 @@ pub struct SyncOptions {
 }
 
 impl SyncOptions {
-    /// The defaults of the program: 16 transfers, nothing deleted, the strongest digest verified.
+    /// The defaults of the program: 64 transfers, 8 to one host, nothing deleted, the strongest digest verified.
     pub fn new(url: impl Into<String>, dir: impl Into<PathBuf>) -> Self {
         Self {
             url: url.into(),

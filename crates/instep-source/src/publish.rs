@@ -73,8 +73,9 @@ pub(crate) use version_place::VersionPlace;
 /// Blocks until everything is in place, durably. If nothing changed, nothing is written.
 ///
 /// # Errors
-/// If an option is invalid, another publisher holds the Source, or disk or catalogue fail. A crash between any two
-/// steps is repaired by the next call.
+/// If an option is invalid, the guard refuses deletions or another base URL, a file of others has the name of a document,
+/// another publisher holds the Source, or disk, catalogue or object storage fail. A crash between any two steps is
+/// repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result<PublishReport, Error> {
     let mut options = options.clone();
     options.dumps.changes_every.get_or_insert(Duration::ZERO);

@@ -151,6 +151,7 @@ pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::
     let matches = command.try_get_matches_from_mut(filled.clone());
     let matches = matches.map_err(|error| config.explain(error, &mut command, (&argv, &filled)))?;
     republishing::refuse_alone(&command, &matches)?;
+    republishing::refuse_for_copies(&command, &matches, &argv)?;
     Ok((Cli::from_arg_matches(&matches)?, config))
 }
 
@@ -168,7 +169,8 @@ fn definition() -> clap::Command {
     command
         .mut_subcommands(|command| match command.get_name() {
             "sync" => command.mut_args(|arg| describe(hide_serving(arg))),
-            "serve" | "republish" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
+            "serve" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
+            "republish" => command.mut_args(republishing::for_copies),
             _ => command,
         })
         .arg(help_option())

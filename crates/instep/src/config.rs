@@ -100,8 +100,15 @@ impl Config {
             // A key of another command's table may be one of that command only.
             let owner = command.find_subcommand(table).unwrap_or(subcommand);
             if argument.is_none() && !owner.get_arguments().any(|arg| arg.get_long() == Some(key)) {
+                let place = self.place(table, key);
+                if command.get_arguments().any(|arg| arg.is_global_set() && arg.get_long() == Some(key)) {
+                    let of_environment = variable(key);
+                    bail!(
+                        "{place} [{table}] no file sets {key}; use --{key} or the variable {of_environment}"
+                    );
+                }
                 let known = owner.get_arguments().filter_map(clap::Arg::get_long);
-                bail!("{} [{table}] has no key {key}{}", self.place(table, key), alike(key, known));
+                bail!("{place} [{table}] has no key {key}{}", alike(key, known));
             }
             if let Some(argument) = argument.filter(|_| !is_set(&argv, subcommand, key)) {
                 let at = || format!("{} [{table}] {key}", self.place(table, key));

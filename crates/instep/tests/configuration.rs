@@ -64,6 +64,17 @@ fn a_key_that_the_command_does_not_have_is_named() {
 }
 
 #[test]
+fn o296_a_global_option_in_the_file_is_named_with_the_places_where_it_can_be_set() {
+    let folder = folder("[publish]\nbase-url = \"http://file.example/\"\nverbose = 1\n");
+    let output = instep(folder.path()).args(["publish", "data"]).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    let said =
+        "instep.toml line 3: [publish] no file sets verbose; use --verbose or the variable INSTEP_VERBOSE";
+    assert!(message.contains(said), "{message}");
+}
+
+#[test]
 fn o267_a_wrong_value_of_the_environment_is_named_and_a_switch_is_true_or_false() {
     let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
     let refused = |variable: &str, value: &str, part: &str| {

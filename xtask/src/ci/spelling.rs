@@ -10,7 +10,8 @@ use crate::{
 };
 
 /// Correct words that codespell reports.
-const KNOWN: &str = "caf,crate,evry,fo,iif,mis,oen,ore,ot,publsh,reprot,ser,statics,te,titel,wronly";
+const KNOWN: &str =
+    "caf,chnge,crate,evry,fo,iif,lenght,mis,oen,ore,ot,publsh,reprot,ser,statics,te,titel,wronly";
 
 /// Folders of data, and files that are written by programs.
 const SKIPPED: &str = "./target,./.git,Cargo.lock,*.png,./crates/instep-testkit/data,./fuzz/Cargo.lock,*.svg";

@@ -1,8 +1,8 @@
-//! The limit of deletions in one run.
+//! The limit of deletions.
 
 use std::{fmt, str::FromStr};
 
-/// The largest number of deletions in one run.
+/// The largest number of deletions in one run, and in all runs of a day that have the same limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxDelete {
     /// The larger of 10 and 10 % of the held resources.

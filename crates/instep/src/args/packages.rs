@@ -10,7 +10,7 @@ use super::{headings::PACKAGES, values};
 /// The dumps, patches and archives of a Source.
 #[derive(Debug, Args)]
 pub(crate) struct PackageArgs {
-    /// Offer a Resource Dump: auto, always or never; auto: up to 1 GiB
+    /// Offer a Resource Dump: auto, always or never; auto: up to 1 GiB [default: never; serve: auto]
     #[arg(long, value_name = "WHEN", help_heading = PACKAGES, hide_possible_values = true)]
     dump: Option<DumpChoice>,
     /// Offer a Change Dump; keeps past states for it

@@ -29,7 +29,7 @@ enum CatalogueTask {
     /// Hash every file and compare it with the catalogue; record nothing
     ///
     /// `+` is a file that is not in the catalogue, `~` one with other bytes, `-` one that is gone. The next publication
-    /// records ordinary changes. A running `serve` is not interrupted.
+    /// records ordinary changes. A running `serve` is not interrupted. The exit code is 20 if there are differences.
     Check(CataloguePlace),
     /// Drop history that no published document needs, and free its space on disk
     ///

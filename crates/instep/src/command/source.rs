@@ -39,10 +39,10 @@ enum SourceTask {
     Add(Box<AddArgs>),
     /// Add the Sources of a list: URLs, OPML or CSV
     ///
-    /// Names come from the list, else from the URLs. A URL that the fleet has already is passed over. Nothing is added
-    /// if a line cannot be read.
+    /// Names come from the list, else from the URLs. A URL that the fleet has already is skipped. An invalid line, or a
+    /// URL with a login, is reported and left out, and the exit code is 3.
     Import(Box<ImportArgs>),
-    /// List the Sources with their state
+    /// List the Sources with their state, or those in a state: --state failing
     ///
     /// With --state in-step, done, behind, failing, quarantined, paused, waiting or new only those; --state URL is the
     /// database of the fleet as everywhere, and both can be given.

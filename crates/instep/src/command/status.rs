@@ -20,6 +20,8 @@ use crate::{
 };
 
 /// Show the state of a copy: resources held, lag, last run, problems
+///
+/// The exit code is 3 while resources are pending, which the next run tries again.
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// The folder of the copy

@@ -188,3 +188,23 @@ fn o244_a_command_without_a_text_and_a_secret_without_a_webhook_are_refused() {
         assert!(run(folder.path(), &sync, 2).contains(option[0]), "{option:?}");
     }
 }
+
+#[test]
+fn o295_republish_refuses_options_that_have_no_effect_on_copies() {
+    let folder = folder(&[("shared.toml", "[publish]\nfrom = 'list.csv'\n[serve]\nversions = true\n")]);
+    let republish = ["republish", "copy", "--base-url", BASE];
+    for (option, needed) in [
+        (&["--from", "list.csv"][..], "with publish"),
+        (&["--listen", "127.0.0.1:0", "--from=list.csv"], "with publish"),
+        (&["--versions"], "add --listen"),
+        (&["--activities", "Manifest"], "add --listen"),
+        (&["--no-hub"], "add --listen"),
+        (&["--no-admin"], "add --listen"),
+    ] {
+        let said = run(folder.path(), &[&republish[..], option].concat(), 2);
+        assert!(said.contains(needed), "{option:?}: {said}");
+    }
+    // Those of the file may be for `publish` and `serve`.
+    let said = run(folder.path(), &[&republish[..], &["--config", "shared.toml"]].concat(), 2);
+    assert!(said.contains("is not a folder"), "{said}");
+}
