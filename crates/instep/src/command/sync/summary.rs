@@ -23,8 +23,10 @@ pub(super) fn closing(report: &SyncReport) -> String {
     if report.unchanged > 0 {
         line.push_str(&format!(" ={}", count(report.unchanged)));
     }
+    if report.versions > 0 {
+        line.push_str(&format!(", {} kept", counted(report.versions, "version")));
+    }
     for (number, what) in [
-        (report.versions, "versions kept"),
         (report.kept, "kept although gone at the Source"),
         (report.failed, "failed"),
         (report.owed, "pending retry"),
