@@ -29,6 +29,9 @@ pub enum ProtocolFailure {
     /// The server does not speak HTTP.
     #[error("it does not answer in HTTP; if it speaks TLS, try https://")]
     NotHttp,
+    /// The headers are more or longer than the client accepts.
+    #[error("its answer has more than 100 headers, or too long ones")]
+    LargeHead,
 }
 
 impl ProtocolFailure {
@@ -52,6 +55,16 @@ impl ProtocolFailure {
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Some(Self::NotTls),
             _ => None,
         }
+    }
+
+    /// Returns the reason for an answer that cannot be read; `None` if the error's own text is best, as for a header
+    /// that is not well-formed.
+    pub(crate) fn of_answer(error: &hyper::Error) -> Option<Self> {
+        if error.is_parse_too_large() {
+            return Some(Self::LargeHead);
+        }
+        // Only a first line without a version is of another protocol, and hyper names that only in its text.
+        (error.is_parse() && error.to_string() == "invalid HTTP version parsed").then_some(Self::NotHttp)
     }
 }
 

@@ -49,8 +49,11 @@ impl SyncRun<'_> {
     ) -> Result<ChosenWay, Error> {
         let mut situation = self.situation(found, held, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
-        let choice =
-            if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
+        // With a Resource List there are several ways, whose costs are known only now.
+        let choice = match (self.options.via, choice.strategy) {
+            (Via::Cheapest, Strategy::List) => baseline(&situation, &choice.reason)?,
+            _ => choice,
+        };
         let FoundPackages { dump, changes } = found_packages;
         let changes = match self.options.all_versions && changes.is_empty() {
             true => self.change_packages(found, &Checkpoint::new()).await?,

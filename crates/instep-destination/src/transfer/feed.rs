@@ -141,6 +141,7 @@ impl TaskMaker {
             None => task.fallbacks = uris(&retrieval.mementos),
         }
         task.mirrors.extend(uris(&retrieval.mirrors));
+        task.modified = desired.metadata.lastmod;
         task.held = held.as_ref().map(validators);
         task.weight = desired.weight();
         Ok(Box::new(task.with_context(Pending { action, held, place })))

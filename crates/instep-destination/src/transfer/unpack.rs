@@ -1,6 +1,6 @@
 //! Resources from packages: of dumps, or of requested batches.
 
-use resourcesync::{Entry, Relation, patch::PatchFormat};
+use resourcesync::{Entry, Relation, Uri, patch::PatchFormat};
 use tokio::sync::mpsc;
 
 use super::{
@@ -12,15 +12,16 @@ use super::{
     versions,
 };
 use crate::{
-    Error,
+    Error, ProblemKind,
     commit::Commit,
     documents::{Document, Entries},
     draft::Draft,
+    error::error_chain,
     plan::Desired,
     read::PackageList,
     run::{SetRun, SyncRun},
     state::SetId,
-    transfer::fetch::Arrival,
+    transfer::fetch::{Arrival, FetchError},
     transfer::package::{OpenPackage, Packages},
 };
 
@@ -29,6 +30,38 @@ use crate::{
 pub(super) struct Taken {
     pub(super) commits: Vec<Commit>,
     pub(super) unchanged: u64,
+    lacking: LackedMembers,
+}
+
+/// The resources that a manifest has and its package lacks.
+#[derive(Debug, Default)]
+struct LackedMembers {
+    count: u64,
+    /// The first of them, and why it is not there.
+    first: Option<String>,
+}
+
+impl LackedMembers {
+    /// Counts a resource if its package is the reason why it was not staged. Bytes that differ are none: a dump may be
+    /// older than the list.
+    fn count(&mut self, entry: &Entry, error: &FetchError) {
+        if let FetchError::Member(cause) = error {
+            self.count += 1;
+            self.first.get_or_insert_with(|| format!("{}: {}", entry.loc, error_chain(cause)));
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.first = self.first.take().or(other.first);
+    }
+
+    fn report(self, run: &SyncRun<'_>, package: &Uri) {
+        if let Self { count, first: Some(first) } = self {
+            let what = format!("the package lacks {count} of its resources, which are requested: {first}");
+            run.reporter.warn(ProblemKind::Document, package.as_str(), &what);
+        }
+    }
 }
 
 /// Resources unpacked before they are passed on, and the number of such groups before they are committed.
@@ -108,6 +141,7 @@ impl Pipeline {
         keep: Option<SetId>,
     ) -> Result<(), Error> {
         let fit = fit.with_header(&open.manifest.header);
+        let uri = open.manifest.uri.clone();
         let unpacking = Unpacking { placer: Placer::new(run, set.id), fit, keep };
         let (sender, receiver) = mpsc::channel::<Taken>(AHEAD);
         let work = set.work(move |draft| {
@@ -122,8 +156,10 @@ impl Pipeline {
         let commit = async {
             // An early end drops this end of the channel, by which the thread ends too.
             let mut receiver = receiver;
+            let mut lacking = LackedMembers::default();
             while let Some(taken) = receiver.recv().await {
                 run.reporter.report.unchanged += taken.unchanged;
+                lacking.add(taken.lacking);
                 self.send_all(taken.commits).await?;
                 run.reporter.progress(run.network.fetcher.bytes());
                 self.report_committed(run);
@@ -132,6 +168,7 @@ impl Pipeline {
                     break;
                 }
             }
+            lacking.report(run, &uri);
             Ok::<(), Error>(())
         };
         let (worked, committed) = tokio::join!(work, commit);
@@ -161,7 +198,8 @@ impl Unpacking {
             if draft.is_ending()
                 || !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))?
             {
-                return Ok((!taken.commits.is_empty()).then_some(taken));
+                let has_any = !taken.commits.is_empty() || taken.lacking.count > 0;
+                return Ok(has_any.then_some(taken));
             }
             let action =
                 draft.fetch_of(entry.loc.as_str())?.filter(|action| self.fit.accepts(&entry, action));
@@ -173,7 +211,9 @@ impl Unpacking {
             };
             promise(&mut entry, &action);
             // A member that is not as listed stays in the plan, and is fetched by its own URI.
-            let Some(arrival) = self.arrival(draft, package, &entry)? else { continue };
+            let Some(arrival) = self.arrival(draft, package, &entry, &mut taken.lacking)? else {
+                continue;
+            };
             if let Ok(commit) = self.placer.place_member(&action.desired, arrival) {
                 draft.done(entry.loc.as_str())?;
                 taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
@@ -190,10 +230,11 @@ impl Unpacking {
         draft: &Draft,
         package: &mut OpenPackage,
         entry: &Entry,
+        lacking: &mut LackedMembers,
     ) -> Result<Option<Arrival>, Error> {
         let difference = self.fit.difference(entry);
         if entry.metadata.path.is_some() && difference.is_none() {
-            return Ok(package.stage(entry).ok());
+            return Ok(package.stage(entry).inspect_err(|error| lacking.count(entry, error)).ok());
         }
         let mut desired = Desired::new(entry.loc.clone());
         (desired.metadata.digests, desired.metadata.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);

@@ -62,7 +62,11 @@ impl Client {
                 host.failed();
             }
         })?;
-        let (head, incoming) = answer.into_parts();
+        let (mut head, incoming) = answer.into_parts();
+        if head.headers.contains_key(header::TRANSFER_ENCODING) {
+            // The coding has framed the body, and a length beside it means nothing (RFC 9112 §6.3).
+            head.headers.remove(header::CONTENT_LENGTH);
+        }
         let latency = asked.elapsed();
         permit.note_activity();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
@@ -136,9 +140,9 @@ impl Client {
                     Some(unsent) if !is_new => message = unsent,
                     _ => {
                         let (uri, error) = (uri.to_string(), unanswered.error);
-                        let source = match error.is_parse() {
-                            true => ProtocolFailure::NotHttp.into(),
-                            false => error.into(),
+                        let source = match ProtocolFailure::of_answer(&error) {
+                            Some(failure) => failure.into(),
+                            None => error.into(),
                         };
                         return Err(HttpError::Transfer { uri, source });
                     }

@@ -249,3 +249,16 @@ fn o51_what_was_deleted_and_kept_goes_once_deletions_are_wanted() {
     assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
 }
+
+#[test]
+fn o281_a_file_has_the_listed_time_if_the_server_states_none() {
+    let copy = Copy::of_three();
+    assert_eq!(copy.sync().exit_code(), 0);
+    let list = String::from_utf8(copy.source.document("resourcelist.xml").unwrap()).unwrap();
+    let entry = list.split("<url>").find(|entry| entry.contains("/a.txt<")).unwrap();
+    let lastmod = entry.split_once("<lastmod>").unwrap().1.split_once('<').unwrap().0;
+    let modified = std::fs::metadata(copy.dir().join("a.txt")).unwrap().modified().unwrap();
+    let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let (seconds, nanos) = resourcesync::DateTime::parse(lastmod).unwrap().instant();
+    assert_eq!((since.as_secs().cast_signed(), since.subsec_nanos()), (seconds, nanos));
+}

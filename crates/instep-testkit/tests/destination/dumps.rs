@@ -145,3 +145,31 @@ fn o38_what_a_list_names_is_not_taken_from_a_dump_of_before_it() {
         assert_eq!(copy.differences(), [""; 0]);
     }
 }
+
+#[test]
+fn o275_the_reason_for_a_way_is_told_once() {
+    let run = with_dump(false).sync();
+    let reason = "the first copy; the Source offers no Resource List";
+    assert_eq!((run.exit_code(), &*run.report().reason), (0, reason));
+}
+
+#[test]
+fn o279_a_package_that_lacks_resources_of_its_manifest_is_named() {
+    let copy = with_dump(false);
+    let mut package = copy.source.document("resourcedump.zip").unwrap();
+    // Before the member and in the directory; the manifest is compressed.
+    let name = b"resources/000000";
+    let places: Vec<usize> =
+        (0..package.len() - name.len()).filter(|&at| package[at..].starts_with(name)).collect();
+    assert_eq!(places.len(), 2);
+    for at in places {
+        package[at + name.len() - 1] = b'x';
+    }
+    copy.source.serve("resourcedump.zip", package);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    assert_eq!((requests_for_resources(&copy), copy.differences()), (1, vec![]));
+    let told = format!("{:?}", run.heard);
+    assert!(told.contains("the package lacks 1 of its resources, which are requested"), "{told}");
+    assert!(told.contains("resourcedump.zip"), "{told}");
+}

@@ -74,7 +74,7 @@ pub(crate) struct SyncCommand {
     /// Let an empty list empty the copy
     #[arg(long, help_heading = DELETING, hide_short_help = true)]
     allow_empty: bool,
-    /// Keep replaced and deleted files in this folder
+    /// Keep replaced and deleted files in this folder, the last one of each path
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DELETING, hide_short_help = true)]
     backup_dir: Option<PathBuf>,
     #[command(flatten)]

@@ -71,6 +71,14 @@ fn o109_paths_of_a_list_that_the_source_does_not_have_are_named() {
 }
 
 #[test]
+fn o280_with_a_limit_no_path_is_said_to_be_missing_at_the_source() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b"), ("list", "a.txt\nb.txt\n")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    let shown = run(folder.path(), &["sync", url, "copy", "--files-from", "list", "--limit", "1"], 0);
+    assert!(shown.contains("+1 ~0 -0, 1 not selected") && !shown.contains("not at the Source"), "{shown}");
+}
+
+#[test]
 fn o110_a_summary_says_what_was_not_selected_and_a_dry_run_how_much_it_would_fetch() {
     let folder = folder(&[("data/a.txt", "1234"), ("data/b.pdf", "56"), ("data/c.txt", "789")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());

@@ -174,15 +174,16 @@ impl Partial {
     ) -> Result<Arrival, FetchError> {
         let modified = modified.or(self.modified);
         let plain = self.plain.finish(modified)?;
-        let decoded = match self.coded {
+        let (decoded, unknown) = match self.coded {
             Some(Coded { coding, decoded: None }) if !expected.is_known() => {
                 store.discard(&[plain.name]);
                 return Err(FetchError::Coding { coding });
             }
+            Some(Coded { coding, decoded: None }) => (None, Some(coding)),
             Some(Coded { coding, decoded: Some((decoder, file)) }) => {
-                Some(finish_decoding(decoder, file, modified, &coding)?)
+                (Some(finish_decoding(decoder, file, modified, &coding)?), None)
             }
-            _ => None,
+            None => (None, None),
         };
         fn seen(staged: &Staged) -> Seen<'_> {
             Seen { length: staged.length, digests: &staged.digests }
@@ -197,7 +198,11 @@ impl Partial {
             }
         };
         store.discard(&others);
-        let (_, verified) = choice?;
+        let (_, verified) = match (choice, unknown) {
+            // The coded bytes differ, which says nothing about the resource.
+            (Err(_), Some(coding)) => return Err(FetchError::Coding { coding }),
+            (choice, _) => choice?,
+        };
         let Self { validators, media_type, sent, .. } = self;
         Ok(Arrival { staged, verified, validators, media_type, sent })
     }

@@ -120,6 +120,16 @@ async fn d34_a_server_that_compresses_unasked_gives_the_form_that_is_listed() {
 }
 
 #[tokio::test]
+async fn o278_an_unknown_coding_is_named_also_if_a_length_is_listed() {
+    let bench = Bench::new();
+    bench.source.serve("a", Page::from("coded").with_header("content-encoding", "br"));
+    let error = bench.error(&bench.expecting("a", b"longer text")).await;
+    assert!(matches!(&error, FetchError::Coding { coding } if coding == "br"), "{error:?}");
+    assert_eq!(bench.bytes(&bench.expecting("a", b"coded")).await, b"coded");
+    assert_eq!(bench.staged_files(), 1);
+}
+
+#[tokio::test]
 async fn a_truncated_body_is_asked_for_again_and_never_staged() {
     let bench = Bench::new();
     bench.source.put("a", "text");
