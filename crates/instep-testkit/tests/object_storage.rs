@@ -178,8 +178,7 @@ fn a_bucket_that_is_missing_is_named() {
 fn wrong_credentials_are_named_and_nothing_of_them_is_shown() {
     let Some(server) = S3Server::s3s() else { return };
     let published = Published::new();
-    for (variable, value) in
-        [("AWS_ACCESS_KEY_ID", "untold-key"), ("AWS_SECRET_ACCESS_KEY", "untold-secret")]
+    for (variable, value) in [("AWS_ACCESS_KEY_ID", "untold-key"), ("AWS_SECRET_ACCESS_KEY", "untold-secret")]
     {
         let failed = Run::of(published.command(&server, &[]).env(variable, value)).with_code(8);
         assert!(failed.stderr.contains(&format!("check {variable}")), "{}", failed.stderr);
