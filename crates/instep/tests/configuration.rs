@@ -91,7 +91,7 @@ fn o267_a_wrong_value_of_the_environment_is_named_and_a_switch_is_true_or_false(
         let output = command.env("INSTEP_ALLOW_EMPTY", value).args(["publish", "data"]).output().unwrap();
         assert!(output.status.success(), "{value:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    // What is typed is not the environment's.
+    // A typed value is not the environment's.
     let mut command = instep(folder.path());
     command.env("INSTEP_MAX_DELETE", "5").args(["publish", "data", "--max-delete", "all"]);
     let message = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();

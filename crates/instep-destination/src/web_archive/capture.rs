@@ -3,7 +3,6 @@
 use std::{io, sync::Arc};
 
 use bytes::Bytes;
-use http::header;
 use instep_net::{BodyObserver, Exchange, ExchangeObserver};
 use instep_warc::PayloadHasher;
 
@@ -45,21 +44,13 @@ impl Capturing {
         let (body, hasher) = (CapturedBody::default(), PayloadHasher::default());
         Self { exchange, body, hasher, fault: None, orders }
     }
-
-    /// Returns `true` if a piece is the complete body.
-    fn is_all(&self, data: &Bytes) -> bool {
-        let stated =
-            self.exchange.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        stated.and_then(|length| length.parse().ok()) == Some(data.len())
-    }
 }
 
 impl BodyObserver for Capturing {
     fn data(&mut self, data: &Bytes) {
         self.hasher.update(data);
         if self.fault.is_none() {
-            let room = self.is_all(data).then_some(&self.orders.bodies);
-            self.fault = self.body.push(data, room).err();
+            self.fault = self.body.push(data).err();
         }
     }
 

@@ -3,10 +3,9 @@
 use std::{
     fs::File,
     io::{self, Read, Seek as _, Write as _},
-    sync::{Mutex, PoisonError},
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use instep_net::Exchange;
 use instep_warc::PayloadDigest;
 
@@ -27,24 +26,6 @@ pub(super) struct Captured {
 /// memory.
 const COPIED: usize = 16 << 10;
 
-/// Room for small bodies that arrive at once, shared by many: to allocate each took a third of the CPU of the archive.
-/// Others would hold it for as long as they arrive.
-#[derive(Default)]
-pub(super) struct BodyRoom(Mutex<BytesMut>);
-
-impl BodyRoom {
-    const BYTES: usize = 256 << 10;
-
-    fn copy(&self, body: &[u8]) -> Bytes {
-        let mut room = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if room.capacity() < body.len() {
-            *room = BytesMut::with_capacity(Self::BYTES);
-        }
-        room.extend_from_slice(body);
-        room.split().freeze()
-    }
-}
-
 /// The bytes of a body.
 #[derive(Default)]
 pub(super) struct CapturedBody {
@@ -63,15 +44,12 @@ impl CapturedBody {
         if self.file.is_some() { 0 } else { self.length }
     }
 
-    /// Takes a piece of the body; all of it if there is a room.
-    pub(super) fn push(&mut self, data: &Bytes, room: Option<&BodyRoom>) -> io::Result<()> {
+    /// Takes a piece of the body.
+    pub(super) fn push(&mut self, data: &Bytes) -> io::Result<()> {
         self.length += data.len() as u64;
         if self.file.is_none() {
-            self.pieces.push(match room {
-                _ if data.len() > COPIED => data.clone(),
-                Some(room) => room.copy(data),
-                None => Bytes::copy_from_slice(data),
-            });
+            let is_small = data.len() <= COPIED;
+            self.pieces.push(if is_small { Bytes::copy_from_slice(data) } else { data.clone() });
             if self.length <= IN_MEMORY {
                 return Ok(());
             }

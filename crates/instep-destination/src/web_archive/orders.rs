@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::captured::{BodyRoom, Captured};
+use super::captured::Captured;
 
 /// Orders that are taken together. To wake a thread costs more than to write a small record.
 const TOGETHER: usize = 128;
@@ -47,8 +47,6 @@ pub(super) struct Orders {
     waiting: Mutex<WaitingOrders>,
     arrived: Condvar,
     taken: Condvar,
-    /// Room for the bodies of orders.
-    pub(super) bodies: BodyRoom,
 }
 
 #[derive(Default)]

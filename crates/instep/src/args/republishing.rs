@@ -53,7 +53,7 @@ pub(crate) fn refuse_for_copies(
 ) -> Result<(), clap::Error> {
     let Some(("republish", given)) = matches.subcommand() else { return Ok(()) };
     let is_served = given.contains_id("listen");
-    // What is missing here is in the file.
+    // The file has the rest.
     let Ok(typed) = command.clone().try_get_matches_from(typed) else { return Ok(()) };
     let Some((_, typed)) = typed.subcommand() else { return Ok(()) };
     let arguments = command.find_subcommand("republish").into_iter().flat_map(Command::get_arguments);
