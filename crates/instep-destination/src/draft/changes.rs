@@ -90,6 +90,7 @@ impl Draft {
             } else if let Some(mut desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
                 let says_when = shape.own_time(&entry).is_some();
                 (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
+                desired.is_appended = shape.known > 0;
                 if place.time.is_none() {
                     // It is not older than its list: no inventory from before that takes it back.
                     self.met_undated = true;

@@ -146,6 +146,7 @@ pub enum Rest {
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
 /// | | present, by a change | current bytes that were deleted before it | **check** |
+/// | | present, by a change that is new by its place in its list or by its time | current bytes, and no equal digest | **check** |
 /// | | present | [`Current`](Currency::Current) bytes by a time that may be that of later ones too, and no equal digest | **check** |
 /// | | present | current bytes with other links than are named | **note** them |
 /// | | present | current bytes | rest, equal |
@@ -170,7 +171,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         }
         (DesiredPresence::Excluded, _) => Nothing(Rest::Excluded),
         _ if is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
-        (DesiredPresence::Absent, None) if is_news(desired, known.changed) => Act(ActionKind::Leave),
+        (DesiredPresence::Absent, None) if is_later_than(desired, known.changed) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
         (DesiredPresence::Absent, Some(_)) => Act(ActionKind::Keep),
@@ -205,6 +206,8 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
                 }
                 // The answer shows since when it exists again.
                 Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
+                // A change that is news contradicts its own time of modification, and may be right (O263).
+                Currency::Current if is_unseen(desired, held, known) => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),
             }
@@ -240,10 +243,17 @@ pub(crate) fn deciding_time(at: Option<DateTime>, was_applied: bool) -> Option<D
     at.map(|at| if was_applied { DateTime::from_unix_micros(at.unix_micros() - 1) } else { at })
 }
 
-/// Returns `true` if a deletion of a resource that is not held is later than any known one.
-fn is_news(deletion: &Desired, known: Option<DateTime>) -> bool {
-    let time = deletion.metadata.datetime;
+/// Returns `true` if an entry has a time, and no change of that time or later is known.
+fn is_later_than(desired: &Desired, known: Option<DateTime>) -> bool {
+    let time = desired.metadata.datetime;
     time.is_some_and(|time| known.is_none_or(|known| known.unix_micros() < time.unix_micros()))
+}
+
+/// Returns `true` if an entry is a new change, and only its time of modification says that the held bytes are the
+/// desired ones.
+fn is_unseen(desired: &Desired, held: &HeldResource, known: Known<'_>) -> bool {
+    let is_new = desired.is_appended || desired.says_when && is_later_than(desired, known.changed);
+    is_new && !has_equal_digest(held, desired)
 }
 
 /// Returns `true` if a digest shows that the held bytes are the desired ones.

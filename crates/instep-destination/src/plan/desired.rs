@@ -56,6 +56,8 @@ pub(crate) struct Desired {
     pub is_undated: bool,
     /// `true` if it is a change with its own time, which distinguishes it from others.
     pub says_when: bool,
+    /// `true` if it is a change that was added to a list since that was read: it is new, whatever its time.
+    pub is_appended: bool,
     /// `true` if it is a change without a time, which takes that of the change before it.
     pub inherits_time: bool,
     /// `true` if it is an entry of an inventory, not a change.

@@ -151,3 +151,30 @@ fn b14_an_inventory_that_was_rewritten_within_its_second_is_read() {
     copy.source.snapshot();
     in_step(&copy, &copy.sync());
 }
+
+#[test]
+fn o263_a_change_is_requested_although_its_time_of_modification_is_that_of_what_is_held() {
+    let copy = Copy::laid_out(|layout| {
+        (layout.change_index, layout.algorithms) = (false, Vec::new());
+    });
+    // A server that restores times of modification: only the times of the changes differ.
+    for path in ["resourcelist.xml", "changelist.xml"] {
+        copy.source.rewrite(path, |text| {
+            let mut parts = text.split("<lastmod>");
+            let head = parts.next().unwrap_or_default().to_owned();
+            parts.fold(head, |text, part| {
+                let rest = part.split_once("</lastmod>").map_or("", |(_, rest)| rest);
+                text + "<lastmod>2013-01-01T00:00:00Z</lastmod>" + rest
+            })
+        });
+    }
+    in_step(&copy, &copy.sync());
+    for text in ["six", "ten"] {
+        copy.source.put("a.txt", text);
+        in_step(&copy, &copy.sync());
+    }
+    copy.source.rotate();
+    copy.source.forget_requests();
+    in_step(&copy, &copy.sync());
+    assert_eq!(copy.source.requests_for("a.txt"), 0, "the change is known");
+}

@@ -57,6 +57,12 @@ impl Writer<'_> {
             Some(_) => "updated",
         };
         let (mut lastmod, described) = self.described(event, key);
+        if self.oddities.restores_times
+            && !lastmod.is_empty()
+            && let Some(before) = self.set.state_before(event)
+        {
+            lastmod = format!("<lastmod>{}</lastmod>", self.time(before.time));
+        }
         let mut md = vec![("change", change.to_owned())];
         let entry = format!("{key} {} {}", event.resource, event.time);
         self.timed(&mut md, ("datetime", self.style.datetime), &entry, event.time);

@@ -113,4 +113,6 @@ pub(crate) enum Feature {
     GuardedDeletion,
     /// The clock of the Source jumps ahead or back.
     ClockStep,
+    /// Changes carry the `lastmod` of the version before.
+    RestoredTimes,
 }

@@ -5,7 +5,7 @@ use crate::{
     draw::Draw,
     feature::Feature,
     habits::Habits,
-    style::{Dialect, Style, Written},
+    style::{Dialect, Keeps, Precision, Style, Written},
 };
 
 /// The oddities of one Source.
@@ -41,6 +41,8 @@ pub(crate) struct Oddities {
     pub(crate) guards: bool,
     /// The Source's clock jumps, with that of its server.
     pub(crate) clock_steps: bool,
+    /// Changes carry the `lastmod` of the version before.
+    pub(crate) restores_times: bool,
 }
 
 impl Oddities {
@@ -77,8 +79,16 @@ impl Oddities {
             // Without the time of an answer it is unknown that a clock went back, and if some times are left out, the
             // order of events is unknown.
             clock_steps: has(F::ClockStep, 10) && habits.dates && style.datetime != Written::Sometimes,
+            restores_times: false,
         };
         oddities.damages = tastes.chance(12) && allows(F::DamagedCopy) && !oddities.clock_steps;
+        // Only the time of a change shows that it is one, so no inventory may have to.
+        let tells_times = (style.dialect, style.datetime) == (Dialect::V1_1, Written::Always);
+        oddities.restores_times = tastes.chance(80)
+            && allows(F::RestoredTimes)
+            && tells_times
+            && style.precision == Precision::Micros
+            && (style.renews, style.loses, style.keeps) == (0, false, Keeps::All);
         oddities
     }
 }

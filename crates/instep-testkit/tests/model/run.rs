@@ -116,7 +116,8 @@ pub(crate) fn follow(
     for number in 0..=phases {
         let is_last = number == phases;
         if number > 0 {
-            story.go_on(&mut draw, is_last);
+            let renews = is_last && !story.oddities.restores_times;
+            story.go_on(&mut draw, renews);
         }
         let breaks = !is_last && (number > 0 || draw.chance(20));
         story.wish(is_last);

@@ -104,9 +104,14 @@ impl Set {
 
     /// Returns `true` if a change is the first state of its resource, or the first after a deletion.
     pub(crate) fn is_creation(&self, event: &Event) -> bool {
+        event.version.is_some() && self.state_before(event).is_none()
+    }
+
+    /// Returns the state of a resource before a change of it, if it existed.
+    pub(crate) fn state_before(&self, event: &Event) -> Option<&Event> {
         let mut earlier =
             self.events.iter().filter(|one| one.resource == event.resource && one.time < event.time);
-        event.version.is_some() && earlier.next_back().is_none_or(|earlier| earlier.version.is_none())
+        earlier.next_back().filter(|earlier| earlier.version.is_some())
     }
 
     /// The versions that a resource got after one of them.

@@ -29,6 +29,9 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         let is_same = ours.lastmod.zip(theirs.lastmod).map(|(one, other)| one == other);
         is_same.filter(|is_same| !(*is_same && held.is_racy))
     };
+    let is_proven = |held: &HeldResource| {
+        !held.metadata.digests.is_empty() && held.metadata.digests == desired.metadata.digests
+    };
     let says_other_links = |held: &HeldResource| {
         let (ours, theirs) = (&held.metadata.links, &desired.metadata.links);
         let alone = held.sets == 1 << 3 || held.sets == 0;
@@ -121,6 +124,14 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
                 Some(false) => Decision::Act(ActionKind::Update),
                 None => Decision::Act(ActionKind::Check),
                 Some(true) if known.deleted.is_some() && desired.says_when => {
+                    Decision::Act(ActionKind::Check)
+                }
+                Some(true)
+                    if !is_proven(held)
+                        && (desired.is_appended
+                            || desired.says_when
+                                && time(desired) > known.changed.map(|changed| changed.unix_micros())) =>
+                {
                     Decision::Act(ActionKind::Check)
                 }
                 Some(true) if says_other_links(held) => Decision::Act(ActionKind::Note),

@@ -49,8 +49,8 @@ pub(super) fn presence() -> impl Strategy<Value = DesiredPresence> {
 }
 
 prop_compose! {
-    pub(super) fn desired()(presence in presence(), metadata in metadata(), ordinal in 0u64..4, says_when in any::<bool>()) -> Desired {
-        Desired { presence, metadata, ordinal, says_when, ..Desired::new(uri()) }
+    pub(super) fn desired()(presence in presence(), metadata in metadata(), ordinal in 0u64..4, says_when in any::<bool>(), is_appended in any::<bool>()) -> Desired {
+        Desired { presence, metadata, ordinal, says_when, is_appended, ..Desired::new(uri()) }
     }
 }
 
