@@ -40,6 +40,7 @@ impl Committer {
             Some(_) => {}
             None => {
                 self.state.set_setting(LOOKED, &now.to_string())?;
+                self.state.make_durable()?;
                 return Ok(0);
             }
         }
@@ -57,6 +58,7 @@ impl Committer {
         }
         if orphans.len() < MOST {
             self.state.set_setting(LOOKED, &now.to_string())?;
+            self.state.make_durable()?;
         }
         Ok(orphans.len())
     }

@@ -278,10 +278,10 @@ impl LocalCopy {
         let sets: Vec<_> = self.reader.sets()?.into_iter().map(|(set, _)| set).collect();
         let reached = self.reader.reached(&sets)?;
         let state = self.state_mut()?;
-        state.finish_run(&run, problems)?;
         if let Some(reached) = reached {
             state.note_reached(ReachedPoint::new(now(), reached))?;
         }
+        state.finish_run(&run, problems)?;
         if let Some(committer) = &mut self.committer {
             committer.finish()?;
         }

@@ -9,6 +9,7 @@ mod followed;
 mod groups;
 mod held;
 mod held_row;
+mod known;
 mod lease;
 mod log;
 mod meet;
@@ -18,10 +19,10 @@ mod portable;
 mod records;
 mod row;
 mod schema;
-mod settings;
 mod shares;
 mod slice_board;
 mod slices;
+mod unwritten;
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -30,11 +31,12 @@ use instep_postgres::{Address, Claimant, EngineFault, NumberedWriter, ServerLink
 
 use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
+use known::KnownRows;
 use lease::CopyRight;
 use schema::TABLES;
-use settings::KnownSettings;
 use shares::ShareKey;
 pub(crate) use slice_board::WaitingPlans;
+use unwritten::UnwrittenRecords;
 
 /// The most bytes of a URI: an index takes a third of a page, which is 2,704 bytes with the other columns.
 const LONGEST_URI: usize = 2_600;
@@ -83,7 +85,9 @@ pub(crate) struct PostgresState {
     /// The share of this worker in the plan of the copy; `None` if it is not shared.
     share: Option<ShareKey>,
     /// `None` for a state that others write.
-    settings: Option<KnownSettings>,
+    known: Option<KnownRows>,
+    /// Records that the next transaction writes first.
+    unwritten: UnwrittenRecords,
 }
 
 impl PostgresState {
@@ -108,8 +112,8 @@ impl PostgresState {
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
         let right = lease::take(&writing, id, &copy.claimant)?;
         let writer = Some(NumberedWriter::new(writing, right));
-        let settings = Some(KnownSettings::default());
-        Ok(Self { link, copy: id, writer, records_changes: false, share: None, settings })
+        let known = Some(KnownRows::default());
+        Ok(Self { writer, ..Self::reading(link, id, known) })
     }
 
     /// Checks that the server answers, and that its tables can be used; nothing is made.
@@ -149,8 +153,9 @@ impl PostgresState {
         }
     }
 
-    fn reading(link: Arc<ServerLink>, copy: i64, settings: Option<KnownSettings>) -> Self {
-        Self { link, copy, writer: None, records_changes: false, share: None, settings }
+    fn reading(link: Arc<ServerLink>, copy: i64, known: Option<KnownRows>) -> Self {
+        let unwritten = UnwrittenRecords::default();
+        Self { link, copy, writer: None, records_changes: false, share: None, known, unwritten }
     }
 
     fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
@@ -165,23 +170,36 @@ impl PostgresState {
         self.read(|session| Ok(session.one(sql, values)?.try_get(0)?))
     }
 
+    /// Carries out work in one transaction, which also writes the records that wait for one.
     fn write<T>(&mut self, work: impl Fn(&Session, i64) -> Result<T, EngineFault>) -> Result<T, StateError> {
-        let copy = self.copy;
-        match &mut self.writer {
-            Some(writer) => Ok(writer.write(|session| work(session, copy))?),
-            None => Err(self.only_read().into()),
-        }
+        let (copy, unwritten) = (self.copy, &self.unwritten);
+        let Some(writer) = &mut self.writer else { return Err(self.only_read().into()) };
+        let written = writer.write(|session| {
+            unwritten.write(session, copy)?;
+            work(session, copy)
+        })?;
+        self.unwritten = UnwrittenRecords::default();
+        Ok(written)
     }
 
-    /// Carries out work that cannot be repeated in one transaction.
+    /// Carries out work that cannot be repeated in one transaction, likewise.
     fn write_once<T>(
         &mut self,
         work: impl FnOnce(&Session) -> Result<T, EngineFault>,
     ) -> Result<T, StateError> {
-        match &mut self.writer {
-            Some(writer) => Ok(writer.write_once(work)?),
-            None => Err(self.only_read().into()),
-        }
+        let (copy, unwritten) = (self.copy, &self.unwritten);
+        let Some(writer) = &mut self.writer else { return Err(self.only_read().into()) };
+        let written = writer.write_once(|session| {
+            unwritten.write(session, copy)?;
+            work(session)
+        })?;
+        self.unwritten = UnwrittenRecords::default();
+        Ok(written)
+    }
+
+    /// Has sets and Sources read again after they changed.
+    fn forget_followed(&self) {
+        self.known.iter().for_each(KnownRows::forget_followed);
     }
 
     fn only_read(&self) -> PostgresError {
@@ -200,7 +218,7 @@ impl ReadState for PostgresState {
     }
 
     fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
-        Ok(Box::new(Self::reading(Arc::clone(&self.link), self.copy, self.settings.clone())))
+        Ok(Box::new(Self::reading(Arc::clone(&self.link), self.copy, self.known.clone())))
     }
 
     fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {

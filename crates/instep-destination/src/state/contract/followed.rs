@@ -98,6 +98,8 @@ pub(super) fn documents_and_settings_are_replaced(at: &TestPlace) {
     assert_eq!(state.setting("url").unwrap(), None);
     for value in ["http://h/", "http://other/"] {
         state.set_setting("url", value).unwrap();
+        assert_eq!(state.setting("url").unwrap().as_deref(), Some(value));
+        state.make_durable().unwrap();
         assert_eq!(at.open().setting("url").unwrap().as_deref(), Some(value));
         // Who opened it last writes it.
         state = at.open();

@@ -78,6 +78,7 @@ pub(super) fn the_points_have_the_last_one_before_the_time_that_is_asked_for(at:
         state.note_reached(point(minute * 60)).unwrap();
         state.note_reached(point(minute * 60 + 30)).unwrap();
     }
+    state.make_durable().unwrap();
     drop(state);
     let state = at.open();
     let all = state.reached_since(time(0)).unwrap();

@@ -1,5 +1,7 @@
 //! The sets that a copy follows, with the checkpoint and the documents of each, its Sources and its settings.
 
+use std::collections::BTreeMap;
+
 use instep_postgres::{EngineFault, Session};
 use resourcesync::Uri;
 use tokio_postgres::Row;
@@ -19,27 +21,44 @@ fn digest(from: &Row, column: usize) -> Result<Option<[u8; 32]>, EngineFault> {
     bytes.map(<[u8; 32]>::try_from).transpose().map_err(row::value)
 }
 
+/// A set that the copy follows.
+#[derive(Clone, Debug)]
+pub(super) struct FollowedSet {
+    id: SetId,
+    uri: String,
+    source: Option<SourceId>,
+    /// `None` before its first baseline is complete.
+    checkpoint: Option<Checkpoint>,
+}
+
+impl PostgresState {
+    fn followed_sets(&self) -> Result<Vec<FollowedSet>, StateError> {
+        self.read(|session| match &self.known {
+            Some(known) => known.sets(session, self.copy),
+            None => sets(session, self.copy),
+        })
+    }
+
+    /// Returns `true` if sets belong to a Source and to no other one. Most runs find what the one before found, which
+    /// spares a transaction.
+    pub(super) fn has_all(&self, source: SourceId, ids: &[SetId]) -> Result<bool, StateError> {
+        let of_source = self.sets_of(source)?;
+        Ok(ids.iter().all(|id| of_source.contains(id)))
+    }
+}
+
 impl ReadFollowed for PostgresState {
     fn sets(&self) -> Result<Vec<(SetId, String)>, StateError> {
-        let sql = "SELECT id, uri FROM set_of_resources WHERE copy = $1 ORDER BY id";
-        let read = |from: &Row| Ok((set_id(from, 0)?, from.try_get(1)?));
-        self.read(|session| session.query(sql, &[&self.copy])?.iter().map(read).collect())
+        Ok(self.followed_sets()?.into_iter().map(|set| (set.id, set.uri)).collect())
     }
 
     fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError> {
-        self.read(|session| known_set(session, self.copy, uri))
+        Ok(self.followed_sets()?.iter().find(|set| set.uri == uri).map(|set| set.id))
     }
 
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
-        // The row of a set exists before its first baseline is complete: it then has none of these.
-        let sql = format!(
-            "SELECT {CHECKPOINT} FROM set_of_resources
-             WHERE copy = $1 AND id = $2 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)"
-        );
-        self.read(|session| {
-            let found = session.optional(&sql, &[&self.copy, &i64::from(set.0)])?;
-            found.as_ref().map(read_checkpoint).transpose()
-        })
+        let sets = self.followed_sets()?;
+        Ok(sets.into_iter().find(|one| one.id == set).and_then(|found| found.checkpoint))
     }
 
     fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
@@ -50,32 +69,58 @@ impl ReadFollowed for PostgresState {
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
-        let sql = "SELECT value FROM setting WHERE copy = $1 AND name = $2";
-        self.read(|session| {
-            if let Some(known) = &self.settings {
-                return known.get(session, self.copy, name);
-            }
-            let found = session.optional(sql, &[&self.copy, &name])?;
-            Ok(found.map(|row| row.try_get(0)).transpose()?)
+        self.read(|session| match &self.known {
+            Some(known) => known.setting(session, self.copy, name),
+            None => Ok(settings(session, self.copy)?.remove(name)),
         })
     }
 
     fn sources(&self) -> Result<Vec<(SourceId, String)>, StateError> {
-        let sql = "SELECT id, url FROM source WHERE copy = $1 ORDER BY id";
-        let read = |from: &Row| Ok((SourceId::from_number(from.try_get(0)?), from.try_get(1)?));
-        self.read(|session| session.query(sql, &[&self.copy])?.iter().map(read).collect())
+        self.read(|session| match &self.known {
+            Some(known) => known.sources(session, self.copy),
+            None => sources(session, self.copy),
+        })
     }
 
     fn source(&self, url: &str) -> Result<Option<SourceId>, StateError> {
-        self.read(|session| known_source(session, self.copy, url))
+        Ok(self.sources()?.into_iter().find(|(_, known)| known == url).map(|(source, _)| source))
     }
 
     fn sets_of(&self, source: SourceId) -> Result<Vec<SetId>, StateError> {
-        let sql = "SELECT id FROM set_of_resources WHERE copy = $1 AND source = $2 ORDER BY id";
-        self.read(|session| {
-            session.query(sql, &[&self.copy, &source.number()])?.iter().map(|row| set_id(row, 0)).collect()
-        })
+        let sets = self.followed_sets()?;
+        Ok(sets.iter().filter(|set| set.source == Some(source)).map(|set| set.id).collect())
     }
+}
+
+/// Returns all settings of a copy, by name.
+pub(super) fn settings(session: &Session, copy: i64) -> Result<BTreeMap<String, String>, EngineFault> {
+    let rows = session.query("SELECT name, value FROM setting WHERE copy = $1", &[&copy])?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+/// Returns the Sources of a copy.
+pub(super) fn sources(session: &Session, copy: i64) -> Result<Vec<(SourceId, String)>, EngineFault> {
+    let rows = session.query("SELECT id, url FROM source WHERE copy = $1 ORDER BY id", &[&copy])?;
+    rows.iter().map(|row| Ok((SourceId::from_number(row.try_get(0)?), row.try_get(1)?))).collect()
+}
+
+/// Returns the sets of a copy.
+pub(super) fn sets(session: &Session, copy: i64) -> Result<Vec<FollowedSet>, EngineFault> {
+    let sql =
+        format!("SELECT {CHECKPOINT}, id, uri, source FROM set_of_resources WHERE copy = $1 ORDER BY id");
+    let read = |from: &Row| {
+        // The row of a set exists before its first baseline is complete: it then has none of these.
+        let has_checkpoint = [0, 1, 4].map(|column| row::text(from, column));
+        let has_checkpoint = has_checkpoint.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let is_complete = has_checkpoint.iter().any(Option::is_some);
+        Ok(FollowedSet {
+            id: set_id(from, 8)?,
+            uri: from.try_get(9)?,
+            source: from.try_get::<_, Option<i64>>(10)?.map(SourceId::from_number),
+            checkpoint: is_complete.then(|| read_checkpoint(from)).transpose()?,
+        })
+    };
+    session.query(&sql, &[&copy])?.iter().map(read).collect()
 }
 
 /// The columns of [`read_document`].
@@ -113,12 +158,6 @@ pub(super) fn read_checkpoint(from: &Row) -> Result<Checkpoint, EngineFault> {
         newest: row::datetime(from, 6)?,
         leading: digest(from, 7)?,
     })
-}
-
-/// Returns the set of a name.
-pub(super) fn known_set(session: &Session, copy: i64, uri: &str) -> Result<Option<SetId>, EngineFault> {
-    let sql = "SELECT id FROM set_of_resources WHERE copy = $1 AND uri = $2";
-    session.optional(sql, &[&copy, &uri])?.map(|row| set_id(&row, 0)).transpose()
 }
 
 /// Returns the Source with a URL.

@@ -7,7 +7,7 @@ use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
 use super::{
-    LONGEST_URI, PostgresState, changes, followed, held, packs, pending, records::put_setting, row, slices,
+    LONGEST_URI, PostgresState, changes, followed, held, packs, pending, records::put_settings, row, slices,
 };
 use crate::{
     records::operations,
@@ -40,8 +40,11 @@ impl WriteGroups for PostgresState {
             }
             Ok(())
         })?;
-        if let Some(known) = &self.settings {
-            ledger.settings.iter().for_each(|(name, text)| known.put(name, text));
+        if let Some(known) = &self.known {
+            ledger.settings.iter().for_each(|(name, text)| known.put_setting(name, text));
+            if !ledger.checkpoints.is_empty() {
+                known.forget_followed();
+            }
         }
         Ok(())
     }
@@ -52,7 +55,7 @@ impl WriteGroups for PostgresState {
     }
 
     fn make_durable(&mut self) -> Result<(), StateError> {
-        Ok(())
+        if self.unwritten.is_empty() { Ok(()) } else { self.write(|_, _| Ok(())) }
     }
 
     fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError> {
@@ -236,9 +239,7 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(session, copy, *set, checkpoint)?;
     }
-    for (name, text) in &ledger.settings {
-        put_setting(session, copy, name, text)?;
-    }
+    put_settings(session, copy, &ledger.settings)?;
     // A document with a longer URI is read again by each run.
     for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {
         followed::put_document(session, copy, document)?;

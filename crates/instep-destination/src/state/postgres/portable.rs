@@ -10,7 +10,7 @@ use resourcesync::DateTime;
 use tokio_postgres::Row;
 
 use super::{
-    PostgresState, changes, followed, followed::set_id, held_row, log, pending, row, settings::KnownSettings,
+    PostgresState, changes, followed, followed::set_id, held_row, known::KnownRows, log, pending, row,
 };
 use crate::{
     records::operations,
@@ -142,7 +142,7 @@ impl ExportState for PostgresState {
 impl ImportState for PostgresState {
     fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError> {
         let copy = self.copy;
-        self.settings.iter().for_each(KnownSettings::forget);
+        self.known.iter().for_each(KnownRows::forget);
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();

@@ -1,9 +1,11 @@
 //! Records that belong to no group: sets, Sources, settings and the log.
 
+use std::collections::BTreeMap;
+
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{DateTime, Uri};
 
-use super::{PostgresState, followed, row, settings::KnownSettings};
+use super::{PostgresState, followed, known::KnownRows, row};
 use crate::state::{
     KEPT_POINTS, KEPT_RUNS, LoggedProblem, LoggedRun, MINUTE, ReachedPoint, ReadFollowed as _, RunId, SetId,
     SourceId, StateError, WriteRecords, codec,
@@ -11,7 +13,7 @@ use crate::state::{
 
 impl WriteRecords for PostgresState {
     fn set(&mut self, uri: &str) -> Result<SetId, StateError> {
-        if let Some(set) = self.read(|session| followed::known_set(session, self.copy, uri))? {
+        if let Some(set) = self.known_set(uri)? {
             return Ok(set);
         }
         let set = self.write(|session, copy| {
@@ -24,28 +26,36 @@ impl WriteRecords for PostgresState {
             }
             Ok(set.map(SetId))
         })?;
+        self.forget_followed();
         set.ok_or_else(|| StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST })
     }
 
     fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {
         let sql = "UPDATE set_of_resources SET uri = $3 WHERE copy = $1 AND uri = $2";
-        self.write(|session, copy| session.execute(sql, &[&copy, &former, &name]).map(drop))
+        self.write(|session, copy| session.execute(sql, &[&copy, &former, &name]).map(drop))?;
+        self.forget_followed();
+        Ok(())
     }
 
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
-        self.write(|session, copy| put_setting(session, copy, name, value))?;
-        self.settings.iter().for_each(|known| known.put(name, value));
+        if self.writer.is_none() {
+            return Err(self.only_read().into());
+        }
+        if self.setting(name)?.as_deref() == Some(value) {
+            return Ok(());
+        }
+        self.unwritten.settings.insert(name.to_owned(), value.to_owned());
+        self.known.iter().for_each(|known| known.put_setting(name, value));
         Ok(())
     }
 
     fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError> {
         if let Some(known) = self.source(url)?
-            && self.read(|session| has_all(session, self.copy, known, sets))?
+            && self.has_all(known, sets)?
         {
             return Ok(known);
         }
-        self.settings.iter().for_each(KnownSettings::forget);
-        self.write(|session, copy| {
+        let found = self.write(|session, copy| {
             let owners = owners(session, copy, sets)?;
             let source = match (followed::known_source(session, copy, url)?, owners.first()) {
                 (Some(known), _) => known,
@@ -69,14 +79,18 @@ impl WriteRecords for PostgresState {
                 unite(session, copy, other, source)?;
             }
             Ok(source)
-        })
+        });
+        self.known.iter().for_each(KnownRows::forget);
+        found
     }
 
     fn set_belongs_to(&mut self, set: SetId, source: SourceId) -> Result<(), StateError> {
-        if self.read(|session| has_all(session, self.copy, source, &[set]))? {
+        if self.has_all(source, &[set])? {
             return Ok(());
         }
-        self.write(|session, copy| put_set(session, copy, set, source))
+        self.write(|session, copy| put_set(session, copy, set, source))?;
+        self.forget_followed();
+        Ok(())
     }
 
     fn begin_run(
@@ -104,8 +118,8 @@ impl WriteRecords for PostgresState {
     }
 
     fn run_is_of(&mut self, run: RunId, source: SourceId) -> Result<(), StateError> {
-        let sql = "UPDATE run SET source = $3 WHERE copy = $1 AND id = $2";
-        self.write(|session, copy| session.execute(sql, &[&copy, &run.0, &source.number()]).map(drop))
+        self.unwritten.found.push((run, source));
+        Ok(())
     }
 
     fn finish_run(&mut self, run: &LoggedRun, problems: &[LoggedProblem]) -> Result<(), StateError> {
@@ -128,31 +142,36 @@ impl WriteRecords for PostgresState {
     }
 
     fn note_reached(&mut self, point: ReachedPoint) -> Result<(), StateError> {
-        let (at, reached) = (point.at.unix_micros(), point.reached.unix_micros());
-        self.write(|session, copy| {
-            let sql = "INSERT INTO reached (copy, minute, at, datetime) VALUES ($1, $2, $3, $4)
-                       ON CONFLICT (copy, minute) DO UPDATE SET at = excluded.at, datetime = excluded.datetime";
-            session.execute(sql, &[&copy, &at.div_euclid(MINUTE), &at, &reached])?;
-            let sql = "DELETE FROM reached WHERE copy = $1 AND minute <=
-                       (SELECT minute FROM reached WHERE copy = $1 ORDER BY minute DESC LIMIT 1 OFFSET $2)";
-            session.execute(sql, &[&copy, &KEPT_POINTS])?;
-            Ok(())
-        })
+        self.unwritten.reached.push(point);
+        Ok(())
     }
 }
 
-/// Returns `true` if sets belong to a Source and to no other one. Most runs find what the one before found: asking costs
-/// less than a transaction.
-fn has_all(session: &Session, copy: i64, source: SourceId, sets: &[SetId]) -> Result<bool, EngineFault> {
-    let sql = "SELECT COUNT(*) FROM set_of_resources WHERE copy = $1 AND id = ANY($2) AND source = $3";
-    let ids: Vec<_> = sets.iter().map(|set| i64::from(set.0)).collect();
-    Ok(row::count(&session.one(sql, &[&copy, &ids, &source.number()])?, 0)? == sets.len() as u64)
+/// Writes the progress of a copy, and forgets points that are too many.
+pub(super) fn put_point(session: &Session, copy: i64, point: ReachedPoint) -> Result<(), EngineFault> {
+    let (at, reached) = (point.at.unix_micros(), point.reached.unix_micros());
+    let sql = "INSERT INTO reached (copy, minute, at, datetime) VALUES ($1, $2, $3, $4)
+               ON CONFLICT (copy, minute) DO UPDATE SET at = excluded.at, datetime = excluded.datetime";
+    session.execute(sql, &[&copy, &at.div_euclid(MINUTE), &at, &reached])?;
+    let sql = "DELETE FROM reached WHERE copy = $1 AND minute <=
+               (SELECT minute FROM reached WHERE copy = $1 ORDER BY minute DESC LIMIT 1 OFFSET $2)";
+    session.execute(sql, &[&copy, &KEPT_POINTS]).map(drop)
 }
 
-pub(super) fn put_setting(session: &Session, copy: i64, name: &str, value: &str) -> Result<(), EngineFault> {
-    let sql = "INSERT INTO setting (copy, name, value) VALUES ($1, $2, $3)
+/// Writes settings, replacing those of the same names.
+pub(super) fn put_settings(
+    session: &Session,
+    copy: i64,
+    settings: &BTreeMap<String, String>,
+) -> Result<(), EngineFault> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let (names, values): (Vec<_>, Vec<_>) = settings.iter().unzip();
+    let sql =
+        "INSERT INTO setting (copy, name, value) SELECT $1::bigint, * FROM unnest($2::text[], $3::text[])
                ON CONFLICT (copy, name) DO UPDATE SET value = excluded.value";
-    session.execute(sql, &[&copy, &name, &value]).map(drop)
+    session.execute(sql, &[&copy, &names, &values]).map(drop)
 }
 
 /// Returns the Sources that sets belong to now.

@@ -16,7 +16,7 @@ use crate::{
     Error,
     state::{
         KEPT_POINTS, ReachedPoint, ReadFollowed as _, ReadLog as _, ReadState as _, StateError,
-        WriteRecords as _,
+        WriteGroups as _, WriteRecords as _,
     },
 };
 
@@ -29,6 +29,12 @@ fn refusal(url: &str) -> PostgresError {
         Err(StateError::Postgres(error)) => error,
         other => panic!("{url}: {other:?}"),
     }
+}
+
+/// Writes a setting in a transaction of its own.
+fn put(state: &mut PostgresState, name: &str, value: &str) -> Result<(), StateError> {
+    state.set_setting(name, value)?;
+    state.make_durable()
 }
 
 fn sql(url: &str, sql: &str) {
@@ -85,8 +91,8 @@ fn copies_of_one_database_do_not_see_each_other() {
     let Some(server) = PostgresServer::start() else { return };
     let [one, two] = ["one", "two"].map(|name| DatabaseCopy::at(&server.url(), name, name).unwrap());
     let [mut first, mut second] = [&one, &two].map(|copy| PostgresState::open(copy).unwrap());
-    first.set_setting("url", "http://one/").unwrap();
-    second.set_setting("url", "http://two/").unwrap();
+    put(&mut first, "url", "http://one/").unwrap();
+    put(&mut second, "url", "http://two/").unwrap();
     assert_eq!(first.set("http://two/l.xml").unwrap().0, 0);
     assert_eq!(second.known_set("http://two/l.xml").unwrap(), None);
     let by_url = format!("{}?copy=two", server.url());
@@ -99,24 +105,24 @@ fn copies_of_one_database_do_not_see_each_other() {
 fn one_run_at_a_time_writes_a_copy() {
     let Some(server) = PostgresServer::start() else { return };
     let mut first = PostgresState::open(&copy(&server.url(), "here")).unwrap();
-    first.set_setting("by", "first").unwrap();
+    put(&mut first, "by", "first").unwrap();
     // On another machine: its beat shows that it lives.
     let refused = PostgresState::open(&copy(&server.url(), "elsewhere")).unwrap_err();
     let error = Error::from(refused);
     assert_eq!(error.exit_code(), 7, "{error}");
     assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
-    first.set_setting("by", "first again").unwrap();
+    put(&mut first, "by", "first again").unwrap();
     // Who has the lock of the folder knows that the run before is dead. If it was not, it writes nothing more.
     let mut second = PostgresState::open(&copy(&server.url(), "here")).unwrap();
-    let refused = first.set_setting("by", "a zombie").unwrap_err();
+    let refused = put(&mut first, "by", "a zombie").unwrap_err();
     assert!(matches!(refused, StateError::Postgres(PostgresError::Taken { .. })), "{refused}");
     drop(first);
-    second.set_setting("by", "second").unwrap();
+    put(&mut second, "by", "second").unwrap();
     drop(second);
     // Given back: nobody waits.
     let mut third = PostgresState::open(&copy(&server.url(), "elsewhere")).unwrap();
     assert_eq!(third.setting("by").unwrap().as_deref(), Some("second"));
-    third.set_setting("by", "third").unwrap();
+    put(&mut third, "by", "third").unwrap();
     drop(third);
     // A run that was killed on another machine: its beat rests.
     sql(&server.url(), "UPDATE copy SET token = 'of the dead', folder = 'far away'");
@@ -136,6 +142,7 @@ fn the_points_of_a_copy_are_bounded() {
     sql(&server.url(), &minutes);
     let at = |minute: i64| resourcesync::DateTime::from_unix_micros(minute * 60_000_000);
     state.note_reached(ReachedPoint::new(at(KEPT_POINTS + 3), at(0))).unwrap();
+    state.make_durable().unwrap();
     let all = state.reached_since(at(0)).unwrap();
     assert_eq!((all.len() as i64, all[0].at), (KEPT_POINTS, at(4)));
 }

@@ -52,7 +52,7 @@ fn a_state_of_the_first_version_is_read_and_written_on() {
     let mut ledger = Ledger::default();
     ledger.settle(set, uri.as_str());
     state.commit_group(None, &[&[placed]], &ledger).unwrap();
-    state.set_setting("written by", "this version").unwrap();
+    super::put(&mut state, "written by", "this version").unwrap();
     drop(state);
     let state = PostgresState::open_beside(&copy).unwrap();
     assert_eq!(held(&state), ["a.txt", "d/b%20c.txt", "gone.txt"]);

@@ -20,7 +20,7 @@ fn a_certificate_is_checked_where_that_is_asked_for() {
     for (number, more) in ["", "sslmode=require", &verified, &required].iter().enumerate() {
         let mut state = PostgresState::open(&copy(&url(more), "here")).unwrap();
         let number = number.to_string();
-        state.set_setting("opened", &number).unwrap();
+        super::put(&mut state, "opened", &number).unwrap();
         assert_eq!(state.setting("opened").unwrap().as_deref(), Some(&*number));
     }
     let expect = |more: &str, words: &str| {

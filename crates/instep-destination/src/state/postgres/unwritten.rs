@@ -1,0 +1,36 @@
+//! Small records that wait for the next transaction, so that they need none of their own.
+
+use std::collections::BTreeMap;
+
+use instep_postgres::{EngineFault, Session};
+
+use super::records::{put_point, put_settings};
+use crate::state::{ReachedPoint, RunId, SourceId};
+
+/// The records that the next transaction writes first. A run that ends without one loses them.
+#[derive(Debug, Default)]
+pub(super) struct UnwrittenRecords {
+    /// Settings by name.
+    pub(super) settings: BTreeMap<String, String>,
+    /// The Sources that runs have found.
+    pub(super) found: Vec<(RunId, SourceId)>,
+    /// The progress of the copy.
+    pub(super) reached: Vec<ReachedPoint>,
+}
+
+impl UnwrittenRecords {
+    /// Returns `true` if none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.found.is_empty() && self.reached.is_empty()
+    }
+
+    /// Writes them, within a transaction.
+    pub(super) fn write(&self, session: &Session, copy: i64) -> Result<(), EngineFault> {
+        put_settings(session, copy, &self.settings)?;
+        for (run, source) in &self.found {
+            let sql = "UPDATE run SET source = $3 WHERE copy = $1 AND id = $2";
+            session.execute(sql, &[&copy, &run.0, &source.number()])?;
+        }
+        self.reached.iter().try_for_each(|point| put_point(session, copy, *point))
+    }
+}
