@@ -34,11 +34,11 @@ impl SyncRun<'_> {
         received: &Received,
         listener: &mut Listener,
     ) -> Result<Attended, Error> {
-        let Some(source) = listener.source().cloned().filter(|_| !received.look) else {
-            return self.look(listener).await;
-        };
         let (framework, changes): (Vec<_>, Vec<_>) =
             received.messages.iter().partition(|message| message.kind == Kind::Framework);
+        let Some(source) = listener.source().cloned().filter(|_| !received.look) else {
+            return self.look(listener, &changes).await;
+        };
         let (mut looks, mut look_later) = (false, false);
         let leads: Vec<_> = framework.iter().flat_map(|message| leads_of(message, listener)).collect();
         for lead in leads {
@@ -55,25 +55,42 @@ impl SyncRun<'_> {
                 Consequence::Gone(_) => looks = true,
             }
         }
-        if looks || !self.apply(&source, &changes).await? {
-            return self.look(listener).await;
+        if looks || !self.apply(&source, &changes, false).await? {
+            return self.look(listener, &changes).await;
         }
         Ok(Attended::Applied { look_later })
     }
 
-    async fn look(&mut self, listener: &mut Listener) -> Result<Attended, Error> {
+    /// Reads the Source, and applies the received changes that it does not list yet (O264): its lists may be written
+    /// after its messages, or seldom.
+    async fn look(
+        &mut self,
+        listener: &mut Listener,
+        changes: &[&ChannelMessage],
+    ) -> Result<Attended, Error> {
         self.bring_all_in_step(Some(listener)).await?;
+        if let Some(source) = listener.source().cloned()
+            && self.ending().is_none()
+        {
+            self.apply(&source, changes, true).await?;
+        }
         Ok(Attended::Looked)
     }
 
-    /// Applies notifications about any set; returns `false` if one of them does not directly follow the state held.
-    async fn apply(&mut self, source: &Discovered, messages: &[&ChannelMessage]) -> Result<bool, Error> {
+    /// Applies notifications about any set; returns `false` if the Source must be read first, because one of them does
+    /// not directly follow the state held.
+    async fn apply(
+        &mut self,
+        source: &Discovered,
+        messages: &[&ChannelMessage],
+        was_read: bool,
+    ) -> Result<bool, Error> {
         for found in &source.sets {
             let of_set: Vec<_> = messages
                 .iter()
                 .filter(|message| found.capability_list.as_ref() == Some(&message.set))
                 .collect();
-            if !of_set.is_empty() && !self.apply_to(found, &of_set).await? {
+            if !of_set.is_empty() && !self.apply_to(found, &of_set, was_read).await? {
                 return Ok(false);
             }
         }
@@ -84,6 +101,7 @@ impl SyncRun<'_> {
         &mut self,
         found: &CapabilitySet,
         messages: &[&&ChannelMessage],
+        was_read: bool,
     ) -> Result<bool, Error> {
         let id = self.copy.set(found)?;
         let Some(mut checkpoint) = self.checkpoint(id)? else { return Ok(false) };
@@ -92,33 +110,40 @@ impl SyncRun<'_> {
             return Ok(false);
         }
         let since = checkpoint.clone();
-        let mut continuing = Vec::new();
+        let mut new = Vec::new();
         for ChannelMessage { set, body, .. } in messages {
-            let Ok(document) = self.network.documents.keep(set, &body[..]) else { return Ok(false) };
-            let Some(entries) = entries(body, set) else { return Ok(false) };
-            match standing(&document.header, &entries, set, checkpoint.datetime.as_ref(), &latest_time(None))
-            {
-                Standing::Known => {}
-                Standing::Unclear => return Ok(false),
-                Standing::Continues { until } => {
-                    checkpoint.datetime = Some(until);
-                    continuing.push(document);
-                }
+            let document = self.network.documents.keep(set, &body[..]).ok();
+            let readable = document.and_then(|document| Some((document, entries(body, set)?)));
+            let reached = checkpoint.datetime.as_ref();
+            let standing = readable.as_ref().map_or(Standing::Unclear, |(document, entries)| {
+                standing(&document.header, entries, set, reached, &latest_time(None))
+            });
+            match standing {
+                Standing::Known => continue,
+                Standing::Continues { until } => checkpoint.datetime = Some(until),
+                Standing::Apart if was_read => {}
+                Standing::Unclear if was_read => continue,
+                Standing::Apart | Standing::Unclear => return Ok(false),
             }
+            new.extend(readable.map(|(document, _)| document));
         }
-        if continuing.is_empty() {
+        if new.is_empty() {
             return Ok(true);
         }
         self.reporter.enter(Phase::Reading);
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
-        let mut set = self.new_plan(id, true)?;
-        for document in &continuing {
+        // What is owed has just been tried if the Source was read.
+        let mut set = self.new_plan(id, !was_read)?;
+        for document in &new {
             set.read_changes(document, None, since.datetime, None, 0).await?;
         }
         self.reporter.problems_of(&set);
         self.account_for(&mut set, false)?;
         self.account_for_unusable(&mut set, false)?;
         self.guard(&mut set, None)?;
+        if was_read && checkpoint == since && set.with(|draft| draft.count_actions()) == 0 {
+            return Ok(true);
+        }
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;

@@ -12,7 +12,10 @@ pub(crate) enum Standing {
         /// Its `until`.
         until: DateTime,
     },
-    /// It does not state its interval, or there is a gap before it: the Change List must be read.
+    /// It has changes with times, but states no interval that could be theirs, or there is a gap before it: the Change
+    /// List must be read. What that does not have yet counts too, but passes nothing over.
+    Apart,
+    /// It has changes without times or of a time to come, or is about something else: the Change List must be read.
     Unclear,
 }
 
@@ -28,14 +31,20 @@ pub(crate) fn standing(
 ) -> Standing {
     let root = header.metadata.as_ref();
     let times = root.and_then(|root| root.from.zip(root.until));
-    let (Some((from, until)), Some(checkpoint)) = (times, checkpoint) else { return Standing::Unclear };
     let is_about_changes = header.capability() == Some(&Capability::ChangeNotification);
     let is_about_set = header.up().is_none_or(|up| up == capability_list);
-    let inside = |time: &DateTime| from.instant() <= time.instant() && time.instant() <= until.instant();
-    let is_ahead = until.instant() > latest.instant();
-    let agree = entries.iter().all(|entry| entry.metadata.datetime.as_ref().is_some_and(inside));
-    if header.form != Form::List || !is_about_changes || !is_about_set || !agree || is_ahead {
+    let has_come = |time: &DateTime| time.instant() <= latest.instant();
+    let all = |is: &dyn Fn(&DateTime) -> bool| {
+        entries.iter().all(|entry| entry.metadata.datetime.as_ref().is_some_and(is))
+    };
+    let Some(checkpoint) = checkpoint else { return Standing::Unclear };
+    if header.form != Form::List || !is_about_changes || !is_about_set || !all(&has_come) {
         return Standing::Unclear;
+    }
+    let Some((from, until)) = times else { return Standing::Apart };
+    let inside = |time: &DateTime| from.instant() <= time.instant() && time.instant() <= until.instant();
+    if !has_come(&until) || !all(&inside) {
+        return Standing::Apart;
     }
     // A hub may repeat a message or deliver it late: its changes are never applied over newer ones (W5).
     if until.instant() <= checkpoint.instant() {
@@ -43,7 +52,7 @@ pub(crate) fn standing(
     }
     // A coarse time may hide a change between it and the checkpoint.
     let joins = from.instant() <= checkpoint.instant() && from.end() <= checkpoint.end();
-    if joins { Standing::Continues { until } } else { Standing::Unclear }
+    if joins { Standing::Continues { until } } else { Standing::Apart }
 }
 
 #[cfg(test)]
@@ -84,14 +93,14 @@ mod tests {
     fn a_notification_continues_what_is_held_only_where_its_root_says_so() {
         assert_eq!(judged(5, 9, &[7, 9], 5), Standing::Continues { until: second(9) });
         assert_eq!(judged(5, 9, &[7, 9], 8), Standing::Continues { until: second(9) });
-        assert_eq!(judged(5, 9, &[7, 9], 4), Standing::Unclear, "a gap");
+        assert_eq!(judged(5, 9, &[7, 9], 4), Standing::Apart, "a gap");
         assert_eq!(judged(5, 9, &[7, 9], 9), Standing::Known, "a duplicate");
-        assert_eq!(judged(5, 9, &[7, 10], 5), Standing::Unclear, "a change outside");
+        assert_eq!(judged(5, 9, &[7, 10], 5), Standing::Apart, "a change outside");
         for (from, until) in [(None, Some(second(9))), (Some(second(5)), None), (None, None)] {
             let (header, entries) = notification(from, until, &[7]);
             assert_eq!(
                 standing(&header, &entries, &list(), Some(&second(5)), &second(1_000)),
-                Standing::Unclear
+                Standing::Apart
             );
         }
     }
@@ -115,14 +124,15 @@ mod tests {
 
     #[test]
     fn b4_an_end_far_ahead_moves_nothing() {
-        assert_eq!(judged(5, 9_999, &[7], 5), Standing::Unclear);
+        assert_eq!(judged(5, 9_999, &[7], 5), Standing::Apart);
+        assert_eq!(judged(5, 9_999, &[9_999], 5), Standing::Unclear);
     }
 
     #[test]
     fn a_coarse_time_hides_changes() {
         let day = DateTime::parse("1970-01-01").unwrap();
         let (header, entries) = notification(Some(day), Some(second(9)), &[7]);
-        assert_eq!(standing(&header, &entries, &list(), Some(&second(5)), &second(1_000)), Standing::Unclear);
+        assert_eq!(standing(&header, &entries, &list(), Some(&second(5)), &second(1_000)), Standing::Apart);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::{process::Command, time::Duration};
 
 use instep_destination::Outcome;
-use instep_testkit::{FakeSource, Fault, Run, compare, peers};
+use instep_testkit::{FakeSource, Fault, Layout, Run, compare, peers};
 use resourcesync::DateTime;
 
 use super::support::{Following, Peer, TOPIC, notification, topical, topical_at};
@@ -131,6 +131,42 @@ fn w5_a_payload_after_a_gap_leads_to_the_change_list() {
         source.wait_for("a.txt", 2);
         source.wait_for("b.txt", 2);
     });
+}
+
+#[test]
+fn o264_changes_of_a_payload_that_no_list_has_yet_are_applied_and_pass_nothing_over() {
+    for change_list in [true, false] {
+        let Some((hub, url)) = Peer::hub(&[]) else { return };
+        let mut layout = Layout::new();
+        layout.change_list = change_list;
+        let source = topical_at(FakeSource::start_with(layout), Some(&url), &[]);
+        let lists: &[&str] =
+            if change_list { &["changelist-000001.xml", "changelist.xml"] } else { &["resourcelist.xml"] };
+        let following = Following::of(&source, &[&url]).with_callbacks();
+        let without_interval = |changes: &[(&str, &str)]| {
+            payload(&source, source.clock().now(), changes).replace(" from=", " x=")
+        };
+        let _ = following.during(|| {
+            hub.next("subscribe");
+            following.wait_until(|heard| heard.notes.iter().any(|note| note.starts_with("subscribed to")));
+            source.wait_for(lists[0], 2);
+            source.freeze(lists);
+            source.put("a.txt", "told");
+            source.delete("b.txt");
+            let late = without_interval(&[("a.txt", "updated"), ("b.txt", "deleted")]);
+            publish(&url, &source.url(TOPIC), &late);
+            following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with("-")));
+            assert_equal(&source, &following);
+            // Again, after a later one.
+            source.put("a.txt", "told later");
+            publish(&url, &source.url(TOPIC), &without_interval(&[("a.txt", "updated")]));
+            source.wait_for("a.txt", 3);
+            publish(&url, &source.url(TOPIC), &late);
+            source.wait_for(lists[0], 5);
+        });
+        assert_equal(&source, &following);
+        assert_eq!(source.requests_for("a.txt"), 3);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::state::{
     HeldAt, Ledger, Operation, ReadFollowed as _, ReadHeld as _, ReadLog as _, ReadPending as _,
-    ResourceMetadata, SetId, WriteGroups as _, WriteRecords as _,
+    ResourceMetadata, SetId, WriteGroups as _,
 };
 
 /// The copy in the file.

@@ -5,7 +5,7 @@ use instep_testkit::PostgresServer;
 use super::{copy, refusal};
 use crate::{
     error::error_chain,
-    state::{ReadFollowed as _, WriteRecords as _, postgres::PostgresState},
+    state::{ReadFollowed as _, postgres::PostgresState},
 };
 
 #[test]
