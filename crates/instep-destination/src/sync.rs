@@ -119,7 +119,10 @@ impl SyncRun<'_> {
         self.note_plain_sitemap(&set);
         self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
-        if let Some(documents) = strategy.documents() {
+        // Once for all sets of which it is true.
+        let before = &self.reporter.report;
+        let was_said = (before.strategy, &before.reason) == (strategy, &reason);
+        if let Some(documents) = strategy.documents().filter(|_| !was_said) {
             self.reporter.note(&format!("Using {documents}: {reason}"));
         }
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);

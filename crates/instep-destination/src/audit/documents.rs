@@ -19,14 +19,14 @@ impl Audit<'_> {
         run.reporter.enter(Phase::Reading);
         let (mut complete, mut named) = (true, None);
         for (number, found) in (1..).zip(&source.sets) {
-            let mut set = match &mut self.origins {
-                None => {
-                    let set = run.copy.set(found)?;
-                    let set = run.new_plan(set, false)?;
-                    set.with(Draft::plan_kept_deletions)?;
-                    set
+            let mut set = match self.begin_set(run, found) {
+                // One more than a copy can follow: the copy has nothing of it.
+                Err(error @ Error::Usage { .. }) if source.sets.len() > 1 => {
+                    run.reporter.problem(ProblemKind::Document, found.name(), &error.beside(found.name()));
+                    complete = false;
+                    continue;
                 }
-                Some((origins, _)) => run.new_plan_over(&mut **origins, found)?,
+                begun => begun?,
             };
             // If the original has several sets, this copy does not record which set a resource came from: a resource
             // is surplus if none of the sets names it.
@@ -56,6 +56,17 @@ impl Audit<'_> {
             self.report.unauditable += run.note_unnamed_sets(&source)?;
         }
         Ok(())
+    }
+
+    /// Returns an empty plan for a set.
+    fn begin_set(&mut self, run: &mut SyncRun<'_>, found: &CapabilitySet) -> Result<SetRun, Error> {
+        let Some((origins, _)) = &mut self.origins else {
+            let set = run.copy.set(found)?;
+            let set = run.new_plan(set, false)?;
+            set.with(Draft::plan_kept_deletions)?;
+            return Ok(set);
+        };
+        run.new_plan_over(&mut **origins, found)
     }
 
     /// Plans the documents of a set. Returns `true` if they are its complete inventory.

@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use instep_testkit::Fault;
 
+use crate::sets::document;
 use crate::support::{Copy, in_step, three};
 
 #[test]
@@ -69,4 +70,28 @@ fn o62_a_repair_fetches_what_no_document_names_any_more() {
     assert!(dry.heard.notes.iter().any(|note| note.ends_with("fetched again: 1")), "{:?}", dry.heard.notes);
     let run = copy.sync_with(|options| options.repair = true);
     assert_eq!((run.exit_code(), copy.read("b.txt").as_deref()), (0, Some("two")), "{:?}", run.heard);
+}
+
+#[test]
+fn o265_an_audit_compares_the_sets_that_the_copy_follows_although_there_is_one_more() {
+    let copy = Copy::of_three();
+    let names: Vec<_> = (0..64).map(|number| format!("set-{number:02}.xml")).collect();
+    let entry = |name: &String| (name.clone(), "<rs:md capability='capabilitylist'/>");
+    let entries: Vec<_> = names.iter().map(entry).collect();
+    let entries: Vec<_> = entries.iter().map(|(name, metadata)| (name.as_str(), *metadata)).collect();
+    let serve = |path: &str, capability: &str, entries: &[(&str, &str)]| {
+        copy.source.serve(path, document(&copy.source, capability, "", entries));
+    };
+    serve(".well-known/resourcesync", "description", &entries);
+    for name in &names {
+        serve(name, "capabilitylist", &[("resourcelist.xml", "<rs:md capability='resourcelist'/>")]);
+    }
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (3, 3), "{:?}", run.heard);
+    let told = run.heard.notes.iter().filter(|note| note.starts_with("Using the Resource List")).count();
+    assert_eq!(told, 1, "once for all sets: {:?}", run.heard.notes);
+    let (audited, heard) = copy.audit();
+    let audited = audited.unwrap();
+    assert_eq!((audited.exit_code(), audited.same), (3, 3), "{heard:?}");
+    assert!(format!("{heard:?}").contains("set-63.xml"), "{heard:?}");
 }
