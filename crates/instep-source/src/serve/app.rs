@@ -128,7 +128,8 @@ impl AppState {
             return Ok(Some(document));
         }
         for (prefix, files) in &self.resources.folders {
-            let Some(name) = path.strip_prefix(prefix.as_str()).and_then(path::beneath) else { continue };
+            let below = path.strip_prefix(prefix.as_str());
+            let Some(name) = below.and_then(|below| files.named(below)) else { continue };
             if let Some(answer) = files.answer(method, &name, headers)? {
                 return Ok(Some(answer));
             }

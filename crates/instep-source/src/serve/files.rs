@@ -9,7 +9,7 @@ use super::{
     cache::Cache,
     condition::{self, Precondition},
     file_body::FileBody,
-    path::Beneath,
+    path::{self, Beneath},
     range::{self, RequestedRange},
     representation::{self, Description, Representation},
 };
@@ -27,6 +27,11 @@ pub(crate) trait FileProvider: Send + Sync {
 
     /// Returns the `Cache-Control` of an answer.
     fn cache_control(&self, name: &[u8]) -> HeaderValue;
+
+    /// Returns `true` if they come from a supplier.
+    fn are_supplied(&self) -> bool {
+        false
+    }
 
     /// Returns `true` if these are documents: `NAME.gz` beside a file is the same in gzip, and any page may read them.
     fn is_for_documents(&self) -> bool;
@@ -50,6 +55,11 @@ impl Files {
     /// Files of a provider.
     pub(crate) fn new(provider: impl FileProvider + 'static) -> Self {
         Self { provider: Box::new(provider), cache: Cache::new(CACHE_BYTES) }
+    }
+
+    /// Returns the name that the path of a request stands for; `None` if none that these files could have.
+    pub(crate) fn named<'a>(&self, path: &'a str) -> Option<Beneath<'a>> {
+        if self.provider.are_supplied() { path::beneath_supplied(path) } else { path::beneath(path) }
     }
 
     /// Answers a GET or HEAD for a name; `None` if nothing is served under it.

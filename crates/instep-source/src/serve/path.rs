@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// A name beneath a root: segments joined by `/`, none of them empty, `.`, `..` or hidden.
+/// A name beneath a root: segments joined by `/`, none of them empty, `.` or `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Beneath<'a> {
     /// The name; empty for the root itself.
@@ -13,9 +13,18 @@ pub(crate) struct Beneath<'a> {
     pub is_folder: bool,
 }
 
-/// Decodes the path of a request, without its leading `/`. `None` if it cannot name anything that is served: the
-/// answer is then the same as for a missing file, so that it reveals nothing (S1).
+/// Decodes the path of a request, without its leading `/`. `None` if it cannot name anything that is served, as a hidden
+/// name: the answer is then the same as for a missing file, so that it reveals nothing (S1).
 pub(crate) fn beneath(path: &str) -> Option<Beneath<'_>> {
+    decode(path, |name| is_name(name) && (name[0] != b'.' || name == WELL_KNOWN))
+}
+
+/// Decodes the path of a request to what a supplier has: hidden names too, since it names each resource itself (O266).
+pub(crate) fn beneath_supplied(path: &str) -> Option<Beneath<'_>> {
+    decode(path, is_name)
+}
+
+fn decode(path: &str, is_servable: fn(&[u8]) -> bool) -> Option<Beneath<'_>> {
     let (path, is_folder) = match path.strip_suffix('/') {
         Some(rest) => (rest, true),
         None => (path, path.is_empty()),
@@ -23,7 +32,7 @@ pub(crate) fn beneath(path: &str) -> Option<Beneath<'_>> {
     if path.is_empty() {
         return is_folder.then_some(Beneath { name: Cow::Borrowed(b""), is_folder });
     }
-    path.split('/').all(segment_is_servable).then(|| Beneath {
+    path.split('/').all(|segment| segment_is_servable(segment, is_servable)).then(|| Beneath {
         name: if path.contains('%') {
             percent_decode_str(path).collect()
         } else {
@@ -36,16 +45,16 @@ pub(crate) fn beneath(path: &str) -> Option<Beneath<'_>> {
 /// The one hidden name that is served (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
 
-fn segment_is_servable(segment: &str) -> bool {
+fn segment_is_servable(segment: &str, is_servable: fn(&[u8]) -> bool) -> bool {
     if !segment.contains('%') {
-        return is_servable_name(segment.as_bytes());
+        return is_servable(segment.as_bytes());
     }
     let decoded: Vec<u8> = percent_decode_str(segment).collect();
-    escapes_are_complete(segment) && !decoded.contains(&b'/') && is_servable_name(&decoded)
+    escapes_are_complete(segment) && !decoded.contains(&b'/') && is_servable(&decoded)
 }
 
-fn is_servable_name(name: &[u8]) -> bool {
-    !name.is_empty() && (name[0] != b'.' || name == WELL_KNOWN) && !name.contains(&0)
+fn is_name(name: &[u8]) -> bool {
+    !name.is_empty() && name != b"." && name != b".." && !name.contains(&0)
 }
 
 fn escapes_are_complete(segment: &str) -> bool {
@@ -105,6 +114,8 @@ mod tests {
         ];
         for path in refused {
             assert_eq!(name(path), None, "{path}");
+            let is_hidden = [".git/config", ".instep/x", "a/.b", "..%c0%af"].contains(&path);
+            assert_eq!(beneath_supplied(path).is_some(), is_hidden, "{path}");
         }
     }
 }

@@ -131,6 +131,10 @@ impl FileProvider for InFolder {
         Ok(resource.map(|resource| self.known.describe(resource)))
     }
 
+    fn are_supplied(&self) -> bool {
+        self.supply.is_some()
+    }
+
     fn cache_control(&self, _: &[u8]) -> HeaderValue {
         REVALIDATE
     }

@@ -81,3 +81,31 @@ fn links_that_are_new_over_the_same_bytes_reach_the_change_list_of_a_relay() {
     assert!(!told.contains("b.txt"), "{told}");
     assert_eq!(source.requests_for("a.txt"), 1, "its bytes are held");
 }
+
+#[test]
+fn o266_a_relay_serves_every_resource_that_it_lists_whatever_its_name() {
+    let names = [".hidden", "d/.b", "a", "a/b", "e%2Ff", "g~", "x?q=1"];
+    let source = FakeSource::start().with_resources(names.map(|name| (name, name)));
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    let port = free_port().unwrap();
+    let mut command = instep(["sync", &source.url(""), "--follow", "--republish", "--listen"]);
+    let relay = Server::start(command.arg(format!("127.0.0.1:{port}")).arg(&copy), port).unwrap();
+    let list = get(&format!("{}resourcesync/resourcelist.xml", relay.url()));
+    let listed: Vec<_> =
+        list.split("<loc>").skip(1).filter_map(|rest| Some(rest.split_once("</loc>")?.0)).collect();
+    assert_eq!(listed.len(), names.len(), "{list}");
+    let mut bodies: Vec<_> = listed.into_iter().map(get).collect();
+    bodies.sort();
+    let mut wanted = names.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(bodies, wanted);
+    for own in [".instep/state.sqlite", ".instep/lock", "..%2f.instep/state.sqlite"] {
+        let answer = Run::of(
+            Command::new("curl")
+                .args(["-s", "--path-as-is", "-o", "/dev/null", "-w", "%{http_code}"])
+                .arg(format!("{}{own}", relay.url())),
+        );
+        assert_eq!(answer.stdout, "404", "{own}");
+    }
+}
