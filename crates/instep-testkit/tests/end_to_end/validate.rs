@@ -43,6 +43,16 @@ fn a_right_source_conforms_from_wherever_the_walk_begins() {
     }
 }
 
+#[test]
+fn o282_a_page_that_is_younger_than_the_resource_list_is_covered_by_the_change_list() {
+    let source = source();
+    source.delete("page.html");
+    source.snapshot();
+    page(&source, "capabilitylist.xml", "head");
+    let run = follow(&source, "page.html", &[]).with_code(0);
+    assert_eq!(rules(&run, &["error"]), BTreeSet::new(), "{}", run.stdout);
+}
+
 /// A rule, the way to break it, and where the walk begins.
 type Case = (&'static str, fn(&FakeSource), &'static str);
 

@@ -1,11 +1,14 @@
 //! The checks of a walk through a Source that do not concern its links: the beginning, the documents above, pages,
 //! packages and their manifests (§6.2).
 
-use super::findings::{Child, Report};
+use super::{
+    digest_of,
+    findings::{Child, Report},
+};
 use crate::{
     document::{Document, Form, Header, Metadata},
     finding::{Finding, Position, Severity},
-    value::{Capability, Uri},
+    value::{Capability, Change, Uri},
 };
 
 /// Checks the target of `up`: a Capability List for capability documents, a Source Description for a Capability List,
@@ -76,7 +79,8 @@ pub fn check_closed(before: &Header, unchanged: bool) -> Option<Finding> {
         .then(|| Finding::of("TIME-6", at, "a closed document that changed", "a document that never changes"))
 }
 
-/// Checks a page that links to a Capability List: one of the lists below it must have the page (DISC-2, DISC-3).
+/// Checks a page that links to a Capability List: one of the Resource Lists and Change Lists below it must have the page
+/// (DISC-2, DISC-3).
 pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let at = Position::default();
@@ -84,7 +88,7 @@ pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> 
         let found = "a link rel=\"resourcesync\" outside of head";
         findings.push(Finding::new("DISC-2", Severity::Warning, at, found, "a link in head"));
     }
-    if !lists.iter().any(|list| list.lists(page)) {
+    if !covers(lists, page) {
         let found = format!("{page} in none of the lists it leads to");
         findings.push(Finding::new(
             "DISC-3",
@@ -95,6 +99,20 @@ pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> 
         ));
     }
     findings
+}
+
+/// Returns `true` if a Resource List has a page, or the last change of it in Change Lists did not delete it: it may have
+/// been created since.
+fn covers(lists: &[&Report], page: &Uri) -> bool {
+    let digest = digest_of(page);
+    let changes = lists.iter().flat_map(|list| &list.changes).filter(|change| change.loc == digest);
+    let last = changes.max_by_key(|change| change.datetime.map(|time| time.unix_micros()));
+    let is_inventory = |list: &&&Report| {
+        let capability = list.header.as_ref().and_then(Header::capability);
+        capability != Some(&Capability::ChangeList)
+    };
+    last.is_some_and(|last| last.change != Change::Deleted)
+        || lists.iter().filter(is_inventory).any(|list| list.lists(page))
 }
 
 /// Checks that a Source has its mandatory document (SD-1).

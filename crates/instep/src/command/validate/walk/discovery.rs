@@ -121,13 +121,13 @@ impl SourceWalk {
     }
 }
 
-/// The Resource Lists that a Capability List leads to, and the members of their indexes.
+/// The Resource Lists and Change Lists that a Capability List leads to, and the members of their indexes.
 fn lists_below<'r>(list: &Uri, reports: &BTreeMap<&Uri, &'r Report>) -> Vec<&'r Report> {
     let below = |report: &'r Report| {
         let targets = report.children.iter().filter_map(|child| reports.get(&child.loc).copied());
         targets.filter(|target| {
             let capability = target.header.as_ref().and_then(Header::capability);
-            capability == Some(&Capability::ResourceList)
+            matches!(capability, Some(Capability::ResourceList | Capability::ChangeList))
         })
     };
     let Some(list) = reports.get(list) else { return Vec::new() };
