@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import secrets
+import stat
 from typing import IO, Any, ClassVar, Iterable, Iterator, Optional, TypeVar, Union, overload
 
 from ._native import DateTime, Entry, Finding, Header, Link, Writer
@@ -78,24 +80,39 @@ class Document:
         """Write the document to a path or a file; a path that ends with ``.gz`` is compressed.
 
         ``version`` is the version that readers know; ``plain`` leaves out the extensions; with ``checked=False`` a
-        document that breaks a *must* is written too. A document that is refused leaves a file at its path as it was.
+        document that breaks a *must* is written too. A document that is refused leaves a file at its path as it was. A
+        link stays a link, and a file keeps its permissions.
         """
         if not isinstance(target, (str, os.PathLike)):
             self._write(target, version, plain, checked)
             return
-        unfinished = f"{os.fspath(target)}.tmp"
+        is_compressed = os.fspath(target).endswith(".gz")
+        path = os.path.realpath(os.fspath(target))
+        former = os.stat(path) if os.path.exists(path) else None
+        if former is not None and not stat.S_ISREG(former.st_mode):
+            # A device or a pipe takes the bytes; it cannot be replaced by a file. A folder raises.
+            with open(path, "wb") as file:
+                self._write_to_path(file, is_compressed, version, plain, checked)
+            return
+        # A name of its own: another writer, or the user, may have one that only ends differently.
+        unfinished = f"{path}.{secrets.token_hex(4)}.tmp"
         try:
-            with open(unfinished, "wb") as file:
-                if os.fspath(target).endswith(".gz"):
-                    with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed:
-                        self._write(compressed, version, plain, checked)
-                else:
-                    self._write(file, version, plain, checked)
-            os.replace(unfinished, target)
+            with open(unfinished, "xb") as file:
+                self._write_to_path(file, is_compressed, version, plain, checked)
+            if former is not None:
+                os.chmod(unfinished, stat.S_IMODE(former.st_mode))
+            os.replace(unfinished, path)
         except BaseException:
             if os.path.exists(unfinished):
                 os.unlink(unfinished)
             raise
+
+    def _write_to_path(self, file: IO[bytes], is_compressed: bool, version: str, plain: bool, checked: bool) -> None:
+        if not is_compressed:
+            self._write(file, version, plain, checked)
+            return
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed:
+            self._write(compressed, version, plain, checked)
 
     def to_xml(self, *, version: str = "1.1", plain: bool = False, checked: bool = True) -> str:
         """Return the document as XML. The arguments are those of :meth:`write`."""
@@ -110,11 +127,12 @@ class Document:
 
     def append(self, entry: Entry) -> None:
         """Add an entry at the end."""
-        self.entries.append(entry)
+        self.entries.append(_checked(entry))
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Add entries at the end."""
-        self.entries.extend(entries)
+        """Add entries at the end, or none of them if one is no :class:`Entry`."""
+        # Read to the end first: they may be those of this document.
+        self.entries.extend([_checked(entry) for entry in entries])
 
     def link(self, rel: str) -> Optional[Link]:
         """Return the root's first link of a relation; ``None`` if there is none."""
@@ -171,6 +189,12 @@ class Document:
     def _root(cls, up: Optional[str], links: Iterable[Link], **fields: Any) -> Header:
         above = () if up is None else (Link("up", up),)
         return Header(cls.capability, is_index=cls.is_index, links=(*above, *links), **fields)
+
+
+def _checked(entry: Entry) -> Entry:
+    if not isinstance(entry, Entry):
+        raise TypeError(f"a document has entries of type Entry, not {type(entry).__name__}")
+    return entry
 
 
 class _Untimed(Document):

@@ -6,6 +6,7 @@ import copy
 import datetime
 import gzip
 import io
+import os
 import pathlib
 import pickle
 import threading
@@ -264,3 +265,39 @@ def test_o221_a_wrong_source_or_length_says_what_is_wrong(tmp_path: pathlib.Path
     with pytest.raises(IsADirectoryError) as folder:
         instep.read(tmp_path)
     assert str(tmp_path) in str(folder.value)
+
+
+def test_o325_entries_are_entries_and_a_document_can_be_added_to_itself() -> None:
+    document = resources(2)
+    document.extend(document)
+    assert [entry.loc for entry in document] == [entry.loc for entry in resources(2)] * 2
+    for wrong in (None, document, "http://example.com/1"):
+        with pytest.raises(TypeError, match="entries of type Entry"):
+            document.append(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="entries of type Entry"):
+            document.extend([document[0], wrong])  # type: ignore[list-item]
+    assert len(document) == 4
+
+
+def test_o326_a_document_is_written_where_a_path_leads_and_touches_nothing_else(tmp_path: pathlib.Path) -> None:
+    document = resources(1)
+    real, link, beside = tmp_path / "real.xml", tmp_path / "link.xml", tmp_path / "link.xml.tmp"
+    real.write_text("former")
+    real.chmod(0o640)
+    link.symlink_to("real.xml")
+    beside.write_text("of the user")
+    document.write(link)
+    assert link.is_symlink() and instep.load(real) == document and beside.read_text() == "of the user"
+    assert real.stat().st_mode & 0o777 == 0o640
+    # A pipe takes the bytes, as a device does, and stays what it is.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    document.write(pipe)
+    reader.join()
+    assert read == [document.to_xml().encode()] and pipe.is_fifo()
+    with pytest.raises(IsADirectoryError):
+        document.write(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.xml", "link.xml.tmp", "pipe", "real.xml"]
