@@ -5,10 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import secrets
-import stat
 from typing import IO, Any, ClassVar, Iterable, Iterator, Optional, TypeVar, Union, overload
 
+from ._files import replacing
 from ._native import DateTime, Entry, Finding, Header, Link, Writer
 from ._reading import read
 from ._sources import Readable
@@ -86,33 +85,12 @@ class Document:
         if not isinstance(target, (str, os.PathLike)):
             self._write(target, version, plain, checked)
             return
-        is_compressed = os.fspath(target).endswith(".gz")
-        path = os.path.realpath(os.fspath(target))
-        former = os.stat(path) if os.path.exists(path) else None
-        if former is not None and not stat.S_ISREG(former.st_mode):
-            # A device or a pipe takes the bytes; it cannot be replaced by a file. A folder raises.
-            with open(path, "wb") as file:
-                self._write_to_path(file, is_compressed, version, plain, checked)
-            return
-        # A name of its own: another writer, or the user, may have one that only ends differently.
-        unfinished = f"{path}.{secrets.token_hex(4)}.tmp"
-        try:
-            with open(unfinished, "xb") as file:
-                self._write_to_path(file, is_compressed, version, plain, checked)
-            if former is not None:
-                os.chmod(unfinished, stat.S_IMODE(former.st_mode))
-            os.replace(unfinished, path)
-        except BaseException:
-            if os.path.exists(unfinished):
-                os.unlink(unfinished)
-            raise
-
-    def _write_to_path(self, file: IO[bytes], is_compressed: bool, version: str, plain: bool, checked: bool) -> None:
-        if not is_compressed:
-            self._write(file, version, plain, checked)
-            return
-        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed:
-            self._write(compressed, version, plain, checked)
+        with replacing(target) as file:
+            if not os.fspath(target).endswith(".gz"):
+                self._write(file, version, plain, checked)
+                return
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed:
+                self._write(compressed, version, plain, checked)
 
     def to_xml(self, *, version: str = "1.1", plain: bool = False, checked: bool = True) -> str:
         """Return the document as XML. The arguments are those of :meth:`write`."""

@@ -301,3 +301,28 @@ def test_o326_a_document_is_written_where_a_path_leads_and_touches_nothing_else(
     with pytest.raises(IsADirectoryError):
         document.write(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.xml", "link.xml.tmp", "pipe", "real.xml"]
+
+
+def test_o335_a_package_has_what_its_manifest_names_or_is_not_made(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    entries = [instep.Entry(f"http://example.com/{name}", path=f"/{name}") for name in "ab"]
+    manifest = instep.ResourceDumpManifest(entries, at=AT, up=UP)
+    path = tmp_path / "package.zip"
+    path.write_bytes(b"former")
+    with pytest.raises(instep.PackageError, match="names /b, which was not added"):
+        with instep.PackageWriter(path, manifest) as writer:
+            writer.add("/a", b"one")
+    with pytest.raises(instep.PackageError, match="does not name /c"):
+        with instep.PackageWriter(path, manifest) as writer:
+            writer.add("/c", b"three")
+    with pytest.raises(RuntimeError, match="of the user"):
+        with instep.PackageWriter(path, manifest) as writer:
+            writer.add("/a", b"one")
+            raise RuntimeError("of the user")
+    assert path.read_bytes() == b"former" and [item.name for item in tmp_path.iterdir()] == ["package.zip"]
+    with instep.PackageWriter(path, manifest) as writer:
+        writer.add("/a", b"one")
+        writer.add("b", io.BytesIO(b"two"))
+    assert instep.Package(path).read("/b") == b"two"
+    assert capfd.readouterr().err == ""
