@@ -62,12 +62,11 @@ impl LocalCopy {
     /// Checks that a folder holds a copy.
     ///
     /// # Errors
-    /// [`Error::NoCopy`] if it holds none.
+    /// [`Error::NoCopy`] if it holds none; [`Error::Storage`] if this user may not see whether it does.
     pub(crate) fn check_is_at(dir: &Path) -> Result<(), Error> {
-        if Self::is_at(dir) {
-            return Ok(());
-        }
-        Err(Error::NoCopy { dir: dir.to_owned() })
+        opening::refuse_hidden_state(dir)?;
+        let holds_copy = Self::is_at(dir);
+        holds_copy.then_some(()).ok_or_else(|| Error::NoCopy { dir: dir.to_owned() })
     }
 
     /// The setting that keeps the operator's URL.

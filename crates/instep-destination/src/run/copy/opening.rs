@@ -1,6 +1,6 @@
 //! Opens a copy, either to work in it or to read it without leaving a trace.
 
-use std::sync::Arc;
+use std::{fs, io, path::Path, sync::Arc};
 
 use resourcesync::Uri;
 use tempfile::TempDir;
@@ -124,12 +124,26 @@ impl LocalCopy {
     }
 }
 
+/// Refuses a folder whose own folder cannot be looked into, as that of a copy of another user: it would be taken for one
+/// without a copy, and its files for unknown ones.
+pub(super) fn refuse_hidden_state(dir: &Path) -> Result<(), Error> {
+    let own = LocalCopy::own_folder(dir);
+    match fs::metadata(own.join(".")) {
+        // A file in the place of the folder is reported when the folder is opened.
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(Error::Storage { action: "read", path: own, source: error.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a first run into a folder with files, unless the operator decided about them (B25).
 fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
+    refuse_hidden_state(&options.dir)?;
     if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
         return Ok(());
     }
-    let Ok(entries) = std::fs::read_dir(&options.dir) else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(&options.dir) else { return Ok(()) };
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
     let Some(found) = names.find(|name| name != OWN && name != "lost+found") else { return Ok(()) };
     let what = format!(
