@@ -1,11 +1,11 @@
 //! Opens a copy, either to work in it or to read it without leaving a trace.
 
-use std::{fs, io, path::Path, sync::Arc};
+use std::{fs, sync::Arc};
 
 use resourcesync::Uri;
 use tempfile::TempDir;
 
-use super::{LocalCopy, OWN, storage};
+use super::{LocalCopy, OWN, hidden::refuse_hidden_state, storage};
 use crate::{
     Error, Guard, SyncOptions,
     clock::now,
@@ -124,22 +124,9 @@ impl LocalCopy {
     }
 }
 
-/// Refuses a folder whose own folder cannot be looked into, as that of a copy of another user: it would be taken for one
-/// without a copy, and its files for unknown ones.
-pub(super) fn refuse_hidden_state(dir: &Path) -> Result<(), Error> {
-    let own = LocalCopy::own_folder(dir);
-    match fs::metadata(own.join(".")) {
-        // A file in the place of the folder is reported when the folder is opened.
-        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(Error::Storage { action: "read", path: own, source: error.into() })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Refuses a first run into a folder with files, unless the operator decided about them (B25).
 fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
-    refuse_hidden_state(&options.dir)?;
+    refuse_hidden_state(&LocalCopy::own_folder(&options.dir))?;
     if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
         return Ok(());
     }
