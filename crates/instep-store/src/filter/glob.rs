@@ -1,7 +1,10 @@
 //! Patterns of rsync as patterns of the glob library: `**` everywhere, and classes such as `[[:digit:]]`.
 
+/// The name of a class, and the bytes that it contains.
+type NamedClass = (&'static str, fn(&u8) -> bool);
+
 /// The named classes, within ASCII, as in rsync.
-const CLASSES: [(&str, fn(&u8) -> bool); 12] = [
+const CLASSES: [NamedClass; 12] = [
     ("alnum", u8::is_ascii_alphanumeric),
     ("alpha", u8::is_ascii_alphabetic),
     ("blank", |byte| matches!(byte, b' ' | b'\t')),
