@@ -7,6 +7,7 @@ import io
 import os
 from typing import IO, Any, ClassVar, Iterable, Iterator, Optional, TypeVar, Union, overload
 
+from ._files import replacing
 from ._native import DateTime, Entry, Finding, Header, Link, Writer
 from ._reading import read
 from ._sources import Readable
@@ -78,24 +79,18 @@ class Document:
         """Write the document to a path or a file; a path that ends with ``.gz`` is compressed.
 
         ``version`` is the version that readers know; ``plain`` leaves out the extensions; with ``checked=False`` a
-        document that breaks a *must* is written too. A document that is refused leaves a file at its path as it was.
+        document that breaks a *must* is written too. A document that is refused leaves a file at its path as it was. A
+        link stays a link, and a file keeps its permissions.
         """
         if not isinstance(target, (str, os.PathLike)):
             self._write(target, version, plain, checked)
             return
-        unfinished = f"{os.fspath(target)}.tmp"
-        try:
-            with open(unfinished, "wb") as file:
-                if os.fspath(target).endswith(".gz"):
-                    with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed:
-                        self._write(compressed, version, plain, checked)
-                else:
-                    self._write(file, version, plain, checked)
-            os.replace(unfinished, target)
-        except BaseException:
-            if os.path.exists(unfinished):
-                os.unlink(unfinished)
-            raise
+        with replacing(target) as file:
+            if not os.fspath(target).endswith(".gz"):
+                self._write(file, version, plain, checked)
+                return
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed:
+                self._write(compressed, version, plain, checked)
 
     def to_xml(self, *, version: str = "1.1", plain: bool = False, checked: bool = True) -> str:
         """Return the document as XML. The arguments are those of :meth:`write`."""
@@ -110,11 +105,12 @@ class Document:
 
     def append(self, entry: Entry) -> None:
         """Add an entry at the end."""
-        self.entries.append(entry)
+        self.entries.append(_checked(entry))
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Add entries at the end."""
-        self.entries.extend(entries)
+        """Add entries at the end, or none of them if one is no :class:`Entry`."""
+        # Read to the end first: they may be those of this document.
+        self.entries.extend([_checked(entry) for entry in entries])
 
     def link(self, rel: str) -> Optional[Link]:
         """Return the root's first link of a relation; ``None`` if there is none."""
@@ -171,6 +167,12 @@ class Document:
     def _root(cls, up: Optional[str], links: Iterable[Link], **fields: Any) -> Header:
         above = () if up is None else (Link("up", up),)
         return Header(cls.capability, is_index=cls.is_index, links=(*above, *links), **fields)
+
+
+def _checked(entry: Entry) -> Entry:
+    if not isinstance(entry, Entry):
+        raise TypeError(f"a document has entries of type Entry, not {type(entry).__name__}")
+    return entry
 
 
 class _Untimed(Document):

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
-from typing import IO, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 from .errors import ProgramError, RunInterrupted, _of_exit_code
 
@@ -68,15 +68,25 @@ def arguments(options: Mapping[str, Option]) -> list[str]:
     given: list[str] = []
     for name, value in options.items():
         option = f"--{name.rstrip('_').replace('_', '-')}"
+        if option in ("--help", "--version"):
+            raise TypeError(f"{name} is not an option of a run")
         if value is None or value is False:
             continue
         if value is True:
             given.append(option)
             continue
-        single = isinstance(value, (str, int, float, os.PathLike))
-        values: Sequence[Any] = [value] if single else value  # type: ignore[assignment]
-        given.extend(f"{option}={os.fspath(one) if isinstance(one, os.PathLike) else one}" for one in values)
+        values = value if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else [value]
+        given.extend(f"{option}={_text(name, one)}" for one in values)
     return given
+
+
+def _text(name: str, value: Any) -> str:
+    """Return a value as it is typed."""
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise TypeError(f"{name}: {type(value).__name__} is not the value of an option; give text such as '30s'")
+    return str(value)
 
 
 class Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import pathlib
 import signal
@@ -127,3 +128,18 @@ def test_the_command_of_the_wheel_is_the_program() -> None:
     for command in ([instep.program()], [sys.executable, "-m", "instep"]):
         done = subprocess.run([*command, "help", "exit-codes"], capture_output=True, text=True, check=True)
         assert "refused by a safety guard" in done.stdout
+
+
+def test_o330_a_value_that_no_option_has_is_refused_before_the_run(tmp_path: pathlib.Path) -> None:
+    wrong: dict[str, Any] = {
+        "timeout": datetime.timedelta(seconds=5),
+        "since": datetime.datetime(2026, 1, 1),
+        "include": b"*.txt",
+        "exclude": ["a", None],
+    }
+    for name, value in wrong.items():
+        with pytest.raises(TypeError, match=f"{name}: .* is not the value of an option"):
+            instep.sync("http://127.0.0.1:1/", tmp_path / "copy", **{name: value})
+    with pytest.raises(TypeError, match="help is not an option of a run"):
+        instep.sync("http://127.0.0.1:1/", tmp_path / "copy", help=True)
+    assert not (tmp_path / "copy").exists()

@@ -264,3 +264,15 @@ def test_o221_a_wrong_source_or_length_says_what_is_wrong(tmp_path: pathlib.Path
     with pytest.raises(IsADirectoryError) as folder:
         instep.read(tmp_path)
     assert str(tmp_path) in str(folder.value)
+
+
+def test_o325_entries_are_entries_and_a_document_can_be_added_to_itself() -> None:
+    document = resources(2)
+    document.extend(document)
+    assert [entry.loc for entry in document] == [entry.loc for entry in resources(2)] * 2
+    for wrong in (None, document, "http://example.com/1"):
+        with pytest.raises(TypeError, match="entries of type Entry"):
+            document.append(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="entries of type Entry"):
+            document.extend([document[0], wrong])  # type: ignore[list-item]
+    assert len(document) == 4

@@ -128,9 +128,13 @@ impl Proxy {
         if let Err(error @ UriError::NoHost) = resourcesync::Uri::parse(text) {
             return Err(unusable(&error.to_string()));
         }
-        let url = url::Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
+        const FORM: &str = "its URL must begin with http://";
+        let url = url::Url::parse(text).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => unusable(FORM),
+            error => unusable(&error.to_string()),
+        })?;
         if url.scheme() != "http" {
-            return Err(unusable("its URL must begin with http://"));
+            return Err(unusable(FORM));
         }
         let authorization = (!url.username().is_empty())
             .then(|| basic(url.username(), url.password().unwrap_or_default()))
@@ -151,6 +155,10 @@ impl Connector {
             timeout: options.timeout,
             to_proxy: proxy.is_some(),
         };
+        if let Some(path) = &options.ca_file {
+            // Also for a run without https: a mistyped name has to be noticed before a redirect needs the file.
+            tls::certificates(path)?;
+        }
         Ok(Self { tcp, proxy, ca_file: options.ca_file.clone(), tls: Arc::default() })
     }
 

@@ -9,6 +9,19 @@ use rustls::{
 
 use crate::error::HttpError;
 
+/// Returns the certificates in a file, at least one.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, HttpError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read.map_err(|error| unusable_file(path, &error))? {
+        none if none.is_empty() => Err(unusable_file(path, &"it has none in PEM format")),
+        certificates => Ok(certificates),
+    }
+}
+
+fn unusable_file(path: &Path, why: &dyn std::fmt::Display) -> HttpError {
+    HttpError::Option { what: format!("Cannot use the certificates in {}: {why}", path.display()) }
+}
+
 /// Returns a configuration that trusts the system's certificates and those of `ca_file`. The built-in roots of Mozilla
 /// are used only if the system has none, so that an operator who removed a root from the system is obeyed.
 pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, HttpError> {
@@ -19,16 +32,10 @@ pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, HttpError> 
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
     if let Some(path) = ca_file {
-        let failed = |error: &dyn std::fmt::Display| {
-            unusable(format!("Cannot use the certificates in {}: {error}", path.display()))
-        };
-        let before = roots.len();
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
-            roots.add(certificate.map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
-        }
-        if roots.len() == before {
-            return Err(failed(&"it has none in PEM format"));
-        }
+        certificates(path)?
+            .into_iter()
+            .try_for_each(|own| roots.add(own))
+            .map_err(|error| unusable_file(path, &error))?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)

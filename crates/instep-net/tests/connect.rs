@@ -38,7 +38,7 @@ fn options(url: &str) -> HttpOptions {
 }
 
 async fn text(options: HttpOptions, url: &str) -> Result<String, HttpError> {
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options)?;
     let mut response = client.send(&Request::get(uri(url))).await?;
     let body = response.body.read_up_to(1000).await?.unwrap();
     Ok(String::from_utf8_lossy(&body).into_owned())
@@ -262,4 +262,12 @@ async fn o157_a_file_of_authorities_that_has_none_is_told_and_not_ignored() {
     options.ca_file = Some(data("../../connect.rs"));
     let error = text(options, &url).await.unwrap_err();
     assert!(format!("{error:?}").contains("it has none in PEM format"), "{error:?}");
+}
+
+#[test]
+fn o333_a_file_of_authorities_is_read_before_https_needs_it() {
+    let mut options = options("http://127.0.0.1:1/");
+    options.ca_file = Some(data("none.pem"));
+    let error = Client::new(options).unwrap_err();
+    assert!(error.to_string().contains("Cannot use the certificates in"), "{error}");
 }

@@ -8,6 +8,7 @@ mod set;
 mod versions;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -79,6 +80,9 @@ pub struct PublishOptions {
     /// The base URL that the Source is moved from; `None` if it does not move. A Source whose base URL differs from
     /// the published one is refused, because readers would treat all its resources as deleted.
     pub rebase_from: Option<String>,
+    /// Files that are read in the place of manifests, by the paths of those: a preview shows what would be published
+    /// once a manifest has their content.
+    pub manifest_drafts: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl PublishOptions {
@@ -111,6 +115,7 @@ impl PublishOptions {
             guard: DeletionGuard::default(),
             unreadable: Unreadable::default(),
             rebase_from: None,
+            manifest_drafts: BTreeMap::new(),
         }
     }
 

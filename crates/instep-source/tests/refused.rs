@@ -124,3 +124,11 @@ fn c21_resources_that_were_deleted_and_are_back_do_not_count_against_later_delet
     let error = publisher.publish(&NoMonitor).unwrap_err();
     assert!(matches!(error, Error::DeletionsRefused { deletions: 12, limit: 10, .. }), "{error}");
 }
+
+#[test]
+fn o336_a_folder_that_does_not_exist_is_not_made_and_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = publish(&PublishOptions::new(folder.path().join("mistyped"), BASE), &NoMonitor).unwrap_err();
+    assert!(matches!(error, Error::Read { .. }), "{error:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,5 +1,7 @@
 //! The paths below a folder or a base URL that an operator selects, by the patterns of rsync.
 
+mod glob;
+
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
@@ -19,7 +21,8 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 /// not given selects everything. Patterns are those of rsync:
 /// - one without a slash matches a name at any depth, one with a slash the end of a path, one that begins with a slash
 ///   the whole path;
-/// - `*` and `?` match within a name, `**` matches across names, `[a-z]` one of these characters;
+/// - `*` and `?` match within a name, `**` matches across names, `[a-z]` and `[[:digit:]]` one of these characters;
+///   `{a,b}` matches `a` or `b`, which is not in rsync;
 /// - one that matches a folder selects everything below it; one that ends with a slash matches folders only.
 ///
 /// Unlike in rsync the order of patterns does not matter: one to exclude always wins.
@@ -127,15 +130,29 @@ impl Patterns {
             };
             let glob = |text: &str| GlobBuilder::new(text).literal_separator(true).build().map_err(wrong);
             let with_all = pattern.strip_suffix("/***");
-            let name = with_all.unwrap_or(pattern).trim_end_matches('/');
+            let name = match with_all {
+                Some("") => "/**",
+                Some(folder) => folder,
+                None => pattern,
+            };
+            let refused = |reason: String| PatternError { pattern: pattern.clone(), reason };
+            let name = name.trim_end_matches('/');
+            if name.is_empty() {
+                return Err(refused("it names no file and no folder".to_owned()));
+            }
+            let name = glob::of_rsync(name).map_err(refused)?;
             let anchored = match name.strip_prefix('/') {
-                Some(whole) => across(whole),
-                None => format!("**/{}", across(name)),
+                Some(whole) => whole.to_owned(),
+                None => format!("**/{name}"),
             };
             folders.add(glob(&anchored)?);
-            if !anchored.ends_with("/**") {
-                paths.add(glob(&format!("{anchored}/**"))?);
-            }
+            // All that lies below a folder. The pattern itself matches that if it ends with `**`, unless only folders
+            // are meant.
+            match anchored.strip_suffix("/**") {
+                Some(folder) if pattern.ends_with('/') => paths.add(glob(&format!("{folder}/*/**"))?),
+                Some(_) => &mut paths,
+                None => paths.add(glob(&format!("{anchored}/**"))?),
+            };
             if with_all.is_some() || !pattern.ends_with('/') {
                 paths.add(glob(&anchored)?);
             }
@@ -146,15 +163,6 @@ impl Patterns {
         };
         Ok(Some(Self { paths: built(paths)?, folders: built(folders)? }))
     }
-}
-
-/// Returns a pattern in which `**` crosses names everywhere: the glob library supports it only as a complete name.
-fn across(pattern: &str) -> String {
-    let name = |name: &str| match name.split_once("**") {
-        Some((start, end)) if name != "**" => format!("{{{start}*{end},{start}*/**/*{end}}}"),
-        _ => name.to_owned(),
-    };
-    pattern.split('/').map(name).collect::<Vec<_>>().join("/")
 }
 
 #[cfg(test)]
@@ -172,6 +180,40 @@ mod tests {
         for (include, exclude) in [(&empty[..], &[][..]), (&[], &empty)] {
             let error = PathFilter::new(include, exclude).unwrap_err();
             assert_eq!(error.to_string(), "\"\" is not a pattern: it is empty");
+        }
+    }
+
+    #[test]
+    fn o327_classes_folders_and_stars_mean_what_they_mean_in_rsync() {
+        for (pattern, path, selected) in [
+            ("[[:digit:]]*", "a/1701", true),
+            ("[[:digit:]]*", "a/x", false),
+            ("[![:alpha:]_]x", "1x", true),
+            ("[![:alpha:]_]x", "_x", false),
+            ("[]a]", "]", true),
+            ("[a-]", "-", true),
+            ("[^^]", "^", false),
+            ("[\\^!]", "!", true),
+            ("[!a]", "/", false),
+            ("a[!x]b", "a/b", false),
+            // Only what lies in folders below, not the files of the folder itself.
+            ("a/**/", "a/b", false),
+            ("a/**/", "a/b/c", true),
+            // One folder at least.
+            ("a/**/c", "a/c", false),
+            ("a/**/c", "a/b/c", true),
+            ("/**/c", "c", false),
+            ("**/c", "c", true),
+            ("a**b**c", "a/x/b/y/c", true),
+            ("a***c", "a/x/c", true),
+            ("/***", "a/b", true),
+            ("*.{jpg,png}", "a/b.png", true),
+        ] {
+            assert_eq!(filter(&[pattern], &[]).selects(path.as_bytes()), selected, "{pattern} {path}");
+        }
+        for (pattern, reason) in [("/", "names no file"), ("[[:word:]]", "there is no class [:word:]")] {
+            let error = PathFilter::new(&[pattern.to_owned()], &[]).unwrap_err();
+            assert!(error.reason.contains(reason), "{error}");
         }
     }
 

@@ -15,5 +15,6 @@ pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod sets;
 pub(crate) mod source;
+pub(crate) mod source_url;
 pub(crate) mod values;
 pub(crate) mod waiting;

@@ -5,7 +5,10 @@
 use std::{cell::RefCell, env, ffi::OsString};
 
 use anyhow::{Context, anyhow, bail};
-use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
 
 use crate::{
     args::{
@@ -20,7 +23,7 @@ use crate::{
         simulate::SimulateCommand, source::SourceCommand, state::StateCommand, status::StatusCommand,
         sync::SyncCommand, upgrade_sitemap::UpgradeSitemapCommand, validate::ValidateCommand,
     },
-    config::Config,
+    config::{Config, slips},
     exit::Exit,
     global::{self, Global},
     ui::Output,
@@ -149,10 +152,34 @@ pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::
     let config = Config::find(&argv).map_err(fail)?;
     let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;
     let matches = command.try_get_matches_from_mut(filled.clone());
-    let matches = matches.map_err(|error| config.explain(error, &mut command, (&argv, &filled)))?;
+    let matches = matches
+        .map_err(|error| config.explain(without_far_suggestions(error), &mut command, (&argv, &filled)))?;
     republishing::refuse_alone(&command, &matches)?;
     republishing::refuse_for_copies(&command, &matches, &argv)?;
     Ok((Cli::from_arg_matches(&matches)?, config))
+}
+
+/// Takes back the suggestions of clap that share letters with a wrong name, but are no slip of it.
+fn without_far_suggestions(mut error: clap::Error) -> clap::Error {
+    for (written, suggested) in [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ] {
+        let Some(ContextValue::String(name)) = error.get(written).cloned() else { continue };
+        let near = match error.remove(suggested) {
+            Some(ContextValue::String(known)) => slips(&name, &known).map(|_| ContextValue::String(known)),
+            Some(ContextValue::Strings(mut known)) => {
+                known.retain(|known| slips(&name, known).is_some());
+                (!known.is_empty()).then_some(ContextValue::Strings(known))
+            }
+            other => other,
+        };
+        if let Some(near) = near {
+            error.insert(suggested, near);
+        }
+    }
+    error
 }
 
 /// The definition of the command line, each option with its environment variable.
@@ -203,7 +230,7 @@ fn with_environment(command: clap::Command) -> clap::Command {
         let name = global::variable(long);
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(switch).env(name).hide_env(true),
-            ArgAction::Set | ArgAction::Append => arg.env(name).hide_env(true),
+            ArgAction::Set | ArgAction::Append | ArgAction::Count => arg.env(name).hide_env(true),
             _ => arg,
         }
     });

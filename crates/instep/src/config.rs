@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::error::{ContextKind, ContextValue};
 use toml::{Table, Value, de::DeTable};
 
@@ -24,6 +24,7 @@ mod place;
 mod tables;
 mod words;
 
+pub(crate) use place::slips;
 use place::{alike, line, line_of};
 use words::as_words;
 
@@ -70,7 +71,10 @@ impl Config {
             let place = line(&text, at(error));
             bail!("{} line {place} is not TOML: {}", path.display(), error.message().replace('\n', ", "));
         }
-        let table = text.parse::<Table>().with_context(|| format!("{} is not TOML", path.display()))?;
+        let table = text.parse::<Table>().map_err(|error| {
+            let place = line(&text, at(&error));
+            anyhow!("{} line {place} is not TOML: {}", path.display(), error.message().replace('\n', ", "))
+        })?;
         Ok(Self { path, table, text })
     }
 
@@ -101,6 +105,9 @@ impl Config {
             let owner = command.find_subcommand(table).unwrap_or(subcommand);
             if argument.is_none() && !owner.get_arguments().any(|arg| arg.get_long() == Some(key)) {
                 let place = self.place(table, key);
+                if key == "help" {
+                    bail!("{place} [{table}] no file sets help; use --help");
+                }
                 if command.get_arguments().any(|arg| arg.is_global_set() && arg.get_long() == Some(key)) {
                     let of_environment = variable(key);
                     bail!(
@@ -196,6 +203,18 @@ impl Config {
                 continue;
             }
             if command.find_subcommand(name).is_none() {
+                let owners: Vec<_> = command
+                    .get_subcommands()
+                    .filter(|owner| owner.get_arguments().any(|arg| arg.get_long() == Some(name)))
+                    .map(|owner| format!("[{}]", owner.get_name()))
+                    .collect();
+                if !value.is_table() && !owners.is_empty() {
+                    bail!(
+                        "{} {name} stands in no table; write it below a line {}",
+                        place(),
+                        owners.join(" or ")
+                    );
+                }
                 let tables = command.get_subcommands().map(clap::Command::get_name).chain(SHARED_TABLES);
                 bail!("{} there is no command {name} to configure{}", place(), alike(name, tables));
             }
@@ -239,7 +258,8 @@ fn untyped_option(
 ) -> Option<(String, bool)> {
     [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().find_map(|kind| {
         let ContextValue::String(option) = error.get(kind)? else { return None };
-        let key = option.split([' ', '=']).next()?.strip_prefix("--")?;
+        // An option that can be repeated is shown with dots.
+        let key = option.split([' ', '=', '.']).next()?.strip_prefix("--")?;
         let times = |words: &[OsString]| words.iter().filter(|word| long_name(word) == Some(key)).count();
         let is_of_file = times(argv) < times(filled);
         let is_of_environment = || !is_typed(argv, subcommand, key) && env::var_os(variable(key)).is_some();

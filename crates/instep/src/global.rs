@@ -18,7 +18,7 @@ pub(crate) struct Global {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Print a line per resource; -vv: also a line per request
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, value_parser = verbosity)]
     pub(crate) verbose: u8,
     /// Draw progress bars
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
@@ -69,6 +69,11 @@ pub(crate) enum LogFormat {
     Text,
     /// JSON, one object per line
     Json,
+}
+
+/// Reads the number of `-v` that a variable stands for; one that is set to nothing does not count.
+fn verbosity(text: &str) -> Result<u8, &'static str> {
+    if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| "write 0, 1 or 2") }
 }
 
 /// Returns the environment variable of an option.

@@ -22,7 +22,7 @@ use crate::{
     ui::{
         Output,
         format::{bytes, count, counted, elapsed},
-        publishing::Publishing,
+        publishing::{Differences, Publishing},
     },
 };
 
@@ -69,6 +69,31 @@ pub(crate) fn publish_once_and(
     then(&report)?;
     show(output, options, &report, is_first);
     output.object("summary", summary(command, &report));
+    Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
+}
+
+/// Shows the changes that a publication would make, resource by resource, for a command.
+///
+/// Errors: the content or the catalogue cannot be read.
+pub(crate) fn preview(command: &str, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
+    let monitor = Publishing::new(*output);
+    let mut differences = Differences::new(*output);
+    let report = instep_source::preview(options, &monitor, &mut |difference| differences.add(&difference));
+    monitor.finish();
+    let report = report?;
+    let Differences { unknown, differing, missing, .. } = differences;
+    let figures = format!("+{} ~{} -{}", count(unknown), count(differing), count(missing));
+    output.line(format!("Would publish: {figures}; {} checked", counted(report.seen, "file")));
+    if report.seen == 0 {
+        output.note(NOTHING_SELECTED);
+    }
+    output.object(
+        "summary",
+        json!({
+            "command": command, "dry_run": true, "created": unknown, "updated": differing, "deleted": missing,
+            "skipped": report.skipped,
+        }),
+    );
     Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
 

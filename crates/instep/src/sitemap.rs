@@ -4,4 +4,4 @@
 mod amended;
 mod files;
 
-pub(crate) use files::{EntryFaults, SitemapFiles};
+pub(crate) use files::{EntryFaults, RepeatedEntry, SitemapFiles};

@@ -19,6 +19,8 @@ mod mirroring;
 mod mistakes;
 #[path = "commands/moving.rs"]
 mod moving;
+#[path = "commands/paths.rs"]
+mod paths;
 #[path = "commands/pipes.rs"]
 mod pipes;
 #[path = "commands/publishing.rs"]

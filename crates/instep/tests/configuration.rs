@@ -99,6 +99,21 @@ fn o267_a_wrong_value_of_the_environment_is_named_and_a_switch_is_true_or_false(
 }
 
 #[test]
+fn o329_the_variables_of_the_log_are_used_or_named() {
+    let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
+    let said = |variable: &str, value: &str| {
+        let mut command = instep(folder.path());
+        let output = command.env(variable, value).args(["publish", "data", "--dry-run"]).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(said("INSTEP_LOG", "a=b=c").contains("INSTEP_LOG=\"a=b=c\" is not used: "));
+    assert_eq!(said("INSTEP_LOG", "instep_source=error"), "");
+    let wrong = said("INSTEP_VERBOSE", "x");
+    assert!(wrong.contains("INSTEP_VERBOSE: ") && wrong.contains("write 0, 1 or 2"), "{wrong}");
+    assert_eq!(said("INSTEP_VERBOSE", ""), "");
+}
+
+#[test]
 fn a_table_that_no_command_owns_is_named() {
     let folder = folder("[publsh]\n");
     let output =

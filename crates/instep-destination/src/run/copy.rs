@@ -1,5 +1,6 @@
 //! The copy of a run: its folder, its state, and its committer.
 
+mod hidden;
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
 mod maps;
@@ -62,12 +63,11 @@ impl LocalCopy {
     /// Checks that a folder holds a copy.
     ///
     /// # Errors
-    /// [`Error::NoCopy`] if it holds none.
+    /// [`Error::NoCopy`] if it holds none; [`Error::Storage`] if this user may not see whether it does.
     pub(crate) fn check_is_at(dir: &Path) -> Result<(), Error> {
-        if Self::is_at(dir) {
-            return Ok(());
-        }
-        Err(Error::NoCopy { dir: dir.to_owned() })
+        hidden::refuse_hidden_state(&Self::own_folder(dir))?;
+        let holds_copy = Self::is_at(dir);
+        holds_copy.then_some(()).ok_or_else(|| Error::NoCopy { dir: dir.to_owned() })
     }
 
     /// The setting that keeps the operator's URL.

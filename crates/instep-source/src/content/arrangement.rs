@@ -77,6 +77,11 @@ impl Holdings {
         for (prefix, folder, supply, set, filter) in folders {
             add_root(&mut roots, folder, supply, prefix, set, filter)?;
         }
+        for manifest in &mut manifests {
+            if let Some(draft) = options.manifest_drafts.get(manifest.path()) {
+                manifest.read_draft(draft);
+            }
+        }
         if let Some(written) = written_below {
             manifests.iter_mut().for_each(|manifest| manifest.read_below(written, place.base()));
         }

@@ -29,6 +29,8 @@ pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
 pub(crate) struct Manifest {
     pub(crate) number: u8,
     pub(super) path: PathBuf,
+    /// The file that is read in its place.
+    draft: Option<PathBuf>,
     folder: PathBuf,
     base: String,
     sets: Vec<(u8, Filter)>,
@@ -43,6 +45,7 @@ impl Manifest {
         Self {
             number: 0,
             path: path.to_owned(),
+            draft: None,
             folder: folder.to_owned(),
             base: base.to_owned(),
             sets: vec![(set, filter)],
@@ -54,6 +57,16 @@ impl Manifest {
     /// Another set takes resources from the same manifest.
     pub(super) fn add_set(&mut self, set: u8, filter: Filter) {
         self.sets.push((set, filter));
+    }
+
+    /// The path by which the options name it.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads another file in its place.
+    pub(super) fn read_draft(&mut self, draft: &Path) {
+        self.draft = Some(draft.to_owned());
     }
 
     /// Reads each URI below one base URL as the same one below another.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use resourcesync::{ChangeFreq, Entry, Link, MediaType, Relation, Uri};
 
-use crate::content::Supply;
+use crate::{Error, content::Supply};
 
 /// A set of resources (§6.3.2): its content and its metadata.
 #[derive(Clone, Debug)]
@@ -57,6 +57,19 @@ impl SetOptions {
             channels: Vec::new(),
             capability_links: Vec::new(),
         }
+    }
+
+    /// Checks the name.
+    ///
+    /// # Errors
+    /// If it cannot be the name of a folder in any place where documents are served.
+    pub fn check_name(&self) -> Result<(), Error> {
+        let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if self.name.bytes().all(is_legal) && self.name.len() <= 64 {
+            return Ok(());
+        }
+        let what = format!("{:?} is not a name: up to 64 ASCII letters, digits, '-' and '_'", self.name);
+        Err(Error::option("set", what))
     }
 
     /// The files of a folder, at the base URL.

@@ -1,12 +1,12 @@
 //! An open Source: its lock, the options it was opened with, and the work concurrent with its publications.
 
-use std::{path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use instep_store::Lock;
 
 use super::{context::SourceContext, lock, rebase, remembered, sets};
 use crate::{
-    Error, PublishOptions,
+    Content, Error, PublishOptions,
     catalogue::{Catalogue, CatalogueLocation, Clock, system_clock},
     content::Holdings,
     render::{SourcePlace, SourcePolicy},
@@ -147,6 +147,12 @@ impl Publisher {
 /// Refuses options that cannot be followed. Returns the place of the catalogue.
 fn check_options(options: &PublishOptions) -> Result<CatalogueLocation, Error> {
     SourcePolicy::new(options)?;
+    for content in options.sets.iter().flat_map(|set| &set.content) {
+        if let Content::Folder { root, .. } = content {
+            // A mistyped folder would be made with the state in it, and published without a resource.
+            fs::metadata(root).map_err(Error::read(root))?;
+        }
+    }
     lock::refuse_content(options)?;
     rebase::place_of_catalogue(options)
 }

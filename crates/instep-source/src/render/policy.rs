@@ -8,7 +8,9 @@ use super::{
     SetPlace, SourcePlace,
     place::{PATCHES, STYLESHEET, VERSION_PLACES, archive_name},
 };
-use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, records::rules_id};
+use crate::{
+    Archives, CodingRule, Content, Error, ListOptions, PublishOptions, SetOptions, records::rules_id,
+};
 
 /// The options that the documents of a Source depend on, besides its content.
 #[derive(Clone, Debug)]
@@ -129,13 +131,7 @@ fn check_sets(options: &PublishOptions) -> Result<(), Error> {
     if names.len() > 64 {
         return Err(Error::option("set", "a Source has at most 64 sets"));
     }
-    let legal = |name: &str| {
-        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) && name.len() <= 64
-    };
-    if let Some(name) = names.iter().find(|name| !legal(name)) {
-        let what = format!("{name:?} is not a name: up to 64 ASCII letters, digits, '-' and '_'");
-        return Err(Error::option("set", what));
-    }
+    options.sets.iter().try_for_each(SetOptions::check_name)?;
     let is_taken = |name: &str| {
         name == PATCHES && options.patches().is_some()
             || VERSION_PLACES.contains(&name) && options.versions.is_some()

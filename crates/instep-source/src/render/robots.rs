@@ -25,10 +25,14 @@ pub(super) fn render(
     }
     let in_place = documents.read(ROBOTS)?;
     let existing = operators.or(in_place.as_deref()).unwrap_or_default();
-    let text = match (policy.robots, find(existing, BEGIN).is_some()) {
-        (true, _) => with_lines(existing, &sitemap_lines(policy)),
-        (false, true) => with_lines(existing, &[]),
-        (false, false) => return Ok(()),
+    let has_lines = |text: &[u8]| find(text, BEGIN).is_some();
+    let text = if policy.robots {
+        with_lines(existing, &sitemap_lines(policy))
+    } else if in_place.as_deref().is_some_and(has_lines) || has_lines(existing) {
+        // A file with nothing else stays, empty: one that is removed later could by then be the operator's.
+        without_lines(existing)
+    } else {
+        return Ok(());
     };
     if in_place.as_ref() == Some(&text) {
         documents.keep(ROBOTS);
@@ -52,13 +56,7 @@ fn line(uri: &Uri) -> String {
 /// Puts our lines between their markers: replacing the present ones, otherwise at the end. The rest may be in any
 /// encoding that includes ASCII, so it is handled as bytes.
 fn with_lines(existing: &[u8], lines: &[String]) -> Vec<u8> {
-    let (before, rest) = match find(existing, BEGIN) {
-        Some(begin) => {
-            let ours = &existing[begin..];
-            (&existing[..begin], find(ours, END).map_or(&[][..], |end| &ours[end + END.len()..]))
-        }
-        None => (existing, &[][..]),
-    };
+    let (before, rest) = around(existing);
     let mut text = before.to_vec();
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
@@ -67,8 +65,22 @@ fn with_lines(existing: &[u8], lines: &[String]) -> Vec<u8> {
         text.extend_from_slice(line.as_bytes());
         text.push(b'\n');
     }
-    text.extend_from_slice(rest.strip_prefix(b"\n").unwrap_or(rest));
+    text.extend_from_slice(rest);
     text
+}
+
+/// Removes our lines with their markers.
+fn without_lines(existing: &[u8]) -> Vec<u8> {
+    let (before, rest) = around(existing);
+    [before, rest].concat()
+}
+
+/// Returns the text before our lines and the text behind them.
+fn around(existing: &[u8]) -> (&[u8], &[u8]) {
+    let Some(begin) = find(existing, BEGIN) else { return (existing, &[]) };
+    let ours = &existing[begin..];
+    let rest = find(ours, END).map_or(&[][..], |end| &ours[end + END.len()..]);
+    (&existing[..begin], rest.strip_prefix(b"\n").unwrap_or(rest))
 }
 
 fn find(text: &[u8], marker: &str) -> Option<usize> {
@@ -96,6 +108,17 @@ mod tests {
         let extended = format!("{once}Allow: /y\n");
         assert_eq!(written(&extended, &second), format!("{existing}\n{}Allow: /y\n", ours("http://a/2")));
         assert_eq!(written("# BEGIN instep\ncut off", &first), ours("http://a/1"));
+    }
+
+    #[test]
+    fn o323_without_our_lines_no_marker_stays() {
+        let lines = ["Sitemap: http://a/1".to_owned()];
+        for existing in ["", "User-agent: *\n", "# caf\u{e9}\r\n"] {
+            assert_eq!(without_lines(&with_lines(existing.as_bytes(), &lines)), existing.as_bytes());
+        }
+        let extended = [&with_lines(b"A\n", &lines)[..], b"B\n"].concat();
+        assert_eq!(without_lines(&extended), b"A\nB\n");
+        assert_eq!(without_lines(b"# BEGIN instep\ncut off"), b"");
     }
 
     #[test]

@@ -177,6 +177,40 @@ fn o82_a_sitemap_that_was_emptied_on_purpose_is_published_with_the_option_that_i
 }
 
 #[test]
+fn o322_a_dry_run_writes_nothing_and_an_entry_that_is_repeated_is_named_where_it_stands() {
+    let dir = TempDir::new().unwrap();
+    let (file, base) = (dir.path().join("sitemap.xml"), "http://example.org/");
+    let text = sitemap(base, &[("a", DAY), ("b", DAY), ("a", "2026-02-02")]);
+    fs::write(&file, &text).unwrap();
+    let mut dry =
+        instep(["upgrade-sitemap", file.to_str().unwrap(), "--base-url", base, "--dry-run", "--json"]);
+    let run = Run::of(&mut dry).with_code(3);
+    assert_eq!(figures(&run), [2, 0, 0]);
+    assert!(
+        run.stdout.contains("\"dry_run\":true") && run.stdout.contains("line 6, column"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    let run = upgrade(&file, base).with_code(3);
+    assert!(
+        run.stdout.contains("http://example.org/a is listed before; that entry counts"),
+        "{}",
+        run.stdout
+    );
+    assert!(!run.stdout.contains("sitemap.jsonl"), "{}", run.stdout);
+    assert_eq!(figures(&run), [2, 0, 0]);
+    let manifest = fs::read_to_string(dir.path().join(".instep/sitemap.jsonl")).unwrap();
+    assert_eq!(manifest.lines().count(), 2, "{manifest}");
+    // A later one compares with what is published.
+    let again = ["upgrade-sitemap", file.to_str().unwrap(), "--base-url", base, "--dry-run", "--json"];
+    assert_eq!(figures(&Run::of(&mut instep(again)).with_code(3)), [0, 0, 0]);
+    fs::write(&file, sitemap(base, &[("b", "2026-02-02T00:00:00Z"), ("c", DAY)])).unwrap();
+    assert_eq!(figures(&Run::of(&mut instep(again)).with_code(0)), [1, 1, 1]);
+}
+
+#[test]
 fn o241_a_link_to_a_sitemap_stays_one_and_the_file_keeps_its_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = TempDir::new().unwrap();

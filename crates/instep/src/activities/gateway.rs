@@ -17,7 +17,7 @@ use http::{StatusCode, header};
 use instep_source::serve::{Gateway, SourceView, with_methods};
 use tokio::task::spawn_blocking;
 
-use super::{COLLECTION, FOLDER, write};
+use super::{COLLECTION, FOLDER, withdraw, write};
 
 /// The share of the time spent on writing the collection: at most one part in this number.
 const SHARE: u32 = 20;
@@ -25,23 +25,29 @@ const SHARE: u32 = 20;
 /// A collection of activities beside the documents of a Source that is served.
 #[derive(Debug)]
 pub(crate) struct ActivityGateway {
-    /// The type of the objects.
-    kind: String,
+    /// The type of the objects; `None` for no collection.
+    kind: Option<String>,
     /// The folder of the documents.
     out: PathBuf,
 }
 
 impl ActivityGateway {
-    /// Returns a collection whose objects have a type, beside the documents in a folder.
-    pub(crate) fn new(kind: String, out: PathBuf) -> Self {
+    /// Returns a collection whose objects have a type, beside the documents in a folder. Without a type it removes the
+    /// collection of earlier runs, which would be served further on as it was.
+    pub(crate) fn new(kind: Option<String>, out: PathBuf) -> Self {
         Self { kind, out }
     }
 }
 
 impl Gateway for ActivityGateway {
     fn routes(&self, source: &Arc<SourceView>) -> io::Result<Router> {
+        let Some(kind) = &self.kind else {
+            // Here and not before: until this server has the Source, another one may serve the collection.
+            withdraw(&self.out).map_err(io::Error::other)?;
+            return Ok(Router::new());
+        };
         let served = ServedActivities {
-            kind: self.kind.clone(),
+            kind: kind.clone(),
             out: self.out.clone(),
             view: Arc::clone(source),
             written: Mutex::default(),

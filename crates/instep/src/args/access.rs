@@ -143,7 +143,7 @@ impl AccessArgs {
             None if self.netrc => usual()?,
             None => return Ok(None),
         };
-        Ok(Some(Secret::new(read_secret(&path)?)))
+        Ok(Some(Secret::new(read_text(&path)?)))
     }
 
     fn bearer(&self) -> anyhow::Result<Option<Credential>> {
@@ -195,6 +195,13 @@ fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
 }
 
 fn read_secret(path: &PathBuf) -> anyhow::Result<String> {
-    let text = fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))?;
-    Ok(text.trim().to_owned())
+    match read_text(path)?.trim() {
+        // Sent as it is, it would look like a login that the Source refuses.
+        "" => bail!("{} is empty; write the secret into it", path.display()),
+        secret => Ok(secret.to_owned()),
+    }
+}
+
+fn read_text(path: &PathBuf) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))
 }

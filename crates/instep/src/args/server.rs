@@ -104,9 +104,7 @@ impl ServerArgs {
             repository.part = self.oai_part;
             options.gateways.push(Arc::new(OaiGateway::new(&options.publish.state, repository)));
         }
-        if let Some(kind) = self.activities {
-            options.gateways.push(Arc::new(ActivityGateway::new(kind, options.publish.out.clone())));
-        }
+        options.gateways.push(Arc::new(ActivityGateway::new(self.activities, options.publish.out.clone())));
         options.publish.versions = self.versions.then(|| {
             let mut versions = VersionOptions::default();
             (versions.count, versions.age) = (self.versions_count, self.versions_age);

@@ -1,6 +1,9 @@
 //! `[[set]]` of `instep.toml`: several sets of resources in one Source.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path, PathBuf},
+};
 
 use anyhow::{Context, bail};
 use instep_source::{Content, ObjectPlace, SetOptions};
@@ -47,9 +50,16 @@ pub(crate) fn sets(
     if config.shared("set").is_none() {
         return Ok(None);
     }
+    let mut names = BTreeSet::new();
     let sets = config.tables::<Table>("set")?.into_iter().map(|table| {
         let place = config.place_at(table.span().start);
-        set(table.into_inner(), root, origins, config).with_context(|| format!("{place} [[set]]"))
+        let set = set(table.into_inner(), root, origins, config).and_then(|set| {
+            if !names.insert(set.name.clone()) {
+                bail!("a set before it has the name {:?} too; give this one another", set.name);
+            }
+            Ok(set)
+        });
+        set.with_context(|| format!("{place} [[set]]"))
     });
     sets.collect::<Result<Vec<_>, _>>().map(Some)
 }
@@ -73,6 +83,8 @@ fn below(folder: &Path) -> Option<String> {
 
 fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyhow::Result<SetOptions> {
     let mut set = SetOptions::new();
+    set.name.clone_from(&table.name);
+    set.check_name()?;
     set.content = match (table.content, table.from) {
         (_, None) if table.full_text => {
             bail!(
@@ -100,7 +112,6 @@ fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyh
         }
         (Some(_), Some(_)) => bail!("{}: set either content or from, not both", table.name),
     };
-    set.name = table.name;
     set.include = table.include;
     set.exclude = table.exclude;
     if let Some(uri) = table.describedby {

@@ -99,9 +99,9 @@ pub(crate) struct SourceArgs {
     #[command(flatten)]
     packages: PackageArgs,
     /// Close the open Change List after this many changes
-    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N",
+    #[arg(long, default_value_t = 5_000, value_parser = values::at_least_one, value_name = "N",
         help_heading = DOCUMENTS, hide_short_help = true)]
-    rotate_entries: u64,
+    rotate_entries: usize,
     /// Close the open Change List this long after its first change
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
         help_heading = DOCUMENTS, hide_short_help = true)]
@@ -282,7 +282,7 @@ impl SourceArgs {
         options.lists.snapshot = self.snapshot;
         options.lists.snapshot_every = self.snapshot_every;
         self.packages.apply(dumps, &mut options);
-        options.lists.rotation.entries = self.rotate_entries;
+        options.lists.rotation.entries = self.rotate_entries as u64;
         options.lists.rotation.age = self.rotate_after;
         options.lists.closed_lists = self.closed_lists;
         options.unreadable = match self.publish_unreadable {

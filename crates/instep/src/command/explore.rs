@@ -6,7 +6,7 @@ use resourcesync::{Capability, Form};
 use serde_json::{Value, json};
 
 use crate::{
-    args::{access::AccessArgs, values},
+    args::{access::AccessArgs, source_url::source_url},
     config::Config,
     exit::Exit,
     runtime,
@@ -34,7 +34,7 @@ pub(crate) struct ExploreCommand {
 impl ExploreCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let url = values::url(&self.url).map_err(anyhow::Error::msg)?;
+        let url = source_url(&self.url)?;
         let spool = tempfile::tempdir()?;
         let documents = self.access.documents(config, &url, spool.path())?;
         let root =

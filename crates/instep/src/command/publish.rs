@@ -17,12 +17,8 @@ use crate::{
     },
     config::Config,
     exit::Exit,
-    publication::{NOTHING_SELECTED, publish_once_and},
-    ui::{
-        LineLevel, Output,
-        format::{count, counted},
-        publishing::{Differences, Publishing},
-    },
+    publication::{preview, publish_once_and},
+    ui::{LineLevel, Output, format::counted},
     web_archive::Unpacked,
 };
 
@@ -111,7 +107,7 @@ impl PublishCommand {
         options.rebase_from = self.rebase.into_iter().next();
         match (self.host_setup, self.dry_run) {
             (Some(server), _) => show_setup(server, &options, output),
-            (None, true) => preview(&options, output),
+            (None, true) => preview("publish", &options, output),
             (None, false) => {
                 match publish_once_and("publish", &options, self.wait, output, &|_| match &self.activities {
                     Some(kind) => activities::write(&options.out, &base_url, kind).map(drop),
@@ -178,27 +174,4 @@ fn show_setup(server: WebServer, options: &PublishOptions, output: &Output) -> a
         }),
     );
     Ok(Exit::Done)
-}
-
-/// Shows the changes that a publication would make, resource by resource.
-fn preview(options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
-    let monitor = Publishing::new(*output);
-    let mut differences = Differences::new(*output);
-    let report = instep_source::preview(options, &monitor, &mut |difference| differences.add(&difference));
-    monitor.finish();
-    let report = report?;
-    let Differences { unknown, differing, missing, .. } = differences;
-    let figures = format!("+{} ~{} -{}", count(unknown), count(differing), count(missing));
-    output.line(format!("Would publish: {figures}; {} checked", counted(report.seen, "file")));
-    if report.seen == 0 {
-        output.note(NOTHING_SELECTED);
-    }
-    output.object(
-        "summary",
-        json!({
-            "command": "publish", "dry_run": true, "created": unknown, "updated": differing, "deleted": missing,
-            "skipped": report.skipped,
-        }),
-    );
-    Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }

@@ -55,8 +55,8 @@ pub(crate) struct SimulateCommand {
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", value_parser = values::number::<u64>)]
     past_changes: u64,
     /// Entries at which a Change List is closed
-    #[arg(long, hide_short_help = true, default_value_t = 5_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    list_entries: u64,
+    #[arg(long, hide_short_help = true, default_value_t = 5_000, value_name = "N", value_parser = values::at_least_one)]
+    list_entries: usize,
     /// latency=DURATION, error=5%, truncate=5%, corrupt=5%, gap=N, restart=DURATION
     ///
     /// error answers 503; truncate ends a body early; corrupt changes a byte; gap removes every Nth closed Change List;
@@ -199,7 +199,7 @@ impl SimulateCommand {
             }
             None => {}
         }
-        options.publish.lists.rotation.entries = self.list_entries;
+        options.publish.lists.rotation.entries = self.list_entries as u64;
         if faults.has_gaps() {
             // A Destination that meets a gap needs a current Resource List.
             options.publish.lists.small_snapshot_every = Duration::ZERO;

@@ -22,6 +22,7 @@ use crate::{
         headings::{CHECKING, DELETING, FOLLOWING, OUTPUT, SPEED, VERSIONS, WHAT_TO_COPY},
         selection::SelectionArgs,
         server::ServerArgs,
+        source_url::source_url,
         values,
     },
     config::Config,
@@ -106,7 +107,7 @@ pub(crate) struct SyncCommand {
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = OUTPUT, hide_short_help = true)]
     warc: Option<PathBuf>,
     /// Begin the next WARC file at this size
-    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
+    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE", requires = "warc",
         help_heading = OUTPUT, hide_short_help = true)]
     warc_size: u64,
     /// Write metrics of the copy to this file in the Prometheus text format
@@ -234,7 +235,7 @@ impl SyncCommand {
     }
 
     fn options(self, config: &Config, shutdown: Shutdown) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
-        let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
+        let url = source_url(&self.url)?.into_string();
         let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
         let mut options = SyncOptions::new(url, dir);
         if self.republish && self.store.is_some() {

@@ -12,8 +12,8 @@ use crate::{
     args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
     exit::Exit,
     foreign::ForeignResources,
-    publication::publish_once_and,
-    sitemap::{EntryFaults, SitemapFiles},
+    publication::{preview, publish_once_and},
+    sitemap::{EntryFaults, RepeatedEntry, SitemapFiles},
     ui::{
         LineLevel, Output,
         format::{counted, name},
@@ -35,6 +35,9 @@ pub(crate) struct UpgradeSitemapCommand {
     /// The URL at which the folder of the Sitemap is served
     #[arg(long, value_name = "URL", help_heading = WHAT_TO_PUBLISH)]
     base_url: String,
+    /// Show what would be published; write nothing
+    #[arg(short = 'n', long, help_heading = WHAT_TO_PUBLISH)]
+    dry_run: bool,
     /// Folder of the catalogue, with the state of the last run [default: .instep beside the Sitemap]
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = WHAT_TO_PUBLISH)]
     state: Option<PathBuf>,
@@ -50,6 +53,8 @@ Examples:
   instep upgrade-sitemap /srv/www/sitemap.xml --base-url https://example.org/
   15 * * * *  instep upgrade-sitemap /srv/www/sitemap.xml --base-url https://example.org/ --quiet";
 
+const NAME: &str = "upgrade-sitemap";
+
 /// The name of the manifest in the folder of the catalogue.
 const MANIFEST: &str = "sitemap.jsonl";
 
@@ -62,8 +67,11 @@ impl UpgradeSitemapCommand {
             options.state = state;
         }
         let manifest = options.state.join(MANIFEST);
+        let scratch = self.dry_run.then(tempfile::tempdir).transpose()?;
+        let draft = scratch.as_ref().map(|scratch| scratch.path().join(MANIFEST));
         let mut foreign = ForeignResources::of(&self.base_url);
-        let faults = sitemap.write_manifest(&manifest, &mut foreign)?;
+        let faults = sitemap.write_manifest(draft.as_ref().unwrap_or(&manifest), &mut foreign)?;
+        options.manifest_drafts.extend(draft.map(|draft| (manifest.clone(), draft)));
         foreign.warn(output);
         faults.iter().for_each(|faults| show(faults, output));
         if faults.iter().any(|faults| faults.nameless > 0) {
@@ -80,14 +88,17 @@ impl UpgradeSitemapCommand {
             options.guard.most = MaxDeletions::Count(u64::MAX);
             options.guard.allow_empty = true;
         }
-        let exit = publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
-            let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
-            let up = up.with_context(|| format!("{} is not a folder", self.base_url))?;
-            let has_changed = report.created + report.updated + report.deleted > 0;
-            let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
-            output.note(format!("Written as Resource Lists: {}", counted(written, "Sitemap")));
-            Ok(())
-        })?;
+        let publish = || {
+            publish_once_and(NAME, &options, self.wait, output, &|report| {
+                let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
+                let up = up.with_context(|| format!("{} is not a folder", self.base_url))?;
+                let has_changed = report.created + report.updated + report.deleted > 0;
+                let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
+                output.note(format!("Written as Resource Lists: {}", counted(written, "Sitemap")));
+                Ok(())
+            })
+        };
+        let exit = if self.dry_run { preview(NAME, &options, output)? } else { publish()? };
         Ok(if exit == Exit::Done && !faults.is_empty() { Exit::Problems } else { exit })
     }
 }
@@ -108,6 +119,11 @@ fn show(faults: &EntryFaults, output: &Output) {
     if faults.nameless > nameless {
         problems.push(format!("{} entries have no usable loc", faults.nameless));
     }
+    let again = |repeated: &RepeatedEntry| {
+        let (line, column) = (repeated.position.line, repeated.position.column);
+        format!("line {line}, column {column}: {} is listed before; that entry counts", repeated.uri)
+    };
+    problems.extend(faults.repeated.iter().map(again));
     for what in problems {
         output.object("problem", json!({ "subject": subject, "what": what, "skipped": true }));
         if !output.json {

@@ -2,8 +2,11 @@
 
 use toml::de::{DeTable, DeValue};
 
-/// Names that are less similar than this are no suggestion; clap has the same limit.
-const SIMILAR: f64 = 0.7;
+/// Letters of a name for each one that may be another in a similar name.
+const LETTERS_A_SLIP: usize = 3;
+
+/// The fewest letters by which a name is known that is written only in part.
+const SHORTEST_PART: usize = 4;
 
 /// Returns the line of a byte.
 pub(super) fn line(text: &str, at: usize) -> usize {
@@ -23,8 +26,17 @@ pub(super) fn line_of(text: &str, table: &str, key: &str) -> Option<usize> {
 
 /// Returns a question with the most similar name; empty if none is similar.
 pub(super) fn alike<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let written = name.replace('_', "-").to_ascii_lowercase();
-    let near = known.map(|known| (strsim::jaro(&written, known), known)).filter(|(near, _)| *near > SIMILAR);
-    let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0));
+    let nearest = known.filter_map(|known| Some((slips(name, known)?, known))).min();
     nearest.map_or_else(String::new, |(_, known)| format!("; did you mean {known}?"))
+}
+
+/// Returns the number of slips that make a written name of a known one; `None` if they are too many to suggest it.
+///
+/// The measure of clap also counts letters that two names happen to share: `url` would mean `durability`.
+pub(crate) fn slips(written: &str, known: &str) -> Option<usize> {
+    let plain = |name: &str| name.trim_start_matches('-').replace('_', "-").to_ascii_lowercase();
+    let (written, known) = (plain(written), plain(known));
+    let is_part = written.len() >= SHORTEST_PART && known.starts_with(&written);
+    let slips = strsim::damerau_levenshtein(&written, &known);
+    (is_part || slips * LETTERS_A_SLIP <= written.len()).then_some(slips)
 }

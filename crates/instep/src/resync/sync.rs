@@ -175,7 +175,8 @@ impl ResyncSync {
             (None, [first, ..]) => format!("{}/", first.uri),
             (None, []) => bail!("Name the document: --sitemap URI"),
         };
-        let mut arguments = vec!["explore".to_owned(), url];
+        let command = if Path::new(&url).is_file() { "validate" } else { "explore" };
+        let mut arguments = vec![command.to_owned(), url];
         self.translate_access(&mut arguments)?;
         Ok(Translated { arguments, bearer: self.access_token.clone() })
     }

@@ -1,6 +1,7 @@
 //! A Sitemap and its parts as files, read completely before anything is written.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io::{BufReader, Read as _, Write as _},
     os::unix::fs::{MetadataExt as _, fchown},
@@ -10,7 +11,7 @@ use std::{
 use anyhow::{Context, bail};
 use percent_encoding::percent_decode_str;
 use resourcesync::{
-    Capability, DateTime, Decoded, DocumentReader, Entry, Finding, Form, ReadOptions, Severity,
+    Capability, DateTime, Decoded, DocumentReader, Entry, Finding, Form, Position, ReadOptions, Severity,
 };
 use serde_json::json;
 
@@ -28,6 +29,21 @@ pub(crate) struct EntryFaults {
     pub(crate) nameless: u64,
     /// The findings about those, and about each `lastmod` that cannot be read, with line and column.
     pub(crate) findings: Vec<Finding>,
+    /// The entries for a page that has one already, in this file or one before it.
+    pub(crate) repeated: Vec<RepeatedEntry>,
+}
+
+/// A further entry for a page.
+#[derive(Debug)]
+pub(crate) struct RepeatedEntry {
+    pub(crate) uri: String,
+    pub(crate) position: Position,
+}
+
+impl EntryFaults {
+    fn is_empty(&self) -> bool {
+        self.nameless == 0 && self.findings.is_empty() && self.repeated.is_empty()
+    }
 }
 
 /// A Sitemap, and its parts if it is an index.
@@ -58,8 +74,7 @@ impl SitemapFiles {
         })?;
         if form == Form::Index {
             // If a Sitemap was skipped, everything that it lists would seem to be deleted.
-            let nameless = |faults: &&EntryFaults| faults.nameless > 0;
-            if let Some(first) = faults.as_ref().filter(nameless).and_then(|faults| faults.findings.first()) {
+            if let Some(first) = faults.findings.first().filter(|_| faults.nameless > 0) {
                 bail!("{}: {first}; correct it first", file.display());
             }
             files.parts = parts.iter().map(|loc| files.local(loc)).collect::<Result<_, _>>()?;
@@ -97,9 +112,16 @@ impl SitemapFiles {
         let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
         let mut out = std::io::BufWriter::new(manifest.as_file_mut());
         let mut all_faults = Vec::new();
+        // Digests, so that many long URIs need little memory.
+        let mut known = HashSet::new();
         let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
         for list in lists {
+            let mut repeated = Vec::new();
             let (form, faults) = each_entry(list, &mut |entry| {
+                if !known.insert(blake3::hash(entry.loc.as_str().as_bytes())) {
+                    repeated.push(RepeatedEntry { uri: entry.loc.to_string(), position: entry.position });
+                    return Ok(());
+                }
                 foreign.see(entry.loc.as_str());
                 let line = json!({
                     "uri": entry.loc.as_str(),
@@ -108,7 +130,8 @@ impl SitemapFiles {
                 });
                 writeln!(out, "{line}").map_err(Into::into)
             })?;
-            all_faults.extend(faults);
+            let faults = EntryFaults { repeated, ..faults };
+            all_faults.extend(Some(faults).filter(|faults| !faults.is_empty()));
             if form == Form::Index && !self.parts.is_empty() {
                 bail!(
                     "{} is an index within an index, which the Sitemap protocol does not allow",
@@ -151,7 +174,7 @@ impl SitemapFiles {
 fn each_entry(
     path: &Path,
     take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>,
-) -> anyhow::Result<(Form, Option<EntryFaults>)> {
+) -> anyhow::Result<(Form, EntryFaults)> {
     let wrong = || format!("{} is not a usable Sitemap", path.display());
     let mut reader = open(path).with_context(wrong)?;
     let form = reader.header().form;
@@ -166,8 +189,7 @@ fn each_entry(
         finding.severity == Severity::Error && matches!(finding.rule, "GEN-14" | "ATT-22")
     };
     let findings: Vec<_> = reader.take_findings().into_iter().filter(concerns).collect();
-    let has_faults = nameless > 0 || !findings.is_empty();
-    Ok((form, has_faults.then(|| EntryFaults { file: path.to_owned(), nameless, findings })))
+    Ok((form, EntryFaults { file: path.to_owned(), nameless, findings, repeated: Vec::new() }))
 }
 
 /// Opens a Sitemap whose text can be amended.

@@ -22,7 +22,13 @@ pub(crate) fn start_log(global: &Global) {
     };
     // A target is a prefix: the first is every crate of this workspace but one.
     let default = || Targets::new().with_targets(["instep", "resourcesync"].map(|name| (name, level)));
-    let targets = env::var("INSTEP_LOG").ok().and_then(|text| text.parse().ok()).unwrap_or_else(default);
+    let named =
+        env::var("INSTEP_LOG").ok().map(|text| text.parse::<Targets>().map_err(|error| (text, error)));
+    let (named, wrong) = match named {
+        Some(Err(wrong)) => (None, Some(wrong)),
+        named => (named.and_then(Result::ok), None),
+    };
+    let targets = named.unwrap_or_else(default);
     let log = fmt().with_max_level(LevelFilter::TRACE).with_writer(LogWriter);
     let log = log.with_ansi(has_color(&io::stderr()));
     // A second start fails and changes nothing, as in a test that runs two commands.
@@ -30,4 +36,9 @@ pub(crate) fn start_log(global: &Global) {
         LogFormat::Text => log.with_target(false).finish().with(targets).try_init(),
         LogFormat::Json => log.json().flatten_event(true).finish().with(targets).try_init(),
     };
+    if let Some((text, error)) = wrong {
+        tracing::warn!(
+            "INSTEP_LOG={text:?} is not used: {error}; write a filter such as instep_destination=debug"
+        );
+    }
 }

@@ -15,6 +15,34 @@ fn finding_d4_a_url_is_refused_as_a_folder() {
 }
 
 #[test]
+fn o320_a_list_that_is_closed_after_no_change_says_what_to_write() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for arguments in [
+        &["publish", "data", "--base-url", BASE, "--rotate-entries", "0"][..],
+        &["simulate", "--list-entries", "0"],
+    ] {
+        let said = run(folder.path(), arguments, 2);
+        assert!(said.contains("\"0\" cannot be used; write a whole number from 1"), "{said}");
+    }
+}
+
+#[test]
+fn o333_an_empty_secret_and_a_missing_file_of_certificates_are_refused_before_the_run() {
+    let folder = folder(&[("empty", "\n")]);
+    let sync = ["sync", "http://127.0.0.1:1/", "copy", "--retries", "0"];
+    for (option, file, part) in [
+        ("--bearer-file", "empty", "empty is empty; write the secret into it"),
+        ("--ca-file", "none.pem", "Cannot use the certificates in none.pem"),
+        ("--proxy", "proxy", "The proxy cannot be used: its URL must begin with http://"),
+    ] {
+        let said = run(folder.path(), &[&sync[..], &[option, file]].concat(), 2);
+        assert!(said.contains(part), "{said}");
+    }
+    // A list of logins may have none.
+    run(folder.path(), &[&sync[..], &["--netrc-file", "empty"]].concat(), 4);
+}
+
+#[test]
 fn finding_d20_a_wrong_number_address_or_place_says_what_to_write() {
     let folder = folder(&[("data/a.txt", "one")]);
     for (arguments, said) in [

@@ -40,6 +40,13 @@ fn o204_a_limit_of_what_is_not_offered_is_refused() {
 }
 
 #[test]
+fn o332_a_size_of_web_archives_without_any_is_refused() {
+    let folder = folder(&[]);
+    let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--warc-size", "5MiB"], 2);
+    assert!(said.contains("--warc <DIR>"), "{said}");
+}
+
+#[test]
 fn o205_a_manifest_beside_sets_is_refused_and_not_passed_over() {
     let folder = folder(&[
         ("data/papers/a.txt", "a"),

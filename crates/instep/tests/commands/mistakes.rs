@@ -48,6 +48,54 @@ fn o200_a_mistake_in_the_file_is_one_line_with_its_place_and_what_to_write() {
 }
 
 #[test]
+fn o319_only_a_name_that_is_nearly_the_written_one_is_suggested() {
+    const SYNC: [&str; 3] = ["sync", "http://127.0.0.1:1/", "copy"];
+    for (text, part) in [
+        ("[sync]\nurl = 'http://x/'\n", "[sync] has no key url\n"),
+        ("[sync]\nx = 1\n", "[sync] has no key x\n"),
+        ("[sync]\ntranfers = 1\n", "did you mean transfers?"),
+        ("[sync]\nbackup = 'x'\n", "did you mean backup-dir?"),
+        ("[watch]\n", "there is no command watch to configure\n"),
+    ] {
+        let said = said(text, &SYNC);
+        assert!(said.contains(part), "{text}: {said}");
+    }
+    let folder = folder(&[]);
+    for (word, tip) in
+        [("list", None), ("repair", None), ("synk", Some("'sync'")), ("publsh", Some("'publish'"))]
+    {
+        let said = run(folder.path(), &[word], 2);
+        assert_eq!(tip.is_some(), said.contains("tip: "), "{said}");
+        assert!(said.contains(tip.unwrap_or_default()), "{said}");
+    }
+}
+
+#[test]
+fn o321_the_name_of_a_set_that_cannot_be_used_is_shown_with_its_line() {
+    const PUBLISH: [&str; 4] = ["publish", "data", "--base-url", "http://x.example/"];
+    for (text, line, part) in [
+        ("\n[[set]]\nname = 'a b/c'\n", 2, "\"a b/c\" is not a name"),
+        ("[[set]]\nname = 'a'\n[[set]]\nname = 'a'\n", 3, "a set before it has the name \"a\" too"),
+    ] {
+        let said = said(text, &PUBLISH);
+        assert!(said.contains(&format!("line {line}")) && said.contains(part), "{text}: {said}");
+    }
+}
+
+#[test]
+fn o331_a_key_outside_of_any_table_and_a_huge_number_are_one_line_with_what_to_write() {
+    const SYNC: [&str; 3] = ["sync", "http://127.0.0.1:1/", "copy"];
+    for (text, part) in [
+        ("\nmax-age = '1h'\n", "line 2: max-age stands in no table; write it below a line [sync]"),
+        ("[sync]\ntransfers = 99999999999999999999999\n", "line 2 is not TOML"),
+        ("[sync]\nhelp = true\n", "no file sets help; use --help\n"),
+    ] {
+        let said = said(text, &SYNC);
+        assert!(said.contains(part), "{text}: {said}");
+    }
+}
+
+#[test]
 fn o201_a_key_that_serve_takes_from_the_table_of_publish_is_checked_too() {
     let said = said("[publish]\nmax-delet = 5\n", &["serve", "data", "--listen", "127.0.0.1:0"]);
     assert!(said.contains("[publish] has no key max-delet; did you mean max-delete?"), "{said}");

@@ -4,7 +4,7 @@ use std::{fs, io::Write as _, path::Path, process::Stdio};
 
 use rustix::process::Signal;
 
-use crate::support::{BASE, Running, folder, instep, publish, run};
+use crate::support::{BASE, Running, folder, get, instep, publish, run};
 
 #[test]
 fn o247_a_base_url_that_is_none_is_refused_with_its_place_and_leaves_nothing_behind() {
@@ -32,6 +32,23 @@ fn o248_a_collection_of_activities_that_is_no_longer_written_is_removed() {
     fs::write(activities.join("collection.json"), "{\"id\": \"mine\"}").unwrap();
     assert!(!publish(folder.path()).contains("activities"));
     assert!(activities.join("collection.json").exists());
+}
+
+#[test]
+fn o324_a_server_without_activities_removes_the_collection_of_earlier_runs() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let collection = folder.path().join("data/.instep/documents/resourcesync/activities/collection.json");
+    let answer = |options: &[&str]| {
+        let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", BASE];
+        let mut server = Running::start(instep(folder.path(), &[&serve[..], options].concat()));
+        let address = server.ready()["address"].as_str().unwrap().to_owned();
+        get(&address, "/data/resourcesync/activities/collection.json")
+    };
+    assert!(answer(&["--activities", "Manifest"]).starts_with("HTTP/1.1 200"));
+    assert!(collection.exists());
+    let gone = answer(&[]);
+    assert!(gone.starts_with("HTTP/1.1 404"), "{gone}");
+    assert!(!collection.exists());
 }
 
 #[test]

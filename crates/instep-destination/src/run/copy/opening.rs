@@ -1,11 +1,11 @@
 //! Opens a copy, either to work in it or to read it without leaving a trace.
 
-use std::sync::Arc;
+use std::{fs, sync::Arc};
 
 use resourcesync::Uri;
 use tempfile::TempDir;
 
-use super::{LocalCopy, OWN, storage};
+use super::{LocalCopy, OWN, hidden::refuse_hidden_state, storage};
 use crate::{
     Error, Guard, SyncOptions,
     clock::now,
@@ -126,10 +126,11 @@ impl LocalCopy {
 
 /// Refuses a first run into a folder with files, unless the operator decided about them (B25).
 fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
+    refuse_hidden_state(&LocalCopy::own_folder(&options.dir))?;
     if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
         return Ok(());
     }
-    let Ok(entries) = std::fs::read_dir(&options.dir) else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(&options.dir) else { return Ok(()) };
     let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
     let Some(found) = names.find(|name| name != OWN && name != "lost+found") else { return Ok(()) };
     let what = format!(

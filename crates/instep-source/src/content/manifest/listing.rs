@@ -38,10 +38,11 @@ impl Manifest {
     /// # Errors
     /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
     pub(crate) fn read(&self, monitor: &dyn PublishMonitor) -> Result<Option<Listing<'_>>, Error> {
+        let path = self.draft.as_deref().unwrap_or(&self.path);
         let input: Box<dyn BufRead> = match self.is_standard_input() {
             true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),
             true => Box::new(BufReader::new(io::stdin())),
-            false => Box::new(BufReader::new(File::open(&self.path).map_err(Error::read(&self.path))?)),
+            false => Box::new(BufReader::new(File::open(path).map_err(Error::read(path))?)),
         };
         Listing::read(self, input, monitor).map(Some)
     }

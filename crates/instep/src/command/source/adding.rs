@@ -21,6 +21,7 @@ use super::acting::{operator, seconds};
 use crate::{
     args::{
         headings::{CREDENTIALS, DELETING, SCHEDULE, WHAT_TO_COPY},
+        source_url::source_url,
         values,
     },
     exit::Exit,
@@ -126,7 +127,7 @@ pub(super) struct AddArgs {
 
 impl AddArgs {
     pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
-        let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
+        let url = source_url(&self.url)?.into_string();
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
         let same = known.iter().find(|source| source.definition.has_url(&url));

@@ -77,12 +77,22 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     let (mut folders, mut files) = (vec![target.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
-        for item in fs::read_dir(&folder)? {
-            let item = item?;
+        let unreadable = |error: io::Error| {
+            anyhow!("Cannot read {}: {error}. Check its permissions, or name the files", folder.display())
+        };
+        let items = match fs::read_dir(&folder) {
+            // What a Source keeps there may be for the user of its program only.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && folder.ends_with(".instep") => {
+                continue;
+            }
+            items => items.map_err(unreadable)?,
+        };
+        for item in items {
+            let item = item.map_err(unreadable)?;
             let path = item.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             // Not through links: two that lead back here would never end.
-            if item.file_type()?.is_dir() {
+            if item.file_type().map_err(unreadable)?.is_dir() {
                 folders.push(path);
             } else if [".xml", ".xml.gz", ".zip"].iter().any(|ending| name.ends_with(ending))
                 || name == "resourcesync"

@@ -1,0 +1,67 @@
+//! Paths on the command line: of folders that cannot be looked into, and in the place of URLs.
+
+use std::{fs, os::unix::fs::symlink};
+
+use crate::support::{folder, publish, run};
+
+#[test]
+fn o317_a_copy_that_cannot_be_looked_into_is_not_taken_for_a_folder_without_one() {
+    let folder = folder(&[("copy/a.txt", "a"), ("other/a.txt", "a")]);
+    // As the folder of another user, which root may read: it cannot be opened, and is there.
+    symlink(".instep", folder.path().join("copy/.instep")).unwrap();
+    for arguments in [
+        &["sync", "http://127.0.0.1:1/", "copy"][..],
+        &["sync", "http://127.0.0.1:1/", "copy", "--adopt"],
+        &["sync", "http://127.0.0.1:1/", "copy", "--into-existing", "--dry-run"],
+        &["audit", "http://127.0.0.1:1/", "copy"],
+        &["audit", "--offline", "copy"],
+        &["status", "copy"],
+    ] {
+        let said = run(folder.path(), arguments, 8);
+        assert!(said.contains("Cannot read copy/.instep: "), "{arguments:?}: {said}");
+    }
+    let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "other"], 6);
+    assert!(said.contains("is not a copy and has files"), "{said}");
+}
+
+#[test]
+fn o318_a_folder_or_file_in_the_place_of_a_url_is_not_taken_for_a_host() {
+    let folder = folder(&[("copy/a.txt", "a"), ("data/resourcelist.xml", "<x/>")]);
+    for arguments in [
+        &["sync", "copy"][..],
+        &["sync", "copy/"],
+        &["sync", "copy", "other"],
+        &["sync", "data/resourcelist.xml"],
+        &["explore", "copy"],
+        &["source", "add", "copy"],
+    ] {
+        let said = run(folder.path(), arguments, 2);
+        assert!(said.contains("here, not a URL; write the URL of the Source"), "{arguments:?}: {said}");
+    }
+    assert!(!folder.path().join("other").exists());
+}
+
+#[test]
+fn o328_a_folder_that_cannot_be_read_is_named() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    publish(folder.path());
+    // Not even root can read a folder whose path is too long.
+    let below = |name: &str, steps| folder.path().join(name).join(vec!["n".repeat(200); steps].join("/"));
+    fs::create_dir_all(below("lower", 15)).unwrap();
+    fs::create_dir_all(below("data", 6)).unwrap();
+    fs::rename(folder.path().join("lower"), below("data", 6).join("lower")).unwrap();
+    let said = run(folder.path(), &["validate", "data"], 2);
+    assert!(said.contains("Cannot read data/nnn") && said.contains("Check its permissions"), "{said}");
+}
+
+#[test]
+fn o334_a_file_is_parsed_as_the_reference_client_does() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    publish(folder.path());
+    let list = "data/resourcesync/resourcelist.xml";
+    let said = run(folder.path(), &["resync-sync", "--parse", "--sitemap", list], 0);
+    assert!(
+        said.contains(&format!("Running: instep validate {list}")) && said.contains("Conforms"),
+        "{said}"
+    );
+}
