@@ -109,3 +109,20 @@ fn o266_a_relay_serves_every_resource_that_it_lists_whatever_its_name() {
         assert_eq!(answer.stdout, "404", "{own}");
     }
 }
+
+#[test]
+fn o283_a_relay_publishes_all_deletions_that_its_copy_made() {
+    let names: Vec<_> = (0..30).map(|number| format!("{number:02}.txt")).collect();
+    let source = FakeSource::start().with_resources(names.iter().map(|name| (name.as_str(), name.as_str())));
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    let port = free_port().unwrap();
+    let listen = format!("127.0.0.1:{port}");
+    let mut command =
+        instep(["sync", &source.url(""), "--follow", "--poll", "50ms", "--delete", "--max-delete", "100%"]);
+    command.args(["--republish", "--interval", "50ms", "--listen", &listen]).arg(&copy);
+    let relay = Server::start(&mut command, port).unwrap();
+    names.iter().skip(1).for_each(|name| source.delete(name));
+    let list = until(&format!("{}resourcesync/changelist-000001.xml", relay.url()), "29.txt");
+    assert_eq!(list.matches("change=\"deleted\"").count(), 29, "{list}");
+}

@@ -4,7 +4,10 @@ use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context;
 use instep_destination::{self as destination, Monitor, SyncOptions, SyncReport};
-use instep_source::serve::{self, ServeOptions};
+use instep_source::{
+    MaxDeletions,
+    serve::{self, ServeOptions},
+};
 
 use crate::{
     args::{channels::ChannelArgs, folders, server::ServerArgs},
@@ -31,6 +34,9 @@ impl Relay {
         options.publish.state = folders::state_of_republished(dir);
         options.publish.out = options.publish.state.join("documents");
         options.publish.sets[0].content = vec![Arc::clone(&copy).into_content(None)];
+        // The guard of the copy has decided already about what it lets go (O283).
+        options.publish.guard.most = MaxDeletions::Count(u64::MAX);
+        options.publish.guard.allow_empty = true;
         options.channels = channels.options();
         options.admin = None;
         server.apply(&mut options)?;
