@@ -64,7 +64,12 @@ impl Address {
     /// If it is not a PostgreSQL URL, or has an unknown parameter.
     pub fn parse(text: &str) -> Result<Self, PostgresError> {
         let fault = |what: String| PostgresError::Url { what };
-        let mut url = Url::parse(&as_parameters(text)).map_err(|error| fault(error.to_string()))?;
+        let mut url = Url::parse(&as_parameters(text)).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => {
+                fault("write postgres://USER@HOST/DATABASE".to_owned())
+            }
+            error => fault(error.to_string()),
+        })?;
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err(fault(format!("it begins with {:?}, not with \"postgres://\"", url.scheme())));
         }
@@ -72,6 +77,11 @@ impl Address {
         let (mut schema, mut copy, mut source) = (SCHEMA.to_owned(), None, None);
         let (mut mode, mut roots, mut passfile) = (None, None, None);
         let mut rest = Vec::new();
+        for (place, (name, _)) in given.iter().enumerate() {
+            if given[..place].iter().any(|(before, _)| before == name) {
+                return Err(fault(format!("{name}= is there twice")));
+            }
+        }
         for (name, value) in given {
             match name.as_str() {
                 "schema" => schema = value,

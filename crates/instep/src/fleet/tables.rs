@@ -45,14 +45,14 @@ struct SourceTable {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "at: write a time of the day such as \"03:30\", or several in brackets")]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "max-delete: write a number such as 500, or a share such as \"10%\"")]
 enum CountOrShare {
     Count(u64),
     Share(String),
@@ -205,6 +205,8 @@ mod tests {
             ("name = 'a'\nurl = 'https://a.example/'\nat = '3:5'", 4, "is not a time"),
             ("name = 'a'\nurl = 'https://a.example/'\nevery = '40000d'", 1, "at most 36500d"),
             ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = '101%'", 4, "percentage"),
+            ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = -1", 4, "write a number such as 500"),
+            ("name = 'a'\nurl = 'https://a.example/'\nat = 3", 4, "write a time of the day"),
             ("url = 'https://a.example/'", 1, "name"),
         ];
         for (table, expected, part) in wrong {
