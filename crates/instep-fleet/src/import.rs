@@ -194,7 +194,13 @@ impl ImportedList {
         // Registries export with any of these.
         let delimiter =
             [b'\t', b';', b','].into_iter().find(|delimiter| header.contains(char::from(*delimiter)));
-        let line_at = |place: Option<&csv::Position>| before + place.map_or(1, csv::Position::line);
+        // A row begins where the one before ended: with the second byte of a line end, or with empty lines.
+        let line_at = |place: Option<&csv::Position>| {
+            let Some(place) = place else { return 1 };
+            let rest = text.bytes().skip(usize::try_from(place.byte()).unwrap_or(usize::MAX));
+            let ends = rest.take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|byte| *byte == b'\n');
+            before + place.line() + ends.count() as u64
+        };
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter.unwrap_or(b','))
             .flexible(true)

@@ -225,6 +225,13 @@ mod tests {
     }
 
     #[test]
+    fn o313_a_login_in_a_url_is_answered_with_options_that_each_command_has() {
+        let refused = url("https://ada:secret@example.org/").unwrap_err();
+        assert!(refused.contains("--netrc-file") && refused.contains("--bearer-file"), "{refused}");
+        assert!(!refused.contains("secret"), "{refused}");
+    }
+
+    #[test]
     fn o69_a_rate_is_finite_and_at_least_one_a_day() {
         assert_eq!(rate("24/h").map(|rate| rate * 3_600.0), Ok(24.0));
         assert!(rate("0.1/h").is_ok());

@@ -184,6 +184,19 @@ mod tests {
     }
 
     #[test]
+    fn o312_a_value_of_another_type_is_answered_with_what_can_be_written() {
+        for (key, part) in [
+            ("max-delete = -1", "max-delete: write a number such as 500"),
+            ("max-delete = 1.5", "max-delete: write a number such as 500"),
+            ("at = 3", "at: write a time of the day"),
+        ] {
+            let (_, what) =
+                read(&format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\n{key}\n")).unwrap_err();
+            assert!(what.contains(part), "{what}");
+        }
+    }
+
+    #[test]
     fn a_fault_is_one_line_with_its_place() {
         let wrong = [
             (
@@ -205,8 +218,6 @@ mod tests {
             ("name = 'a'\nurl = 'https://a.example/'\nat = '3:5'", 4, "is not a time"),
             ("name = 'a'\nurl = 'https://a.example/'\nevery = '40000d'", 1, "at most 36500d"),
             ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = '101%'", 4, "percentage"),
-            ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = -1", 4, "write a number such as 500"),
-            ("name = 'a'\nurl = 'https://a.example/'\nat = 3", 4, "write a time of the day"),
             ("url = 'https://a.example/'", 1, "name"),
         ];
         for (table, expected, part) in wrong {

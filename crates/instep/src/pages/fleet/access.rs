@@ -292,6 +292,20 @@ mod tests {
     }
 
     #[test]
+    fn o297_a_file_whose_mode_was_corrected_is_read_again() {
+        let file = file(&format!("\u{feff}ada {TOKEN}\n"), 0o600);
+        let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+        let mode = |mode| fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(access.sign_in(TOKEN).unwrap().0, "ada");
+        mode(0o644);
+        assert!(access.sign_in(TOKEN).is_none());
+        mode(0o600);
+        assert!(access.sign_in(TOKEN).is_some());
+        let scheme = headers(&[("authorization", &format!("bearer {TOKEN}"))]);
+        assert_eq!(access.signed_in(&scheme).unwrap().who, "ada");
+    }
+
+    #[test]
     fn a_file_of_tokens_is_for_operators_only_and_its_lines_are_checked() {
         for (text, mode, part) in [
             (format!("ada {TOKEN}"), 0o644, "chmod"),

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     json::{source_object, survey_object},
-    selection::SourceQuery,
+    selection::{SourceQuery, only},
     served::{ServedFleet, seconds},
 };
 use crate::args::values;
@@ -79,15 +79,6 @@ fn refused(error: &FleetError) -> Response {
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
     failed(status, error)
-}
-
-/// Refuses parameters of a query that have no meaning.
-fn only(query: Option<&str>, known: &[&str]) -> Result<(), String> {
-    let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
-    match names.find(|name| !known.contains(&&**name)) {
-        Some(name) => Err(format!("{name:?} is not a parameter; there are: {}", known.join(", "))),
-        None => Ok(()),
-    }
 }
 
 async fn openapi() -> Response {

@@ -94,3 +94,14 @@ impl SourceQuery {
         format!("?{}", query.finish())
     }
 }
+
+/// Refuses parameters of a query that have no meaning.
+///
+/// Errors: the first of them.
+pub(super) fn only(query: Option<&str>, known: &[&str]) -> Result<(), String> {
+    let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
+    match names.find(|name| !known.contains(&&**name)) {
+        Some(name) => Err(format!("{name:?} is not a parameter; there are: {}", known.join(", "))),
+        None => Ok(()),
+    }
+}
