@@ -14,6 +14,7 @@ use crate::{
     FleetError,
     name::SourceName,
     options::FleetOptions,
+    place::FleetPlace,
     schedule::{Cadence, LONGEST_PAUSE},
 };
 
@@ -131,8 +132,8 @@ impl SourceDefinition {
         }
     }
 
-    /// Returns the place of the copy.
-    pub(crate) fn copy(&self, fleet: &FleetOptions) -> CopyLocation {
+    /// Returns the place of the copy: its folder, and its state if that is in a database.
+    pub fn copy(&self, fleet: &FleetPlace) -> CopyLocation {
         let copy = CopyLocation::in_folder(fleet.dir.join(self.folder()));
         match &fleet.state {
             // One copy for each name, with any URL.
@@ -162,7 +163,7 @@ impl SourceDefinition {
     pub(crate) fn run_options(&self, fleet: &FleetOptions) -> Result<SyncOptions, Error> {
         let usage = |what: String| Error::Usage { what };
         self.expect_shared(fleet).map_err(|error| usage(error.to_string()))?;
-        let copy = self.copy(fleet);
+        let copy = self.copy(&fleet.place());
         let mut options = SyncOptions::new(&self.url, copy.dir);
         // The record has given the Source to this worker: its former holder has ended, or can commit nothing more.
         options.succeeds = copy.state.is_some();

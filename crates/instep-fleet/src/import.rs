@@ -57,6 +57,8 @@ pub struct ImportedList {
     pub sources: Vec<ImportedSource>,
     /// A [`FleetError::Import`] for each line that is no Source.
     pub faults: Vec<FleetError>,
+    /// The number of rows of a CSV file without a URL: registries list repositories that offer none.
+    pub without_url: u64,
 }
 
 /// A Source of a list.
@@ -183,10 +185,22 @@ impl ImportedList {
     }
 
     fn take_rows(&mut self, text: &str) -> Result<(), FleetError> {
-        let header = text.lines().next().unwrap_or_default();
+        // Spreadsheets may name the delimiter in a line of its own before the header.
+        let (before, text) = match text.split_once('\n') {
+            Some((first, rest)) if is_directive(first.trim_end()) => (1, rest),
+            _ => (0, text),
+        };
+        let header = text.lines().find(|line| !line.is_empty()).unwrap_or_default();
         // Registries export with any of these.
         let delimiter =
             [b'\t', b';', b','].into_iter().find(|delimiter| header.contains(char::from(*delimiter)));
+        // A row begins where the one before ended: with the second byte of a line end, or with empty lines.
+        let line_at = |place: Option<&csv::Position>| {
+            let Some(place) = place else { return 1 };
+            let rest = text.bytes().skip(usize::try_from(place.byte()).unwrap_or(usize::MAX));
+            let ends = rest.take_while(|byte| matches!(byte, b'\r' | b'\n')).filter(|byte| *byte == b'\n');
+            before + place.line() + ends.count() as u64
+        };
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter.unwrap_or(b','))
             .flexible(true)
@@ -204,18 +218,25 @@ impl ImportedList {
             let row = match row {
                 Ok(row) => row,
                 Err(error) => {
-                    self.faults.push(wrong(error.position().map_or(1, csv::Position::line), &error));
+                    self.faults.push(wrong(line_at(error.position()), &error));
                     continue;
                 }
             };
-            let line = row.position().map_or(1, csv::Position::line);
+            let line = line_at(row.position());
             let field = |place: usize| row.get(place).unwrap_or_default().trim();
             if !field(url).is_empty() {
                 self.take(line, name.map(|name| field(name).to_owned()), field(url));
+            } else if row.iter().any(|field| !field.trim().is_empty()) {
+                self.without_url += 1;
             }
         }
         Ok(())
     }
+}
+
+/// Returns `true` for a line such as `sep=;`.
+fn is_directive(line: &str) -> bool {
+    line.len() == 5 && line.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("sep="))
 }
 
 /// Returns the URL and the name of an outline.

@@ -4,7 +4,6 @@
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr},
-    path::PathBuf,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
@@ -15,6 +14,7 @@ use http::{HeaderValue, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::{client::legacy::connect::proxy::Tunnel, rt::TokioIo};
 use resourcesync::UriError;
+use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tower::Service;
 
@@ -109,7 +109,8 @@ impl Service<Uri> for Tcp {
 pub(crate) struct Connector {
     tcp: Tcp,
     proxy: Option<Proxy>,
-    ca_file: Option<PathBuf>,
+    /// The certificates that the operator trusts beside the system's.
+    trusted: Arc<[CertificateDer<'static>]>,
     /// Created at the first connection that needs it: reading the system's certificates takes longer than many entire
     /// runs.
     tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
@@ -155,11 +156,9 @@ impl Connector {
             timeout: options.timeout,
             to_proxy: proxy.is_some(),
         };
-        if let Some(path) = &options.ca_file {
-            // Also for a run without https: a mistyped name has to be noticed before a redirect needs the file.
-            tls::certificates(path)?;
-        }
-        Ok(Self { tcp, proxy, ca_file: options.ca_file.clone(), tls: Arc::default() })
+        // Now, and not at the first connection: a wrong file must not wait for the first https URL.
+        let trusted = options.ca_file.as_deref().map(tls::trusted_in).transpose()?.unwrap_or_default();
+        Ok(Self { tcp, proxy, trusted: trusted.into(), tls: Arc::default() })
     }
 
     /// Returns a connector for another scope, with the same proxy and certificates.
@@ -178,7 +177,7 @@ impl Connector {
         if let Some(config) = self.tls.get() {
             return Ok(Arc::clone(config));
         }
-        let config = Arc::new(tls::config(self.ca_file.as_deref())?);
+        let config = Arc::new(tls::config(&self.trusted)?);
         Ok(Arc::clone(self.tls.get_or_init(|| config)))
     }
 

@@ -152,15 +152,12 @@ async fn d30_a_certificate_that_is_expired_or_of_nobody_ends_it_at_once() {
     }
 }
 
-#[tokio::test]
-async fn a_missing_certificate_file_is_told_by_its_name() {
-    let url = secure_server("server.pem", &[]).await;
-    let mut options = options(&url);
+#[test]
+fn o303_a_certificate_file_that_cannot_be_used_is_told_before_any_request() {
+    let mut options = options("http://127.0.0.1/");
     options.ca_file = Some("/nonexistent/ca.pem".into());
-    let mut error: &dyn std::error::Error = &text(options, &url).await.unwrap_err();
-    while let Some(source) = error.source() {
-        error = source;
-    }
+    let error = Client::new(options).unwrap_err();
+    assert!(matches!(error, HttpError::Option { .. }), "{error:?}");
     assert!(error.to_string().contains("/nonexistent/ca.pem"), "{error}");
 }
 
@@ -255,13 +252,12 @@ async fn a_kept_connection_that_was_closed_meanwhile_costs_no_attempt() {
     }
 }
 
-#[tokio::test]
-async fn o157_a_file_of_authorities_that_has_none_is_told_and_not_ignored() {
-    let url = secure_server("server.pem", &[]).await;
-    let mut options = options(&url);
+#[test]
+fn o157_a_file_of_authorities_that_has_none_is_told_and_not_ignored() {
+    let mut options = options("http://127.0.0.1/");
     options.ca_file = Some(data("../../connect.rs"));
-    let error = text(options, &url).await.unwrap_err();
-    assert!(format!("{error:?}").contains("it has none in PEM format"), "{error:?}");
+    let error = Client::new(options).unwrap_err();
+    assert!(error.to_string().contains("it has none in PEM format"), "{error}");
 }
 
 #[test]

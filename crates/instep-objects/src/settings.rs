@@ -32,10 +32,12 @@ pub(crate) fn connect(
     if let Some(endpoint) = place.endpoint() {
         builder = builder.with_endpoint(endpoint);
     }
-    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
-    // An explicit `http` is accepted.
-    if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
-        builder = builder.with_allow_http(true);
+    if let Some(endpoint) = builder.get_config_value(&AmazonS3ConfigKey::Endpoint) {
+        let scheme = scheme(&endpoint).map_err(BucketError::new)?;
+        // An explicit `http` is accepted.
+        if scheme == "http" {
+            builder = builder.with_allow_http(true);
+        }
     }
     let is_unsigned = builder.get_config_value(&AmazonS3ConfigKey::SkipSignature).as_deref() == Some("true");
     let retry =
@@ -52,4 +54,35 @@ pub(crate) fn connect(
     let store = Arc::new(store);
     let signed = SignedRequests { signer: Arc::clone(&store) as Arc<dyn Signer>, client };
     Ok((store, (!is_unsigned).then_some(signed)))
+}
+
+/// Returns the scheme of the URL of a service.
+///
+/// Errors: it is neither http nor https.
+fn scheme(endpoint: &str) -> Result<&str, String> {
+    let scheme = endpoint.split_once("://").map_or("", |(scheme, _)| scheme);
+    match ["http", "https"].into_iter().find(|known| known.eq_ignore_ascii_case(scheme)) {
+        Some(known) => Ok(known),
+        None => Err(format!(
+            "the service is {endpoint:?}, which is no URL; set AWS_ENDPOINT_URL, or endpoint_url in the files of AWS \
+             tools, to one such as https://s3.example.org"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scheme;
+
+    #[test]
+    fn o315_a_service_that_is_no_url_is_named_with_the_setting_that_has_it() {
+        assert_eq!(
+            (scheme("http://127.0.0.1:9000"), scheme("HTTPS://s3.example.org")),
+            (Ok("http"), Ok("https"))
+        );
+        for wrong in ["s3.example.org", "s3.example.org:9000", "ftp://s3.example.org", ""] {
+            let said = scheme(wrong).unwrap_err();
+            assert!(said.contains(&format!("{wrong:?}")) && said.contains("AWS_ENDPOINT_URL"), "{said}");
+        }
+    }
 }

@@ -16,6 +16,9 @@ const SCHEMA: &str = "instep";
 /// The longest name of a schema.
 const LONGEST_SCHEMA: usize = 63;
 
+/// The parameters of a URL that are read here, and not by the client of PostgreSQL.
+const OWN_PARAMETERS: [&str; 6] = ["schema", "copy", "source", "sslmode", "sslrootcert", "passfile"];
+
 /// The time after which a server that does not answer counts as lost, also within a connection.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -64,7 +67,12 @@ impl Address {
     /// If it is not a PostgreSQL URL, or has an unknown parameter.
     pub fn parse(text: &str) -> Result<Self, PostgresError> {
         let fault = |what: String| PostgresError::Url { what };
-        let mut url = Url::parse(&as_parameters(text)).map_err(|error| fault(error.to_string()))?;
+        let mut url = Url::parse(&as_parameters(text)).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => {
+                fault("write postgres://USER@HOST/DATABASE".to_owned())
+            }
+            error => fault(error.to_string()),
+        })?;
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err(fault(format!("it begins with {:?}, not with \"postgres://\"", url.scheme())));
         }
@@ -72,6 +80,11 @@ impl Address {
         let (mut schema, mut copy, mut source) = (SCHEMA.to_owned(), None, None);
         let (mut mode, mut roots, mut passfile) = (None, None, None);
         let mut rest = Vec::new();
+        let twice =
+            OWN_PARAMETERS.into_iter().find(|own| given.iter().filter(|(name, _)| name == own).count() > 1);
+        if let Some(name) = twice {
+            return Err(fault(format!("it has {name}= twice")));
+        }
         for (name, value) in given {
             match name.as_str() {
                 "schema" => schema = value,
@@ -231,6 +244,19 @@ mod tests {
             let refused = Address::parse(url).unwrap_err().to_string();
             assert!(!refused.contains("secret"), "{refused}");
         }
+    }
+
+    #[test]
+    fn o311_a_url_without_a_scheme_is_answered_with_one_and_a_parameter_is_there_once() {
+        for text in ["/srv/state", "db.example/copies", "state"] {
+            let refused = Address::parse(text).unwrap_err().to_string();
+            assert!(refused.contains("write postgres://USER@HOST/DATABASE"), "{text}: {refused}");
+        }
+        for twice in ["copy=a&copy=b", "schema=a&sslmode=require&schema=a"] {
+            let refused = Address::parse(&format!("postgres://me@h/d?{twice}")).unwrap_err().to_string();
+            assert!(refused.contains("= twice"), "{twice}: {refused}");
+        }
+        assert!(Address::parse("postgres://me@h:1,g:2/d?copy=a").is_ok());
     }
 
     #[test]

@@ -8,9 +8,10 @@
 //! The table of the owners has the columns `id`, `token`, `holder`, `folder` and `grp`; a table `beat` has the owner, `token`
 //! and `beat`.
 
+mod claimant;
+
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -24,6 +25,7 @@ use crate::{
     session::Session,
     waiting::driver,
 };
+pub use claimant::Claimant;
 
 /// The time between two beats.
 const BEAT: Duration = Duration::from_secs(5);
@@ -31,26 +33,6 @@ const BEAT: Duration = Duration::from_secs(5);
 /// The number of looks at a beat, a second apart, before its process counts as dead.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-
-/// A process that takes the right.
-#[derive(Clone, Debug)]
-pub struct Claimant {
-    /// The process, for the message that others get.
-    pub holder: String,
-    /// The folder of the owner. The process that has its lock knows that earlier processes with this folder are dead.
-    pub folder: String,
-    /// `true` if the former holder of the right is known to have ended.
-    pub succeeds: bool,
-}
-
-impl Claimant {
-    /// Returns this process, over a folder that is named so.
-    pub fn over(folder: impl Into<String>) -> Self {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let holder = format!("process {} on {host}", std::process::id());
-        Self { holder, folder: folder.into(), succeeds: false }
-    }
-}
 
 /// The owners in a schema whose right is taken.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +48,7 @@ impl LeaseOwners {
     /// dead, and calls `before_succession` before it takes the right from a dead one.
     ///
     /// # Errors
-    /// If another process has it, or the server fails.
+    /// If another process has it or the claimant gives up, or the server fails.
     pub fn take(
         self,
         link: &Arc<ServerLink>,
@@ -107,9 +89,11 @@ impl LeaseOwners {
                     found.holder
                 );
             }
+            if !claimant.waits(BETWEEN_LOOKS) {
+                return Err(PostgresError::Taken { place: place.clone(), holder: found.holder });
+            }
             watched = Some(found);
             looks += 1;
-            thread::sleep(BETWEEN_LOOKS);
         }
         Ok(WriteLease {
             token,

@@ -10,7 +10,7 @@ mod own_name;
 pub(crate) mod source;
 
 pub(crate) use copy::{CopyMonitor, CopyServer};
-pub(crate) use fleet::{FleetServer, OperatorAccess, source_object};
+pub(crate) use fleet::{FleetListener, FleetServer, OperatorAccess, source_object};
 pub(crate) use source::SourcePages;
 
 /// Shows documents as pages in browsers that support XSLT. It is published beside them.

@@ -117,7 +117,7 @@ pub(crate) fn serve_until_signal(
         loop {
             let events = Arc::clone(&monitor) as Arc<dyn instep_source::PublishMonitor>;
             let ending = shutdown.child_token();
-            let mut serving = pin!(serve_when_free(options.clone(), events, &ending));
+            let mut serving = pin!(serve_when_free(options.clone(), events, &ending, restarted.is_some()));
             tokio::select! {
                 served = &mut serving => match (served, restarted) {
                     // A publication of the round before may still have the lock.
@@ -133,7 +133,7 @@ pub(crate) fn serve_until_signal(
                     },
                     (served, _) => return served,
                 },
-                next = runtime::reloaded(&hangups, reload, output) => {
+                next = runtime::reloaded(&hangups, reload, options.tls.is_some(), output) => {
                     ending.cancel();
                     if let Err(error) = serving.await {
                         tracing::warn!(%error, "the server ended with an error");
@@ -152,13 +152,15 @@ pub(crate) fn serve_until_signal(
     Ok(signals.exit())
 }
 
-/// Serves; a server that stands by first waits while another run holds its folder or its address.
+/// Serves; a server that stands by first waits while another run holds its folder or its address, which after a restart is
+/// its own former round.
 async fn serve_when_free(
     options: ServeOptions,
     monitor: Arc<dyn instep_source::PublishMonitor>,
     ending: &CancellationToken,
+    is_restarted: bool,
 ) -> Result<(), Error> {
-    let mut has_reported = false;
+    let mut has_reported = is_restarted;
     loop {
         let served = serve::serve(options.clone(), Arc::clone(&monitor), ending.cancelled()).await;
         let holder = match &served {

@@ -150,7 +150,14 @@ impl Hangups {
 pub(crate) type Reload<'a, T> = &'a dyn Fn(bool) -> anyhow::Result<Option<T>>;
 
 /// Waits until SIGHUP brings new options. Options that cannot be used are reported, and the old ones stay.
-pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output: &Output) -> T {
+///
+/// `has_certificate` is `true` if the command reads its own certificate again at each signal.
+pub(crate) async fn reloaded<T>(
+    hangups: &Hangups,
+    reload: Reload<'_, T>,
+    has_certificate: bool,
+    output: &Output,
+) -> T {
     loop {
         hangups.next().await;
         service::reloading();
@@ -159,7 +166,10 @@ pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output
                 output.note("SIGHUP: the configuration has changed; starting again with it");
                 return options;
             }
-            Ok(None) => output.note("SIGHUP: certificates are read again; the configuration has not changed"),
+            Ok(None) => {
+                let also = if has_certificate { "the certificate is read again; " } else { "" };
+                output.note(format!("SIGHUP: {also}the configuration has not changed"));
+            }
             Err(error) => {
                 hangups.is_refused.store(true, Ordering::Relaxed);
                 output

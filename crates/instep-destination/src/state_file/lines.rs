@@ -26,7 +26,7 @@ pub(super) enum LineFault {
     Newer { found: u32, known: u32 },
     #[error("line {line}: {what}")]
     Line { line: u64, what: String },
-    #[error("the file is cut off after {after}: export the state again")]
+    #[error("the file is cut off after line {after}: export the state again")]
     Cut { after: u64 },
     #[error("{what}")]
     Invalid { what: String },
@@ -134,7 +134,7 @@ pub(super) struct LineReader<'r> {
 impl<'r> LineReader<'r> {
     /// Reads the first line.
     pub(super) fn begin(from: &'r mut dyn BufRead) -> Result<Self, LineFault> {
-        let first = next_line(from)?.ok_or(LineFault::Cut { after: 0 });
+        let first = next_line(from).and_then(|first| first.ok_or(LineFault::Cut { after: 0 }));
         let first = first.map_err(|fault| if fault.is_text() { LineFault::Foreign } else { fault })?;
         let found: FirstLine = serde_json::from_str(&first).map_err(|_| LineFault::Foreign)?;
         if found.version > VERSION {
@@ -157,7 +157,11 @@ impl<'r> LineReader<'r> {
     pub(super) fn next(&mut self) -> Result<Option<StateRecord>, LineFault> {
         let Some(hasher) = &mut self.hasher else { return Ok(None) };
         let after = self.line;
-        let line = next_line(self.from)?.ok_or(LineFault::Cut { after })?;
+        let line = next_line(self.from).map_err(|fault| match fault.is_text() {
+            true => LineFault::Line { line: after + 1, what: "it is not UTF-8".to_owned() },
+            false => fault,
+        })?;
+        let line = line.ok_or(LineFault::Cut { after })?;
         self.line += 1;
         if line.starts_with("{\"end\":") {
             return self.end(&line).map(|()| None);

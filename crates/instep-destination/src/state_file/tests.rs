@@ -74,6 +74,18 @@ fn small() -> (Copy, Vec<u8>) {
     (copy, lines)
 }
 
+#[test]
+fn o310_a_file_that_is_cut_off_or_foreign_is_said_to_be_so() {
+    let (_copy, lines) = small();
+    let target = Copy::new();
+    let said = |bytes: &[u8]| target.import(bytes, None).unwrap_err().to_string();
+    let first = lines.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    assert!(said(&lines[..first + 3]).contains("cut off after line 1:"), "{}", said(&lines[..first + 3]));
+    assert!(said(b"\x7fELF\xff\xfe\n").contains("not the output of instep state export"));
+    let damaged = [&lines[..first], b"\xff\n", &lines[first..]].concat();
+    assert!(said(&damaged).contains("line 2: it is not UTF-8"), "{}", said(&damaged));
+}
+
 /// Lines that are cut off anywhere, or changed, and an engine that has a state: nothing is changed.
 fn leaves_nothing_behind(server: Option<&str>) {
     let (_copy, lines) = small();

@@ -7,15 +7,17 @@ use std::{
 };
 
 use instep_destination::{ObjectLayout, check_place, now};
+use instep_net::Client;
 use instep_store::{Lock, LockError, RootFolder};
 
 use crate::{FleetError, definition::SourceDefinition, options::FleetOptions, record::FleetRecord};
 
-/// Refuses options that do not go together, and object storage that cannot be used.
+/// Refuses options that do not go together, and certificates, a proxy and object storage that cannot be used.
 pub(super) fn check(options: &FleetOptions, configured: &[SourceDefinition]) -> Result<(), FleetError> {
     for definition in configured {
         definition.expect_shared(options)?;
     }
+    Client::new(options.access.http_options("file:")?)?;
     let Some(store) = &options.store else { return Ok(()) };
     if options.state.is_some() && store.layout == ObjectLayout::Names {
         let what = "several workers cannot share a copy with an object per resource: leave ?layout=names out";

@@ -90,7 +90,7 @@ impl Fleet {
 
     /// Returns the place of a Source's copy.
     pub fn copy(&self, source: &FleetSource) -> CopyLocation {
-        source.definition.copy(self.state().options())
+        source.definition.copy(&self.state().options().place())
     }
 
     /// Returns the figures of the fleet.

@@ -149,7 +149,7 @@ impl FleetState {
                 continue;
             };
             let (definition, is_new) = (&source.definition, source.standing.is_new());
-            let dir = definition.copy(&self.options).dir;
+            let dir = definition.copy(&self.options.place()).dir;
             if self.looks.values().any(|look| look.dir == dir) {
                 // The folder had another name until now, whose look is ending.
                 self.queue.done(&name);
@@ -172,7 +172,7 @@ impl FleetState {
         source.running = source.standing.began;
         let ending = shutdown.child();
         let task = LookTask {
-            copy: source.definition.copy(&self.options),
+            copy: source.definition.copy(&self.options.place()),
             definition: source.definition.clone(),
             standing: source.standing.clone(),
             hold: source.hold,

@@ -66,3 +66,19 @@ fn the_form_shows_in_name_or_text() {
     assert_eq!(ImportFormat::of("sources.txt", "https://a.example/"), ImportFormat::List);
     assert_eq!(ImportFormat::of("-", " <?xml version='1.0'?>"), ImportFormat::Opml);
 }
+
+#[test]
+fn o307_rows_without_a_url_are_counted_and_a_header_is_found_behind_what_a_spreadsheet_writes() {
+    let rows = "name,url\nx,\n,\ny,https://a.example/\nz\n";
+    let list = import(rows, ImportFormat::Csv).unwrap();
+    assert_eq!((list.sources.len(), list.without_url, list.faults.len()), (1, 2, 0));
+    for before in ["sep=;\r\n", "SEP=;\n", "\n", "\r\n\r\n"] {
+        let list =
+            import(&format!("{before}url;name\r\nhttps://a.example/;x\r\nnonsense;y\r\n"), ImportFormat::Csv);
+        let list = list.unwrap();
+        assert_eq!((list.sources.len(), list.sources[0].name.as_deref()), (1, Some("x")), "{before:?}");
+        let line = before.matches('\n').count() as u64 + 3;
+        let [FleetError::Import { line: at, .. }] = &list.faults[..] else { panic!("{:?}", list.faults) };
+        assert_eq!(*at, line, "{before:?}");
+    }
+}

@@ -30,7 +30,6 @@ impl FleetRecord {
         if let Some(url) = &place.state {
             return Self::at_server(url, place, true);
         }
-        Self::refuse_other_state(&place.dir)?;
         Self::make_folder(&place.dir)?;
         Ok(Self { engine: Box::new(RecordFile::open(&Self::file(&place.dir))?), dir: place.dir.clone() })
     }
@@ -53,9 +52,13 @@ impl FleetRecord {
     /// be among those that are published.
     fn refuse_other_state(dir: &Path) -> Result<(), FleetError> {
         let own = Self::own_folder(dir);
-        let other = [("state.sqlite", "a copy"), ("state.json", "a copy"), ("catalogue.db", "a Source")]
-            .into_iter()
-            .find(|(file, _)| own.join(file).is_file());
+        let other = [
+            ("state.sqlite", "a copy"),
+            ("state.json", "a copy"),
+            ("catalogue.db", "a Source"),
+            ("catalogue.json", "a Source"),
+        ];
+        let other = other.into_iter().find(|(file, _)| own.join(file).is_file());
         match other.filter(|_| !Self::file(dir).is_file()) {
             Some((_, what)) => Err(FleetError::Usage {
                 what: format!(
@@ -67,8 +70,12 @@ impl FleetRecord {
         }
     }
 
-    /// Makes the folder of a fleet, and the one within it.
+    /// Makes the folder of a fleet, or of a worker, and the one within it.
+    ///
+    /// # Errors
+    /// If it cannot be made, or is the folder of a copy or of a Source.
     pub(crate) fn make_folder(dir: &Path) -> Result<(), FleetError> {
+        Self::refuse_other_state(dir)?;
         let failing = |at: &Path, error: std::io::Error| {
             let what = if at.is_file() { "it is a file".to_owned() } else { error.to_string() };
             FleetError::Folder { dir: at.to_owned(), what }

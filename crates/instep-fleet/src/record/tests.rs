@@ -121,3 +121,23 @@ fn o272_a_file_in_the_place_of_a_fleet_is_named_as_what_it_is() {
         assert!(message.contains("it is a file") || message.contains("Not a directory"), "{message}");
     }
 }
+
+#[test]
+fn o308_a_worker_has_no_folder_of_a_copy_or_of_a_source_whichever_engine_they_use() {
+    for (file, what) in [
+        ("state.sqlite", "a copy"),
+        ("state.json", "a copy"),
+        ("catalogue.db", "a Source"),
+        ("catalogue.json", "a Source"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join(".instep")).unwrap();
+        fs::write(dir.path().join(".instep").join(file), "").unwrap();
+        let alone = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap_err();
+        // As a worker makes its folder, whose record is in a database.
+        let shared = FleetRecord::make_folder(dir.path()).unwrap_err();
+        for refused in [alone, shared] {
+            assert!(refused.to_string().contains(&format!("is the folder of {what}")), "{refused}");
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
+#[cfg(all(feature = "serve", feature = "postgres"))]
+use std::sync::atomic::AtomicBool;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -110,6 +112,14 @@ impl CatalogueLocation {
             Self::File(_) => None,
             #[cfg(feature = "postgres")]
             Self::Postgres(database, _) => Some(database.shown()),
+        }
+    }
+
+    /// Stops to wait for the right to publish once a flag is set.
+    #[cfg(all(feature = "serve", feature = "postgres"))]
+    pub(crate) fn give_up_with(&mut self, flag: Arc<AtomicBool>) {
+        if let Self::Postgres(database, _) = self {
+            database.give_up_with(flag);
         }
     }
 

@@ -70,6 +70,12 @@ impl DatabaseSource {
         Ok(Self { address: address.beside(SCHEMA)?, shown, names, claimant, is_named })
     }
 
+    /// Stops to wait for the right to publish once a flag is set.
+    #[cfg(feature = "serve")]
+    pub(super) fn give_up_with(&mut self, flag: Arc<std::sync::atomic::AtomicBool>) {
+        self.claimant.gives_up = flag;
+    }
+
     /// Returns the URL without a password.
     pub(super) fn shown(&self) -> &str {
         &self.shown

@@ -1,5 +1,7 @@
 //! An open Source: its lock, the options it was opened with, and the work concurrent with its publications.
 
+#[cfg(all(feature = "serve", feature = "postgres"))]
+use std::sync::atomic::AtomicBool;
 use std::{fs, path::Path, sync::Arc};
 
 use instep_store::Lock;
@@ -51,13 +53,18 @@ impl Publisher {
         Self::over(options, place, lock, clock)
     }
 
-    /// Opens a Source whose lock the caller has.
+    /// Opens a Source whose lock the caller has. Stops to wait for the right to publish once `gives_up` is set.
     ///
     /// # Errors
     /// As [`Publisher::open`].
     #[cfg(all(feature = "serve", feature = "postgres"))]
-    pub(crate) fn with_lock(options: PublishOptions, lock: Arc<Lock>) -> Result<Self, Error> {
-        let place = check_options(&options)?;
+    pub(crate) fn with_lock(
+        options: PublishOptions,
+        lock: Arc<Lock>,
+        gives_up: Arc<AtomicBool>,
+    ) -> Result<Self, Error> {
+        let mut place = check_options(&options)?;
+        place.give_up_with(gives_up);
         Self::over(options, place, lock, system_clock())
     }
 

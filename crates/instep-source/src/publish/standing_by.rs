@@ -1,7 +1,7 @@
 //! A Source that another server publishes, opened by a standby server: it takes the lock of its own state folder, and
 //! reads the catalogue.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use instep_store::Lock;
 
@@ -47,11 +47,11 @@ impl HeldFolder {
         SourceContext::beside(options, catalogue).map(Some)
     }
 
-    /// Takes the right to publish.
+    /// Takes the right to publish. Stops to wait for it once `gives_up` is set.
     ///
     /// # Errors
     /// [`Error::Locked`] if another server has it; otherwise as [`Publisher::open`].
-    pub(crate) fn publisher(&self) -> Result<Publisher, Error> {
-        Publisher::with_lock(self.options.clone(), Arc::clone(&self.lock))
+    pub(crate) fn publisher(&self, gives_up: Arc<AtomicBool>) -> Result<Publisher, Error> {
+        Publisher::with_lock(self.options.clone(), Arc::clone(&self.lock), gives_up)
     }
 }

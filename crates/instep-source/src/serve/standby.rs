@@ -93,9 +93,10 @@ impl StandbyServer {
     ) -> Result<Publisher, Error> {
         let mut has_reported = false;
         loop {
-            let (held, (done, attempt)) = (Arc::clone(&self.held), oneshot::channel());
+            let (held, gives_up) = (Arc::clone(&self.held), Arc::clone(&self.stop));
+            let (done, attempt) = oneshot::channel();
             // Not a task of the runtime: its end must not wait until it is known if the other server lives.
-            thread::spawn(move || drop(done.send(held.publisher())));
+            thread::spawn(move || drop(done.send(held.publisher(gives_up))));
             match attempt.await.map_err(|_| Error::PublisherFailed)? {
                 Ok(publisher) => {
                     self.stop.store(true, Ordering::Release);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{FleetFolder, Running, as_ada, ask, get};
+use crate::support::{FleetFolder, Running, TOKEN, as_ada, ask, get};
 
 /// Asserts that a value matches a schema: no further or missing property, each of its type.
 fn assert_is(value: &Value, schema: &Value, document: &Value, at: &str) {
@@ -107,4 +107,48 @@ fn o108_each_answer_also_to_an_unknown_state_or_column_is_what_the_description_s
     );
     assert_eq!(tried, 25);
     assert_eq!(get(&run, "/api/v1/nothing").status, 404);
+}
+
+#[test]
+fn o298_what_a_query_does_not_mean_is_refused_and_reading_page_by_page_ends() {
+    let fleet = FleetFolder::new();
+    for number in 0..3 {
+        fleet.ends(&["add", &format!("http://127.0.0.1:1/{number}/"), "--name", &format!("s{number}")], 0);
+        fleet.ends(&["pause", &format!("s{number}")], 0);
+    }
+    let run = fleet.start(&[]);
+    for (query, named) in
+        [("stat=failing", "stat"), ("state=paused&limt=1", "limt"), ("page=0", "page"), ("limit=0", "limit")]
+    {
+        let refused = get(&run, &format!("/api/v1/sources?{query}"));
+        assert!(
+            refused.status == 400 && refused.json()["error"].as_str().unwrap().contains(named),
+            "{}",
+            refused.body
+        );
+    }
+    let refused = as_ada(&run, "GET /api/v1/actions?befor=1", "");
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    let pages = (1..).map(|page| get(&run, &format!("/api/v1/sources?limit=2&page={page}")).json());
+    let sizes = pages.map(|page| page["sources"].as_array().unwrap().len());
+    assert_eq!(sizes.take_while(|size| *size > 0).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn o299_each_refusal_of_the_api_is_json_with_its_own_status() {
+    let fleet = FleetFolder::new();
+    let run = fleet.start(&[]);
+    let authorization = format!("bearer {TOKEN}");
+    let signed = ("Authorization", authorization.as_str());
+    for (request, kind, body, status) in [
+        ("POST /api/v1/fleet", "application/json", "", 405),
+        ("GET /api/v1/sources/a/run", "application/json", "", 405),
+        ("POST /api/v1/sources", "text/plain", "{}", 415),
+        ("POST /api/v1/sources", "application/json", "[", 422),
+        ("GET /api/v1/sources/a%2fb", "application/json", "", 400),
+    ] {
+        let answer = ask(&run, request, &[signed, ("Content-Type", kind)], body);
+        assert_eq!(answer.status, status, "{request}: {}", answer.body);
+        assert!(answer.json()["error"].is_string(), "{request}: {}", answer.body);
+    }
 }

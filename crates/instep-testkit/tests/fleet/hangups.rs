@@ -59,3 +59,23 @@ fn o179_a_configuration_that_could_not_be_used_is_tried_again_also_unchanged() {
         get(&run, "/api/v1/sources/b").json()["every_seconds"] == 7_200
     });
 }
+
+#[test]
+fn o306_after_a_hangup_without_a_change_nothing_is_said_to_be_read_that_is_not() {
+    let quiet = FleetFolder::new();
+    let messages = fs::File::create(quiet.path("messages")).unwrap();
+    let mut command = quiet.command(&["run"]);
+    let child = command.stdout(messages.try_clone().unwrap()).stderr(messages).spawn().unwrap();
+    let unchanged = Running { child, url: String::new() };
+    quiet.wait_for_message("Fleet in fleet", 1);
+    unchanged.signal("-HUP");
+    quiet.wait_for_message("SIGHUP: the configuration has not changed", 1);
+    let (fleet, _served, run, text) = configured();
+    // A file of certificates that cannot be used changes nothing, although no Source needs it.
+    let with_file = format!("[run]\nca-file = \"none.pem\"\n{}", text.replace("\"a\"", "\"b\""));
+    fleet.configure(&with_file);
+    run.signal("-HUP");
+    fleet.wait_for_message("Cannot use the certificates in none.pem", 1);
+    assert_eq!(get(&run, "/api/v1/sources/a").status, 200);
+    assert_eq!(get(&run, "/api/v1/sources/b").status, 404);
+}

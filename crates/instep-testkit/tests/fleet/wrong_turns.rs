@@ -117,3 +117,41 @@ fn a_database_that_cannot_be_used_is_one_line_and_nothing_is_started() {
     assert!(run(&url).with_code(10).stderr.contains("has version 99"));
     fleet.ends(&["list", "--state", &url], 10);
 }
+
+#[test]
+fn o304_a_fleet_that_cannot_listen_or_use_its_certificates_leaves_nothing_behind() {
+    let fleet = FleetFolder::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let outside = format!("0.0.0.0:{}", free_port().unwrap());
+    for (words, part) in [
+        (&["--listen", &address][..], "Cannot listen on"),
+        (&["--listen", &outside, "--operator-header", "X-User"], "trusts every client"),
+        (&["--ca-file", "none.pem"], "Cannot use the certificates in none.pem"),
+    ] {
+        let run = Run::of(&mut fleet.command(&[&["run"], words].concat())).with_code(2);
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+        assert!(!fleet.path("fleet").exists(), "{words:?}");
+    }
+}
+
+#[test]
+fn o309_a_schedule_that_contradicts_itself_is_refused() {
+    let fleet = FleetFolder::new();
+    for words in
+        [&["--shortest", "2h", "--longest", "1h"][..], &["--quarantine-after", "0"], &["--alert-after", "0"]]
+    {
+        let run = Run::of(&mut fleet.command(&[&["run"], words].concat())).with_code(2);
+        assert!(run.stderr.contains(words[0]), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn o314_a_list_in_another_encoding_or_from_a_pipe_is_named_as_what_it_is() {
+    let fleet = FleetFolder::new();
+    fs::write(fleet.path("list.csv"), [0xff, 0xfe, b'u', 0, b'r', 0, b'l', 0]).unwrap();
+    let import = fleet.source(&["import", "list.csv"]).with_code(2);
+    assert!(import.stderr.contains("list.csv is in UTF-16; save it as UTF-8"), "{}", import.stderr);
+    let import = fleet.source(&["import", "-"]).with_code(2);
+    assert!(import.stderr.contains("standard input lists no Source"), "{}", import.stderr);
+}

@@ -202,3 +202,31 @@ fn a_folder_that_has_older_documents_is_brought_up_to_date_before_it_is_publishe
     assert_eq!(by_first.matches("<url>").count(), 3, "{by_first}");
     assert_eq!(publish("third"), by_first);
 }
+
+#[test]
+fn o305_a_server_that_stands_by_applies_a_new_configuration_before_it_knows_if_the_publisher_lives() {
+    let Some(source) = SharedSource::new() else { return };
+    source.write("a.txt", "one");
+    let first = source.start("first", source.port, &[]);
+    first.wait_for("ready");
+    let [before, after] = [free_port().unwrap(), free_port().unwrap()];
+    let listen = |port: u16| {
+        let text = format!("[serve]\nlisten = \"127.0.0.1:{port}\"\n");
+        fs::write(source.room.path().join("second.toml"), text).unwrap();
+    };
+    listen(before);
+    let second = source.spawn("second", &["--standby", "--config", "second.toml"]);
+    second.wait_for("standby");
+    let holder = || source.sql("SELECT token FROM instep_source.source");
+    let known = holder();
+    // From now on it takes twenty seconds to know that the publisher is gone.
+    first.signal("-STOP");
+    listen(after);
+    second.signal("-HUP");
+    wait_for(|| match Answer::of(after, CHANGES) {
+        Ok(answer) if answer.status == 200 => Ok(()),
+        other => Err(format!("{other:?}")),
+    });
+    assert_eq!(holder(), known, "it answers while the other one still has the right to publish");
+    first.signal("-CONT");
+}

@@ -51,8 +51,13 @@ impl SharedSource {
 
     pub(super) fn start(&self, machine: &str, port: u16, options: &[&str]) -> Node {
         let listen = format!("127.0.0.1:{port}");
+        self.spawn(machine, &[&["--listen", &listen], options].concat())
+    }
+
+    /// Starts a server that has its address among its options, or in its configuration.
+    pub(super) fn spawn(&self, machine: &str, options: &[&str]) -> Node {
         let mut command = self.command(&["serve", "data", "--json", "--no-watch", "--scan-every", "1s"]);
-        command.args(["--base-url", &self.base_url, "--listen", &listen, "--state", machine]);
+        command.args(["--base-url", &self.base_url, "--state", machine]);
         command.args(["--catalogue", &self.database.url()]).args(options);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);

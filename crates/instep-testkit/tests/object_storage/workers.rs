@@ -198,3 +198,15 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
         text => Err(format!("{text:?}: {:?}", fleet.states())),
     });
 }
+
+#[test]
+fn o302_a_copy_in_a_bucket_is_shown_where_it_is() {
+    let Some(fleet) = SharedFleet::new() else { return };
+    let source = FakeSource::start().with_resources([("a.txt", "a")]);
+    fleet.add_url("a", &source.capability_list_url());
+    let shown = || Run::of(&mut fleet.command(&["source", "show", "a"])).with_code(0).stdout;
+    assert!(shown().contains("Copy        none yet"), "{}", shown());
+    let _worker = fleet.work("one", &[]);
+    wait_until("it is in step", || fleet.states().iter().all(|(state, _)| state == "in-step"));
+    assert!(shown().contains(&format!("Copy        s3://{BUCKET}/fleet/a\n")), "{}", shown());
+}

@@ -24,10 +24,10 @@ use crate::config::Config;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LimitArgs {
     /// Transfers at the same time
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = values::at_least_one, help_heading = SPEED)]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = values::at_least_one::<usize>, help_heading = SPEED)]
     transfers: usize,
     /// Transfers at the same time per host; over HTTP/2 up to --transfers, if that is faster
-    #[arg(long, default_value_t = 8, value_name = "N", value_parser = values::at_least_one, help_heading = SPEED, hide_short_help = true)]
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = values::at_least_one::<usize>, help_heading = SPEED, hide_short_help = true)]
     per_host: usize,
     /// Bytes per second in all, such as 5MiB; 0 for no limit [default: unlimited]
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED)]

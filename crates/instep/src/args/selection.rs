@@ -35,7 +35,7 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME", hide_short_help = true)]
     since: Option<DateTime>,
     /// At most N resources, to try a Source first
-    #[arg(long, value_name = "N", value_parser = values::number::<u64>, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>, hide_short_help = true)]
     limit: Option<u64>,
     /// Only this set of resources: the URI of its Capability List or the last part of it
     #[arg(long, value_parser = values::word, value_name = "SET", hide_short_help = true)]

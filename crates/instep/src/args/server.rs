@@ -60,7 +60,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "EMAIL", requires = "oai", hide_short_help = true)]
     oai_email: Option<String>,
     /// Records in one response
-    #[arg(long, default_value_t = 500, value_name = "N", value_parser = values::at_least_one, requires = "oai", hide_short_help = true)]
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = values::at_least_one::<usize>, requires = "oai", hide_short_help = true)]
     oai_part: usize,
     /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
     #[arg(long, value_name = "TYPE", value_parser = values::word, hide_short_help = true)]
@@ -69,7 +69,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, help_heading = VERSIONS)]
     versions: bool,
     /// Versions to keep per resource
-    #[arg(long, requires = "versions", default_value_t = 100, value_name = "N", value_parser = values::at_least_one, help_heading = VERSIONS, hide_short_help = true)]
+    #[arg(long, requires = "versions", default_value_t = 100, value_name = "N", value_parser = values::at_least_one::<usize>, help_heading = VERSIONS, hide_short_help = true)]
     versions_count: usize,
     /// Time to keep a version after it was replaced
     #[arg(long, requires = "versions", default_value = "8760h", value_parser = values::duration, value_name = "DURATION",

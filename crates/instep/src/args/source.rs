@@ -99,7 +99,7 @@ pub(crate) struct SourceArgs {
     #[command(flatten)]
     packages: PackageArgs,
     /// Close the open Change List after this many changes
-    #[arg(long, default_value_t = 5_000, value_parser = values::at_least_one, value_name = "N",
+    #[arg(long, default_value_t = 5_000, value_parser = values::at_least_one::<usize>, value_name = "N",
         help_heading = DOCUMENTS, hide_short_help = true)]
     rotate_entries: usize,
     /// Close the open Change List this long after its first change

@@ -74,8 +74,8 @@ pub(crate) fn word(text: &str) -> Result<String, String> {
 }
 
 /// Reads a number of things of which there must be one at least.
-pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
+pub(crate) fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| format!("{text:?} cannot be used; write a whole number from 1"))
 }
 
@@ -127,8 +127,8 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     }
     if text.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@')) {
         return Err(
-            "a login in a URL is seen by every user of this machine; put it in ~/.netrc and give --netrc, \
-                    or use --bearer-file"
+            "a login in a URL is seen by every user of this machine; put it in a file in netrc format \
+             and name that with --netrc-file, or a token with --bearer-file"
                 .into(),
         );
     }
@@ -222,6 +222,13 @@ mod tests {
         assert_eq!(rate("120/m"), Ok(2.0));
         assert_eq!(percent("50%"), Ok(50));
         assert_eq!(url("example.org").map(|uri| uri.to_string()), Ok("https://example.org/".into()));
+    }
+
+    #[test]
+    fn o313_a_login_in_a_url_is_answered_with_options_that_each_command_has() {
+        let refused = url("https://ada:secret@example.org/").unwrap_err();
+        assert!(refused.contains("--netrc-file") && refused.contains("--bearer-file"), "{refused}");
+        assert!(!refused.contains("secret"), "{refused}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct DemoCommand {
     /// Folder to work in, kept afterwards [default: a temporary one]
     dir: Option<PathBuf>,
     /// Number of files in the sample
-    #[arg(long, default_value_t = 600, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, default_value_t = 600, value_name = "N", value_parser = values::at_least_one::<usize>)]
     files: usize,
 }
 

@@ -20,7 +20,7 @@ use crate::{
     config::Config,
     exit::Exit,
     fleet::{FleetDisplay, configured},
-    pages::{FleetServer, OperatorAccess},
+    pages::{FleetListener, FleetServer, OperatorAccess},
     runtime::{self, Hangups, Reload},
     service,
     ui::{LineLevel, Output, format::counted},
@@ -56,7 +56,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = looks, help_heading = SCHEDULE)]
     runs: usize,
     /// Sources of one host to process at the same time, by all workers together
-    #[arg(long, value_name = "N", value_parser = values::at_least_one, default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<usize>, default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
     runs_per_host: usize,
     /// Shortest time between two runs of a Source without its own schedule
     #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "15m",
@@ -67,7 +67,7 @@ pub(crate) struct RunCommand {
         help_heading = SCHEDULE, hide_short_help = true)]
     longest: Duration,
     /// Failures in a row after which a Source runs only once a week
-    #[arg(long, value_name = "N", value_parser = values::number::<u32>, default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<u32>, default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
     quarantine_after: u32,
     /// Most bytes of all copies together, such as 2TiB [default: unlimited]
     #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SCHEDULE)]
@@ -89,7 +89,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "ADDRESS", value_parser = mail_address, help_heading = ALERTS, hide_short_help = true)]
     alert_mail: Option<String>,
     /// Failures in a row after which an alert is sent
-    #[arg(long, value_name = "N", value_parser = values::number::<u32>, default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<u32>, default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
     alert_after: u32,
 }
 
@@ -164,10 +164,13 @@ impl RunCommand {
                 bail!("{option}: at most {}d, a hundred years", LONGEST_PAUSE / 86_400);
             }
         }
+        if self.shortest > self.longest {
+            bail!("--shortest is longer than --longest, which is 720h if it is not given");
+        }
         let mut pacing = PacingRules::default();
         pacing.shortest = self.shortest.as_secs().max(1);
         pacing.longest = self.longest.as_secs().max(pacing.shortest);
-        pacing.quarantine_after = self.quarantine_after.max(1);
+        pacing.quarantine_after = self.quarantine_after;
         options.pacing = pacing;
         options.callbacks = self.callbacks.options();
         (options.disk, options.min_free) = (self.disk, self.min_free);
@@ -197,15 +200,16 @@ async fn keep(
 ) -> anyhow::Result<()> {
     let display = Arc::new(FleetDisplay::new(*output));
     let dir = setup.options.dir.clone();
-    let fleet = Fleet::open(setup.options, &setup.sources, Arc::clone(&display) as Arc<dyn FleetMonitor>)?;
-    let number = fleet.sources().len() as u64;
     let pages = setup.pages;
-    let server = match &pages.listen {
-        Some(address) => {
-            Some(FleetServer::listen(address, &dir, setup.access, (fleet.clone(), display)).await?)
-        }
+    // First: a command that cannot listen leaves no folder and no record behind.
+    let listener = match &pages.listen {
+        Some(address) => Some(FleetListener::bind(address, &setup.access).await?),
         None => None,
     };
+    let fleet = Fleet::open(setup.options, &setup.sources, Arc::clone(&display) as Arc<dyn FleetMonitor>)?;
+    let number = fleet.sources().len() as u64;
+    let server =
+        listener.map(|listener| FleetServer::new(listener, &dir, setup.access, (fleet.clone(), display)));
     output.closing(format!("Fleet in {}: {}", dir.display(), counted(number, "Source")));
     if number == 0 {
         output.note("Add a Source with: instep source add URL (with the same --fleet or --state)");
@@ -240,7 +244,7 @@ async fn keep(
     loop {
         tokio::select! {
             ended = &mut running => return ended,
-            next = runtime::reloaded(hangups, reload, output) => {
+            next = runtime::reloaded(hangups, reload, false, output) => {
                 let stays = |which: &str| {
                     let what = format!("SIGHUP: {which} stay as they are until instep run is started again");
                     output.log(LineLevel::Warn, &what);

@@ -55,7 +55,7 @@ pub(crate) struct SimulateCommand {
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", value_parser = values::number::<u64>)]
     past_changes: u64,
     /// Entries at which a Change List is closed
-    #[arg(long, hide_short_help = true, default_value_t = 5_000, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, hide_short_help = true, default_value_t = 5_000, value_name = "N", value_parser = values::at_least_one::<usize>)]
     list_entries: usize,
     /// latency=DURATION, error=5%, truncate=5%, corrupt=5%, gap=N, restart=DURATION
     ///

@@ -87,7 +87,7 @@ impl SourceCommand {
             SourceTask::Import(import) => import.run(fleet, output),
             SourceTask::List => listing::list(&FleetRecord::existing(fleet)?, wanted, output),
             SourceTask::Show(show) => {
-                listing::show(&FleetRecord::existing(fleet)?, &fleet.dir, &show.name, output)
+                listing::show(&FleetRecord::existing(fleet)?, fleet, &show.name, output)
             }
             SourceTask::Run(names) => names.act(fleet, ("run", SourceOperation::Run), output),
             SourceTask::Pause(names) => names.act(fleet, ("pause", SourceOperation::Pause), output),

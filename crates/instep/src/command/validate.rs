@@ -36,7 +36,7 @@ pub(crate) struct ValidateCommand {
     #[arg(long)]
     follow: bool,
     /// With --follow: the most documents and packages to check
-    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = values::at_least_one::<usize>)]
     max_documents: usize,
     /// With --follow: resources of each list to fetch and compare, with their patches
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = values::number::<usize>)]

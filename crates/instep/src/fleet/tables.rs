@@ -45,14 +45,14 @@ struct SourceTable {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "at: write a time of the day such as \"03:30\", or several in brackets")]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "max-delete: write a number such as 500, or a share such as \"10%\"")]
 enum CountOrShare {
     Count(u64),
     Share(String),
@@ -181,6 +181,19 @@ mod tests {
             (-2, true, true, true)
         );
         assert_eq!(read[1].cadence, Cadence::Every { seconds: 3_600 });
+    }
+
+    #[test]
+    fn o312_a_value_of_another_type_is_answered_with_what_can_be_written() {
+        for (key, part) in [
+            ("max-delete = -1", "max-delete: write a number such as 500"),
+            ("max-delete = 1.5", "max-delete: write a number such as 500"),
+            ("at = 3", "at: write a time of the day"),
+        ] {
+            let (_, what) =
+                read(&format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\n{key}\n")).unwrap_err();
+            assert!(what.contains(part), "{what}");
+        }
     }
 
     #[test]

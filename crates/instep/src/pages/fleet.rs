@@ -16,4 +16,4 @@ mod surveyed;
 
 pub(crate) use access::OperatorAccess;
 pub(crate) use json::source_object;
-pub(crate) use server::FleetServer;
+pub(crate) use server::{FleetListener, FleetServer};

@@ -34,10 +34,13 @@ struct RunCounts {
     /// The end of the last run by this machine's clock, and its exit code.
     ended: Option<(f64, u8)>,
     succeeded: Option<f64>,
+    /// The beginning of the first run that wrote to the file, by which a copy that never succeeded is known to be late.
+    first: Option<f64>,
     written: Option<Instant>,
 }
 
 const LAST_SUCCESS: &str = "instep_last_success_timestamp_seconds";
+const FIRST_RUN: &str = "instep_first_run_timestamp_seconds";
 
 /// Hosts with their own metrics; further hosts share one.
 const MOST_HOSTS: usize = 50;
@@ -48,7 +51,11 @@ const EVERY: Duration = Duration::from_secs(15);
 impl<'a> MetricsMonitor<'a> {
     /// Returns a monitor that writes metrics of the copy in `dir` to `file`.
     pub(crate) fn new(file: PathBuf, dir: &Path, beside: &'a dyn Monitor) -> Self {
-        let counts = RunCounts { succeeded: last_success(&file), ..RunCounts::default() };
+        let before = fs::read_to_string(&file).unwrap_or_default();
+        let (succeeded, first) = (recorded(&before, LAST_SUCCESS), recorded(&before, FIRST_RUN));
+        // A file of an earlier version has no first run.
+        let first = first.or(succeeded).or_else(|| Some(now()));
+        let counts = RunCounts { succeeded, first, ..RunCounts::default() };
         Self { file, dir: dir.to_owned(), beside, counts: Mutex::new(counts) }
     }
 
@@ -125,6 +132,9 @@ impl RunCounts {
         if let Some(success) = self.succeeded {
             text.one(LAST_SUCCESS, "gauge", success);
         }
+        if let Some(first) = self.first {
+            text.one(FIRST_RUN, "gauge", first);
+        }
         if let Some((ended, exit_code)) = self.ended {
             text.one("instep_last_run_timestamp_seconds", "gauge", ended);
             text.one("instep_last_run_exit_code", "gauge", exit_code.into());
@@ -181,10 +191,9 @@ fn label(name: &'static str, value: &str, number: u64) -> ([(&'static str, Strin
     ([(name, value.to_owned())], number)
 }
 
-/// Returns the time of the last success that an earlier process recorded.
-fn last_success(file: &Path) -> Option<f64> {
-    let text = fs::read_to_string(file).ok()?;
-    let value = |line: &str| line.strip_prefix(LAST_SUCCESS)?.rsplit(' ').next()?.parse().ok();
+/// Returns the time that an earlier process recorded under a name.
+fn recorded(text: &str, name: &str) -> Option<f64> {
+    let value = |line: &str| line.strip_prefix(name)?.rsplit(' ').next()?.parse().ok();
     text.lines().find_map(value)
 }
 

@@ -53,3 +53,21 @@ fn the_reference_lists_each_metric_of_a_fleet_and_no_other() {
     let address = ready["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
     assert_eq!(families(&get(address, "/metrics")), listed(&reference(), "## A fleet"));
 }
+
+#[test]
+fn o300_a_copy_that_never_succeeded_shows_since_when_it_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{nobody}/");
+    let sync = ["sync", &url, "copy", "--retries", "0", "--metrics-file", "copy.prom"];
+    let mut first = String::new();
+    for _ in 0..2 {
+        assert!(!instep(folder.path(), &sync).status().unwrap().success());
+        let text = fs::read_to_string(folder.path().join("copy.prom")).unwrap();
+        assert!(!text.contains("instep_last_success_timestamp_seconds"), "{text}");
+        let line = text.lines().find(|line| line.starts_with("instep_first_run_timestamp_seconds{"));
+        let line = line.unwrap().to_owned();
+        assert!(first.is_empty() || first == line, "{first}, {line}");
+        first = line;
+    }
+}

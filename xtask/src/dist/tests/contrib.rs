@@ -6,7 +6,7 @@ use super::{are_there, bash};
 use crate::run::root;
 
 #[test]
-fn the_alerts_fire_when_they_should() {
+fn o301_the_alerts_fire_when_they_should_and_only_then() {
     if are_there(["promtool"]) {
         let check =
             "promtool check rules prometheus-alerts.yml && promtool test rules prometheus-alerts-test.yml";

@@ -167,17 +167,21 @@ pub(super) struct ImportArgs {
 
 impl ImportArgs {
     pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
-        let shown = self.file.display();
+        let is_piped = self.file.as_os_str() == "-";
+        let shown = if is_piped { "standard input".into() } else { self.file.display().to_string() };
         let mut bytes = Vec::new();
-        let read = match self.file.as_os_str() == "-" {
+        let read = match is_piped {
             true => io::stdin().read_to_end(&mut bytes),
             false => File::open(&self.file).and_then(|mut file| file.read_to_end(&mut bytes)),
         };
         read.with_context(|| format!("Cannot read {shown}"))?;
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            bail!("{shown} is in UTF-16; save it as UTF-8");
+        }
         // A name that is not UTF-8 does not matter. A URL that is not UTF-8 is skipped alone.
         let text = String::from_utf8_lossy(&bytes);
         let format = self.format.unwrap_or_else(|| ImportFormat::of(&self.file.to_string_lossy(), &text));
-        let ImportedList { sources: listed, faults, .. } =
+        let ImportedList { sources: listed, faults, without_url, .. } =
             import(&text, format).with_context(|| format!("Cannot read {shown}"))?;
         if listed.is_empty() {
             match faults.into_iter().next() {
@@ -187,9 +191,7 @@ impl ImportArgs {
         }
         for fault in &faults {
             output.log(LineLevel::Error, &format!("! {shown}, {fault}"));
-            let subject = shown.to_string();
-            output
-                .object("problem", json!({ "subject": subject, "what": fault.to_string(), "skipped": true }));
+            output.object("problem", json!({ "subject": shown, "what": fault.to_string(), "skipped": true }));
         }
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
@@ -211,12 +213,19 @@ impl ImportArgs {
         } else {
             String::new()
         };
-        let left_out = match faults.len() as u64 {
+        let lines = |number: u64, what: &str| match number {
             0 => String::new(),
-            number => format!("; {} left out", counted(number, "line")),
+            number => format!("; {} {what}", counted(number, "line")),
         };
-        output.closing(format!("{} added{also}{left_out}", counted(added.len() as u64, "Source")));
-        output.object("summary", json!({ "command": "source import", "added": added.len(), "known": there }));
+        let (bare, left_out) = (lines(without_url, "without a URL"), lines(faults.len() as u64, "left out"));
+        output.closing(format!("{} added{also}{bare}{left_out}", counted(added.len() as u64, "Source")));
+        output.object(
+            "summary",
+            json!({
+                "command": "source import", "added": added.len(), "known": there, "without_url": without_url,
+                "left_out": faults.len(),
+            }),
+        );
         Ok(if faults.is_empty() { Exit::Done } else { Exit::Problems })
     }
 }

@@ -1,8 +1,7 @@
 //! The Sources of a fleet as lines.
 
-use std::path::Path;
-
-use instep_fleet::{FleetRecord, FleetSource, SourceName, SourceState};
+use instep_destination::{Status, status_at};
+use instep_fleet::{FleetPlace, FleetRecord, FleetSource, SourceName, SourceState};
 use resourcesync::DateTime;
 
 use super::acting::seconds;
@@ -48,7 +47,7 @@ pub(super) fn list(
 /// Shows one Source.
 pub(super) fn show(
     record: &FleetRecord,
-    fleet: &Path,
+    fleet: &FleetPlace,
     name: &SourceName,
     output: &Output,
 ) -> anyhow::Result<Exit> {
@@ -57,7 +56,7 @@ pub(super) fn show(
     let standing = &source.standing;
     output.line(format!("Source      {name}: {}", source.state(now)));
     output.line(format!("URL         {}", shown(&source.definition.url)));
-    output.line(format!("Copy        {}", fleet.join(source.definition.folder()).display()));
+    output.line(format!("Copy        {}", place_of_copy(&source, fleet)));
     output.line(format!("Held        {}, {}", counted(standing.held, "resource"), bytes(standing.bytes)));
     if let Some((resources, size)) = standing.sized {
         output.line(format!("Sized       {}, {}", counted(resources, "resource"), bytes(size)));
@@ -77,6 +76,17 @@ pub(super) fn show(
     output.line(format!("Next run    {}", next(&source)));
     output.object("source", source_object(&source, now));
     Ok(Exit::Done)
+}
+
+/// Returns where the bytes of a copy are. Only its state knows that they are in object storage, which the option of the
+/// workers names.
+fn place_of_copy(source: &FleetSource, fleet: &FleetPlace) -> String {
+    let copy = source.definition.copy(fleet);
+    match status_at(&copy) {
+        Ok(Status { objects: Some(objects), .. }) => objects.place,
+        Err(_) if fleet.state.is_some() && source.definition.into.is_none() => "none yet".to_owned(),
+        _ => copy.dir.display().to_string(),
+    }
 }
 
 fn next(source: &FleetSource) -> String {

@@ -72,7 +72,7 @@ impl SyncTask {
         }));
         let next = async {
             match hangups {
-                Some((hangups, reload)) => runtime::reloaded(hangups, reload, output).await,
+                Some((hangups, reload)) => runtime::reloaded(hangups, reload, false, output).await,
                 None => std::future::pending().await,
             }
         };

@@ -6,7 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
@@ -42,8 +42,9 @@ struct OperatorFile {
     read: Mutex<(OperatorStamp, OperatorTokens)>,
 }
 
-/// Time, length and number of a file; `None` if they cannot be read.
-type OperatorStamp = Option<(SystemTime, u64, u64)>;
+/// Number, length and times of a file; `None` if they cannot be read. A change of its mode only changes the last time, and
+/// may be the correction that the operator was asked for.
+type OperatorStamp = Option<(u64, u64, [(i64, i64); 2])>;
 
 /// The digests of tokens, with the names of their operators. Digests are compared, which takes the same time for any two
 /// of them.
@@ -73,8 +74,9 @@ impl OperatorFile {
 
 fn stamp(path: &Path) -> OperatorStamp {
     use std::os::unix::fs::MetadataExt as _;
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
+    let file = fs::metadata(path).ok()?;
+    let times = [(file.mtime(), file.mtime_nsec()), (file.ctime(), file.ctime_nsec())];
+    Some((file.ino(), file.len(), times))
 }
 
 /// An operator as a request shows one.
@@ -133,9 +135,7 @@ impl OperatorAccess {
 
     /// Returns the operator who sends a request.
     pub(crate) fn signed_in(&self, headers: &HeaderMap) -> Option<SignedIn> {
-        let bearer =
-            headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        if let Some(token) = bearer {
+        if let Some(token) = bearer_token(headers) {
             return self.operator(token.trim()).map(|who| SignedIn { who, mark: None });
         }
         let named = self.header.as_ref().and_then(|header| headers.get(header)?.to_str().ok());
@@ -181,6 +181,12 @@ fn cookie(number: &str, seconds: u64) -> String {
     format!("{COOKIE}={number}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
 }
 
+/// Returns the token of a request. The name of a scheme has no case (RFC 9110, 11.1).
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
 fn session_number(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -195,7 +201,9 @@ fn operators(file: &Path) -> Result<OperatorTokens> {
     if mode & 0o007 != 0 {
         bail!("{shown} holds tokens, and everybody can read it: chmod o-rwx {shown}");
     }
-    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    // Editors of other systems write a mark of the encoding, which would be a part of the first name.
+    let lines =
+        text.trim_start_matches('\u{feff}').lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let operators = lines.map(|(number, line)| match line.split_once(char::is_whitespace) {
         Some((who, token)) if token.trim().len() >= SHORTEST_TOKEN => {
@@ -281,6 +289,20 @@ mod tests {
         assert_eq!(access.acting(&named, &mark).unwrap().who, "ada");
         assert_eq!(access.acting(&headers(&[("x-user", "bob")]), &mark), None);
         assert_eq!(access.signed_in(&headers(&[("x-user", " ")])), None);
+    }
+
+    #[test]
+    fn o297_a_file_whose_mode_was_corrected_is_read_again() {
+        let file = file(&format!("\u{feff}ada {TOKEN}\n"), 0o600);
+        let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+        let mode = |mode| fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(access.sign_in(TOKEN).unwrap().0, "ada");
+        mode(0o644);
+        assert!(access.sign_in(TOKEN).is_none());
+        mode(0o600);
+        assert!(access.sign_in(TOKEN).is_some());
+        let scheme = headers(&[("authorization", &format!("bearer {TOKEN}"))]);
+        assert_eq!(access.signed_in(&scheme).unwrap().who, "ada");
     }
 
     #[test]

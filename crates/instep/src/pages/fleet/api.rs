@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Json, Router,
     body::to_bytes,
-    extract::{Path as UriPath, Query, State},
+    extract::{Path as UriPath, Query, RawQuery, State},
     middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     json::{source_object, survey_object},
-    selection::SourceQuery,
+    selection::{SourceQuery, only},
     served::{ServedFleet, seconds},
 };
 use crate::args::values;
@@ -41,6 +41,12 @@ pub(super) fn routes() -> Router<Arc<ServedFleet>> {
         .route("/sources/{name}/{operation}", post(operate))
         .route("/actions", get(actions))
         .route("/workers", get(workers))
+        .method_not_allowed_fallback(|| async {
+            failed(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this address has another method; /api/v1/openapi.json has all",
+            )
+        })
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, "there is no such address; /api/v1/openapi.json has all")
         })
@@ -110,16 +116,27 @@ async fn workers(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
     Json(json!({ "workers": served.fleet.workers().into_iter().map(object).collect::<Vec<_>>() }))
 }
 
-async fn sources(State(served): State<Arc<ServedFleet>>, Query(query): Query<SourceQuery>) -> Response {
-    // A program that asks for a state that does not exist must not get all Sources instead.
+async fn sources(
+    State(served): State<Arc<ServedFleet>>,
+    RawQuery(names): RawQuery,
+    Query(query): Query<SourceQuery>,
+) -> Response {
+    // A program that asks for a state or by a parameter that does not exist must not get all Sources instead.
+    if let Err(what) = only(names.as_deref(), &SourceQuery::NAMES) {
+        return failed(StatusCode::BAD_REQUEST, what);
+    }
     if let Err(what) = query.check() {
         return failed(StatusCode::BAD_REQUEST, what);
     }
     let now = seconds();
     let selected = served.fleet.page(&query.request());
-    let objects: Vec<_> = selected.sources.iter().map(|source| source_object(source, now)).collect();
+    // The dashboard shows the last page then. A program that reads pages until one is empty would never end.
+    let is_behind = query.page.filter(|page| *page > selected.pages);
+    let sources = selected.sources.iter().filter(|_| is_behind.is_none());
+    let objects: Vec<_> = sources.map(|source| source_object(source, now)).collect();
     Json(json!({
-        "sources": objects, "matching": selected.matching, "page": selected.page, "pages": selected.pages,
+        "sources": objects, "matching": selected.matching, "page": is_behind.unwrap_or(selected.page),
+        "pages": selected.pages,
     }))
     .into_response()
 }
@@ -166,11 +183,15 @@ struct ActionQuery {
 
 async fn actions(
     State(served): State<Arc<ServedFleet>>,
+    RawQuery(names): RawQuery,
     Query(query): Query<ActionQuery>,
     headers: HeaderMap,
 ) -> Response {
     if served.access.signed_in(&headers).is_none() {
         return failed(StatusCode::UNAUTHORIZED, "operators only: send Authorization: Bearer TOKEN");
+    }
+    if let Err(what) = only(names.as_deref(), &["before"]) {
+        return failed(StatusCode::BAD_REQUEST, what);
     }
     match served.fleet.actions(query.before.unwrap_or(i64::MAX), 100).await {
         Ok(lines) => {
@@ -221,7 +242,11 @@ async fn add(
     };
     let Json(added) = match added {
         Ok(added) => added,
-        Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error.body_text()),
+        // Bytes that are no JSON are as unprocessable as JSON of another form.
+        Err(error) if error.status() == StatusCode::BAD_REQUEST => {
+            return failed(StatusCode::UNPROCESSABLE_ENTITY, error.body_text());
+        }
+        Err(error) => return failed(error.status(), error.body_text()),
     };
     let url = match values::url(&added.url) {
         Ok(url) => url.into_string(),

@@ -37,10 +37,18 @@ pub(super) const COLUMNS: [(&str, &str, SourceColumn); 8] = [
 ];
 
 impl SourceQuery {
-    /// Checks the state and the column.
+    /// The names of its parameters.
+    pub(super) const NAMES: [&str; 5] = ["q", "state", "sort", "page", "limit"];
+
+    /// Checks the state, the column and the numbers.
     ///
-    /// Errors: there is none of that name.
+    /// Errors: there is none of that name, or a number is 0.
     pub(super) fn check(&self) -> Result<(), String> {
+        if let Some((name, _)) =
+            [("page", self.page), ("limit", self.limit)].iter().find(|(_, number)| *number == Some(0))
+        {
+            return Err(format!("{name}: write a number from 1"));
+        }
         if !self.state.is_empty() {
             self.state.parse::<SourceState>().map_err(|error| format!("state: {error}"))?;
         }
@@ -84,5 +92,16 @@ impl SourceQuery {
             }
         }
         format!("?{}", query.finish())
+    }
+}
+
+/// Refuses parameters of a query that have no meaning.
+///
+/// Errors: the first of them.
+pub(super) fn only(query: Option<&str>, known: &[&str]) -> Result<(), String> {
+    let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
+    match names.find(|name| !known.contains(&&**name)) {
+        Some(name) => Err(format!("{name:?} is not a parameter; there are: {}", known.join(", "))),
+        None => Ok(()),
     }
 }

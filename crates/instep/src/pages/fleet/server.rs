@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    net::SocketAddr,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -51,6 +52,27 @@ const BETWEEN_EVENTS: Duration = Duration::from_secs(2);
 /// Lines of the audit log on its page.
 const LINES: usize = 200;
 
+/// The address of the dashboard, before there is a fleet.
+pub(crate) struct FleetListener {
+    listener: TcpListener,
+    local: SocketAddr,
+}
+
+impl FleetListener {
+    /// Listens for the pages of a fleet.
+    ///
+    /// Errors: the address cannot be listened on, or a proxy's header is trusted although others than this machine can
+    /// send it.
+    pub(crate) async fn bind(address: &str, access: &OperatorAccess) -> Result<Self> {
+        let listener = address::listen(address).await?;
+        let local = listener.local_addr()?;
+        if access.trusts_header() && !local.ip().is_loopback() {
+            bail!("--operator-header trusts every client: listen on a loopback address, behind the proxy");
+        }
+        Ok(Self { listener, local })
+    }
+}
+
 /// The server of the dashboard of a fleet.
 pub(crate) struct FleetServer {
     served: Arc<ServedFleet>,
@@ -59,30 +81,23 @@ pub(crate) struct FleetServer {
 }
 
 impl FleetServer {
-    /// Listens for the pages of a fleet.
-    ///
-    /// Errors: the address cannot be listened on, or a proxy's header is trusted although others than this machine can
-    /// send it.
-    pub(crate) async fn listen(
-        address: &str,
+    /// Returns the server of a fleet in a folder.
+    pub(crate) fn new(
+        listening: FleetListener,
         dir: &Path,
         access: OperatorAccess,
         (fleet, display): (Fleet, Arc<FleetDisplay>),
-    ) -> Result<Self> {
-        let listener = address::listen(address).await?;
-        let local = listener.local_addr()?;
+    ) -> Self {
+        let FleetListener { listener, local } = listening;
         let is_local = local.ip().is_loopback();
-        if access.trusts_header() && !is_local {
-            bail!("--operator-header trusts every client: listen on a loopback address, behind the proxy");
-        }
         let name = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = crate::ui::format::name(&name);
-        Ok(Self {
+        Self {
             served: Arc::new(ServedFleet { fleet, display, access, name, is_local }),
             listener,
             url: format!("http://{local}/"),
-        })
+        }
     }
 
     /// Returns the address of the pages.
