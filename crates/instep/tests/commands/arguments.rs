@@ -15,11 +15,12 @@ fn finding_d4_a_url_is_refused_as_a_folder() {
 }
 
 #[test]
-fn o320_a_list_that_is_closed_after_no_change_says_what_to_write() {
+fn o320_a_number_that_cannot_be_0_says_what_to_write() {
     let folder = folder(&[("data/a.txt", "a")]);
     for arguments in [
         &["publish", "data", "--base-url", BASE, "--rotate-entries", "0"][..],
         &["simulate", "--list-entries", "0"],
+        &["sync", "http://127.0.0.1:1/", "copy", "--limit", "0"],
     ] {
         let said = run(folder.path(), arguments, 2);
         assert!(said.contains("\"0\" cannot be used; write a whole number from 1"), "{said}");
