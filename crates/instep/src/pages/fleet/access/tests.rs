@@ -1,0 +1,98 @@
+//! Who may act on the pages of a fleet.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use http::HeaderValue;
+
+use super::*;
+
+const TOKEN: &str = "0123456789abcdef";
+
+fn file(text: &str, mode: u32) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), text).unwrap();
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+    file
+}
+
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
+    pairs.collect()
+}
+
+#[test]
+fn an_operator_signs_in_with_a_token_and_acts_with_the_mark_of_a_form() {
+    let file = file(&format!("# us\nada {TOKEN}\n"), 0o600);
+    let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+    assert!(access.sign_in("0123456789abcdeX").is_none());
+    let (who, cookie) = access.sign_in(TOKEN).unwrap();
+    assert!(who == "ada" && cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
+    let cookie = format!("a=b; {}", cookie.split(';').next().unwrap());
+    let session = headers(&[("cookie", &cookie)]);
+    let mark = access.signed_in(&session).unwrap().mark.unwrap();
+    assert_eq!(access.acting(&session, "guess"), None);
+    assert!(access.acting(&session, &mark).is_some());
+    let elsewhere = headers(&[("cookie", &cookie), ("sec-fetch-site", "cross-site")]);
+    assert_eq!(access.acting(&elsewhere, &mark), None);
+    access.sign_out(&session);
+    assert_eq!(access.signed_in(&session), None);
+    let bearer = headers(&[("authorization", &format!("Bearer {TOKEN}"))]);
+    assert_eq!(access.acting(&bearer, "").unwrap().who, "ada");
+    assert_eq!(access.signed_in(&headers(&[("authorization", "Bearer x")])), None);
+    assert_eq!(access.signed_in(&HeaderMap::new()), None);
+}
+
+#[test]
+fn an_operator_who_is_taken_out_of_the_file_is_none_at_once() {
+    let file = file(&format!("ada {TOKEN}\nbob {TOKEN}{TOKEN}\n"), 0o600);
+    let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+    let (_, cookie) = access.sign_in(TOKEN).unwrap();
+    let session = headers(&[("cookie", cookie.split(';').next().unwrap())]);
+    let bearer = headers(&[("authorization", &format!("Bearer {TOKEN}"))]);
+    assert!(access.signed_in(&session).is_some() && access.signed_in(&bearer).is_some());
+    fs::write(file.path(), format!("bob {TOKEN}{TOKEN}\n")).unwrap();
+    assert!(access.signed_in(&session).is_none() && access.signed_in(&bearer).is_none());
+    assert!(access.sign_in(&TOKEN.repeat(2)).is_some());
+    fs::remove_file(file.path()).unwrap();
+    assert!(access.sign_in(&TOKEN.repeat(2)).is_none() && access.has_operators());
+}
+
+#[test]
+fn a_proxy_names_the_operator_in_its_header_only() {
+    let access = OperatorAccess::new(None, Some(HeaderName::from_static("x-user"))).unwrap();
+    let named = headers(&[("x-user", "ada")]);
+    let mark = access.signed_in(&named).unwrap().mark.unwrap();
+    assert_eq!(access.acting(&named, &mark).unwrap().who, "ada");
+    assert_eq!(access.acting(&headers(&[("x-user", "bob")]), &mark), None);
+    assert_eq!(access.signed_in(&headers(&[("x-user", " ")])), None);
+}
+
+#[test]
+fn o297_a_file_whose_mode_was_corrected_is_read_again() {
+    let file = file(&format!("\u{feff}ada {TOKEN}\n"), 0o600);
+    let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+    let mode = |mode| fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+    assert_eq!(access.sign_in(TOKEN).unwrap().0, "ada");
+    mode(0o644);
+    assert!(access.sign_in(TOKEN).is_none());
+    mode(0o600);
+    assert!(access.sign_in(TOKEN).is_some());
+    let scheme = headers(&[("authorization", &format!("bearer {TOKEN}"))]);
+    assert_eq!(access.signed_in(&scheme).unwrap().who, "ada");
+}
+
+#[test]
+fn a_file_of_tokens_is_for_operators_only_and_its_lines_are_checked() {
+    for (text, mode, part) in [
+        (format!("ada {TOKEN}"), 0o644, "chmod"),
+        ("ada short".to_owned(), 0o600, "line 1"),
+        (format!("# x\n{TOKEN}"), 0o600, "line 2"),
+        ("\n".to_owned(), 0o600, "names no operator"),
+    ] {
+        let file = file(&text, mode);
+        let error = OperatorAccess::new(Some(file.path()), None).err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
