@@ -6,6 +6,7 @@
 
 mod changes;
 mod followed;
+mod followed_row;
 mod groups;
 mod held;
 mod held_row;
@@ -31,7 +32,7 @@ use instep_postgres::{Address, Claimant, EngineFault, NumberedWriter, ServerLink
 
 use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
-use known::KnownRows;
+use known::RememberedRows;
 use lease::CopyRight;
 use schema::TABLES;
 use shares::ShareKey;
@@ -85,7 +86,7 @@ pub(crate) struct PostgresState {
     /// The share of this worker in the plan of the copy; `None` if it is not shared.
     share: Option<ShareKey>,
     /// `None` for a state that others write.
-    known: Option<KnownRows>,
+    known: Option<RememberedRows>,
     /// Records that the next transaction writes first.
     unwritten: UnwrittenRecords,
 }
@@ -112,7 +113,7 @@ impl PostgresState {
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
         let right = lease::take(&writing, id, &copy.claimant)?;
         let writer = Some(NumberedWriter::new(writing, right));
-        let known = Some(KnownRows::default());
+        let known = Some(RememberedRows::default());
         Ok(Self { writer, ..Self::reading(link, id, known) })
     }
 
@@ -153,7 +154,7 @@ impl PostgresState {
         }
     }
 
-    fn reading(link: Arc<ServerLink>, copy: i64, known: Option<KnownRows>) -> Self {
+    fn reading(link: Arc<ServerLink>, copy: i64, known: Option<RememberedRows>) -> Self {
         let unwritten = UnwrittenRecords::default();
         Self { link, copy, writer: None, records_changes: false, share: None, known, unwritten }
     }
@@ -199,7 +200,7 @@ impl PostgresState {
 
     /// Has sets and Sources read again after they changed.
     fn forget_followed(&self) {
-        self.known.iter().for_each(KnownRows::forget_followed);
+        self.known.iter().for_each(RememberedRows::forget_followed);
     }
 
     fn only_read(&self) -> PostgresError {

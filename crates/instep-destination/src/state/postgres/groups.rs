@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
-use super::{
-    LONGEST_URI, PostgresState, changes, followed, held, packs, pending, records::put_settings, row, slices,
-};
+use super::{LONGEST_URI, PostgresState, changes, followed_row, held, packs, pending, row, slices};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, ReadPending as _, SetId, StateError, Waits, WriteGroups},
@@ -237,12 +235,12 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     // In the transaction with the owed entries: a crash between the two would pass entries that are never retried
     // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
-        followed::put_checkpoint(session, copy, *set, checkpoint)?;
+        followed_row::put_checkpoint(session, copy, *set, checkpoint)?;
     }
-    put_settings(session, copy, &ledger.settings)?;
+    followed_row::put_settings(session, copy, &ledger.settings)?;
     // A document with a longer URI is read again by each run.
     for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {
-        followed::put_document(session, copy, document)?;
+        followed_row::put_document(session, copy, document)?;
     }
     packs::take(session, copy, &ledger.packs, &ledger.repacked)
 }

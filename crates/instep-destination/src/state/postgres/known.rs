@@ -7,12 +7,12 @@ use std::{
 
 use instep_postgres::{EngineFault, Session};
 
-use super::followed::{self, FollowedSet};
+use super::followed_row::{self, FollowedSet};
 use crate::state::SourceId;
 
 /// The settings, sets and Sources of a copy, for the run and all its readers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownRows(Arc<Mutex<Rows>>);
+pub(super) struct RememberedRows(Arc<Mutex<Rows>>);
 
 /// Rows that were read; `None` for those that were not.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct Rows {
     sources: Option<Vec<(SourceId, String)>>,
 }
 
-impl KnownRows {
+impl RememberedRows {
     fn lock(&self) -> MutexGuard<'_, Rows> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,13 +35,13 @@ impl KnownRows {
         name: &str,
     ) -> Result<Option<String>, EngineFault> {
         let mut known = self.lock();
-        let settings = read_once(&mut known.settings, || followed::settings(session, copy))?;
+        let settings = read_once(&mut known.settings, || followed_row::settings(session, copy))?;
         Ok(settings.get(name).cloned())
     }
 
     /// Returns the sets.
     pub(super) fn sets(&self, session: &Session, copy: i64) -> Result<Vec<FollowedSet>, EngineFault> {
-        Ok(read_once(&mut self.lock().sets, || followed::sets(session, copy))?.clone())
+        Ok(read_once(&mut self.lock().sets, || followed_row::sets(session, copy))?.clone())
     }
 
     /// Returns the Sources.
@@ -50,7 +50,7 @@ impl KnownRows {
         session: &Session,
         copy: i64,
     ) -> Result<Vec<(SourceId, String)>, EngineFault> {
-        Ok(read_once(&mut self.lock().sources, || followed::sources(session, copy))?.clone())
+        Ok(read_once(&mut self.lock().sources, || followed_row::sources(session, copy))?.clone())
     }
 
     /// Takes a setting that was written.

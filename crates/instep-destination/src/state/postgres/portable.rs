@@ -10,7 +10,8 @@ use resourcesync::DateTime;
 use tokio_postgres::Row;
 
 use super::{
-    PostgresState, changes, followed, followed::set_id, held_row, known::KnownRows, log, pending, row,
+    PostgresState, changes, followed_row, followed_row::set_id, held_row, known::RememberedRows, log,
+    pending, row,
 };
 use crate::{
     records::operations,
@@ -36,7 +37,7 @@ fn kinds() -> [(String, PostgresRowReader); 13] {
         (
             format!(
                 "SELECT {}, id, uri, {source} FROM set_of_resources WHERE copy = $1 ORDER BY id",
-                followed::CHECKPOINT
+                followed_row::CHECKPOINT
             ),
             read_set,
         ),
@@ -46,8 +47,8 @@ fn kinds() -> [(String, PostgresRowReader); 13] {
             ),
             |row| Ok(StateRecord::Setting { name: row.try_get(0)?, value: row.try_get(1)? }),
         ),
-        (format!("SELECT {} FROM document WHERE copy = $1 ORDER BY uri", followed::DOCUMENT), |row| {
-            followed::read_document(row).map(StateRecord::Document)
+        (format!("SELECT {} FROM document WHERE copy = $1 ORDER BY uri", followed_row::DOCUMENT), |row| {
+            followed_row::read_document(row).map(StateRecord::Document)
         }),
         (
             format!(
@@ -98,7 +99,7 @@ fn kinds() -> [(String, PostgresRowReader); 13] {
 }
 
 fn read_set(from: &Row) -> Result<StateRecord, EngineFault> {
-    let checkpoint = followed::read_checkpoint(from)?;
+    let checkpoint = followed_row::read_checkpoint(from)?;
     let is_known =
         checkpoint.datetime.is_some() || checkpoint.last.is_some() || checkpoint.document.is_some();
     Ok(StateRecord::Set {
@@ -142,7 +143,7 @@ impl ExportState for PostgresState {
 impl ImportState for PostgresState {
     fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError> {
         let copy = self.copy;
-        self.known.iter().for_each(KnownRows::forget);
+        self.known.iter().for_each(RememberedRows::forget);
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();

@@ -1,14 +1,12 @@
 //! Records that belong to no group: sets, Sources, settings and the log.
 
-use std::collections::BTreeMap;
-
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{DateTime, Uri};
 
-use super::{PostgresState, followed, known::KnownRows, row};
+use super::{PostgresState, followed_row, known::RememberedRows, row};
 use crate::state::{
-    KEPT_POINTS, KEPT_RUNS, LoggedProblem, LoggedRun, MINUTE, ReachedPoint, ReadFollowed as _, RunId, SetId,
-    SourceId, StateError, WriteRecords, codec,
+    KEPT_RUNS, LoggedProblem, LoggedRun, ReachedPoint, ReadFollowed as _, RunId, SetId, SourceId, StateError,
+    WriteRecords, codec,
 };
 
 impl WriteRecords for PostgresState {
@@ -57,7 +55,7 @@ impl WriteRecords for PostgresState {
         }
         let found = self.write(|session, copy| {
             let owners = owners(session, copy, sets)?;
-            let source = match (followed::known_source(session, copy, url)?, owners.first()) {
+            let source = match (followed_row::known_source(session, copy, url)?, owners.first()) {
                 (Some(known), _) => known,
                 (None, Some(owner)) => {
                     let sql = "UPDATE source SET url = $3 WHERE copy = $1 AND id = $2";
@@ -80,7 +78,7 @@ impl WriteRecords for PostgresState {
             }
             Ok(source)
         });
-        self.known.iter().for_each(KnownRows::forget);
+        self.known.iter().for_each(RememberedRows::forget);
         found
     }
 
@@ -145,33 +143,6 @@ impl WriteRecords for PostgresState {
         self.unwritten.reached.push(point);
         Ok(())
     }
-}
-
-/// Writes the progress of a copy, and forgets points that are too many.
-pub(super) fn put_point(session: &Session, copy: i64, point: ReachedPoint) -> Result<(), EngineFault> {
-    let (at, reached) = (point.at.unix_micros(), point.reached.unix_micros());
-    let sql = "INSERT INTO reached (copy, minute, at, datetime) VALUES ($1, $2, $3, $4)
-               ON CONFLICT (copy, minute) DO UPDATE SET at = excluded.at, datetime = excluded.datetime";
-    session.execute(sql, &[&copy, &at.div_euclid(MINUTE), &at, &reached])?;
-    let sql = "DELETE FROM reached WHERE copy = $1 AND minute <=
-               (SELECT minute FROM reached WHERE copy = $1 ORDER BY minute DESC LIMIT 1 OFFSET $2)";
-    session.execute(sql, &[&copy, &KEPT_POINTS]).map(drop)
-}
-
-/// Writes settings, replacing those of the same names.
-pub(super) fn put_settings(
-    session: &Session,
-    copy: i64,
-    settings: &BTreeMap<String, String>,
-) -> Result<(), EngineFault> {
-    if settings.is_empty() {
-        return Ok(());
-    }
-    let (names, values): (Vec<_>, Vec<_>) = settings.iter().unzip();
-    let sql =
-        "INSERT INTO setting (copy, name, value) SELECT $1::bigint, * FROM unnest($2::text[], $3::text[])
-               ON CONFLICT (copy, name) DO UPDATE SET value = excluded.value";
-    session.execute(sql, &[&copy, &names, &values]).map(drop)
 }
 
 /// Returns the Sources that sets belong to now.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use instep_postgres::{EngineFault, Session};
 
-use super::records::{put_point, put_settings};
-use crate::state::{ReachedPoint, RunId, SourceId};
+use super::followed_row::put_settings;
+use crate::state::{KEPT_POINTS, MINUTE, ReachedPoint, RunId, SourceId};
 
 /// The records that the next transaction writes first. A run that ends without one loses them.
 #[derive(Debug, Default)]
@@ -33,4 +33,15 @@ impl UnwrittenRecords {
         }
         self.reached.iter().try_for_each(|point| put_point(session, copy, *point))
     }
+}
+
+/// Writes the progress of a copy, and forgets points that are too many.
+fn put_point(session: &Session, copy: i64, point: ReachedPoint) -> Result<(), EngineFault> {
+    let (at, reached) = (point.at.unix_micros(), point.reached.unix_micros());
+    let sql = "INSERT INTO reached (copy, minute, at, datetime) VALUES ($1, $2, $3, $4)
+               ON CONFLICT (copy, minute) DO UPDATE SET at = excluded.at, datetime = excluded.datetime";
+    session.execute(sql, &[&copy, &at.div_euclid(MINUTE), &at, &reached])?;
+    let sql = "DELETE FROM reached WHERE copy = $1 AND minute <=
+               (SELECT minute FROM reached WHERE copy = $1 ORDER BY minute DESC LIMIT 1 OFFSET $2)";
+    session.execute(sql, &[&copy, &KEPT_POINTS]).map(drop)
 }

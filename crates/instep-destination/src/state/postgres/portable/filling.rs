@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use instep_postgres::{EngineFault, Session, Values};
 use resourcesync::Uri;
 
-use super::super::{followed, held, pending, row};
+use super::super::{followed_row, held, pending, row};
 use crate::{
     changes::CopyChange,
     records::operations,
@@ -60,13 +60,13 @@ impl<'s> PostgresFilling<'s> {
                            VALUES ($1, $2, $3, (SELECT id FROM source WHERE copy = $1 AND url = $4))";
                 put(sql, &[copy, &i64::from(id.0), name, source])?;
                 checkpoint.as_ref().map_or(Ok(()), |checkpoint| {
-                    followed::put_checkpoint(self.session, self.copy, *id, checkpoint)
+                    followed_row::put_checkpoint(self.session, self.copy, *id, checkpoint)
                 })
             }
             StateRecord::Setting { name, value } => {
                 put("INSERT INTO setting (copy, name, value) VALUES ($1, $2, $3)", &[copy, name, value])
             }
-            StateRecord::Document(document) => followed::put_document(self.session, self.copy, document),
+            StateRecord::Document(document) => followed_row::put_document(self.session, self.copy, document),
             StateRecord::Run { run, source } => self.put_run(run, source.as_deref()),
             StateRecord::Problem { run, problem } => self.put_problem(*run, problem),
             StateRecord::Reached(ReachedPoint { at, reached }) => {

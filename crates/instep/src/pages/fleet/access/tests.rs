@@ -1,4 +1,4 @@
-//! Who may act on the pages of a fleet.
+//! Tests of who may act on the pages of a fleet.
 
 use std::os::unix::fs::PermissionsExt as _;
 
