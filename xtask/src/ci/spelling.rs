@@ -11,7 +11,7 @@ use crate::{
 
 /// Correct words that codespell reports.
 const KNOWN: &str =
-    "caf,chnge,crate,evry,fo,iif,lenght,mis,oen,ore,ot,publsh,reprot,ser,statics,te,titel,wronly";
+    "befor,caf,chnge,crate,evry,fo,iif,lenght,limt,mis,oen,ore,ot,publsh,reprot,ser,statics,te,titel,wronly";
 
 /// Folders of data, and files that are written by programs.
 const SKIPPED: &str = "./target,./.git,Cargo.lock,*.png,./crates/instep-testkit/data,./fuzz/Cargo.lock,*.svg";
