@@ -15,7 +15,7 @@ impl Writer<'_> {
         let bytes = body(self.style, self.seed, self.set, event.resource, version);
         let key = format!("{key} {} {}", event.resource, event.time);
         let lastmod = match self.writes(self.style.lastmod, &format!("{key} lastmod")) {
-            true => format!("<lastmod>{}</lastmod>", self.time(event.time)),
+            true => format!("<lastmod>{}</lastmod>", self.time(self.modified(event))),
             false => String::new(),
         };
         let mut md = Vec::new();
@@ -34,6 +34,12 @@ impl Writer<'_> {
             md.push(("length", bytes.len().to_string()));
         }
         (lastmod, md)
+    }
+
+    /// Returns the time that a version states as that of its last modification.
+    fn modified(&self, event: &Event) -> i64 {
+        let before = self.set.state_before(event).filter(|_| self.oddities.restores_times);
+        before.unwrap_or(event).time
     }
 
     pub(super) fn url_entry(&self, loc: &str, lastmod: &str, md: &[(&str, String)]) -> String {
@@ -57,12 +63,6 @@ impl Writer<'_> {
             Some(_) => "updated",
         };
         let (mut lastmod, described) = self.described(event, key);
-        if self.oddities.restores_times
-            && !lastmod.is_empty()
-            && let Some(before) = self.set.state_before(event)
-        {
-            lastmod = format!("<lastmod>{}</lastmod>", self.time(before.time));
-        }
         let mut md = vec![("change", change.to_owned())];
         let entry = format!("{key} {} {}", event.resource, event.time);
         self.timed(&mut md, ("datetime", self.style.datetime), &entry, event.time);

@@ -113,6 +113,6 @@ pub(crate) enum Feature {
     GuardedDeletion,
     /// The clock of the Source jumps ahead or back.
     ClockStep,
-    /// Changes carry the `lastmod` of the version before.
+    /// Each version states the `lastmod` of the one before.
     RestoredTimes,
 }

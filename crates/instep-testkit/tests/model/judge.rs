@@ -236,7 +236,9 @@ impl Resource {
         // Listed is a state that the Source does not serve any more: the rest was in a list that is lost.
         let outdated = self.right.is_some() && self.right != self.served;
         state.stale |= outdated || (self.is_broken && self.is != self.right);
-        let is_surplus = self.right.is_none() && self.is.is_some() && self.is_kept && self.is == self.was;
+        // The documents may not tell if it was deleted; then what is served does.
+        let is_gone = self.right.is_none() || self.served.is_none() && self.or.contains(&None);
+        let is_surplus = is_gone && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
         // Nothing can be had for the damaged file of a resource that is gone.
         state.stale |= is_surplus && self.is.as_deref() == Some(&b"damaged"[..]);

@@ -41,7 +41,7 @@ pub(crate) struct Oddities {
     pub(crate) guards: bool,
     /// The Source's clock jumps, with that of its server.
     pub(crate) clock_steps: bool,
-    /// Changes carry the `lastmod` of the version before.
+    /// Each version states the `lastmod` of the one before.
     pub(crate) restores_times: bool,
 }
 
