@@ -132,7 +132,7 @@ impl SyncRun<'_> {
         }
         self.reporter.enter(Phase::Reading);
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
-        // What is owed has just been tried if the Source was read.
+        // If the Source was read, pending resources have just been tried.
         let mut set = self.new_plan(id, !was_read)?;
         for document in &new {
             set.read_changes(document, None, since.datetime, None, 0).await?;

@@ -81,7 +81,7 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
             anyhow!("Cannot read {}: {error}. Check its permissions, or name the files", folder.display())
         };
         let items = match fs::read_dir(&folder) {
-            // What a Source keeps there may be for the user of its program only.
+            // The state of a Source may be for the user of its program only.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && folder.ends_with(".instep") => {
                 continue;
             }
