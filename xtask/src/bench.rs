@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use crate::{
-    peers,
+    peers::{self, PeerBuild},
     run::{cargo, checked, target},
 };
 
@@ -20,7 +20,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     peers::install(peers::FOR_BENCH);
     peers::install_python();
     if arguments.is_empty() || arguments.contains(&"cluster") {
-        peers::install_from_crates();
+        peers::install_from_crates(PeerBuild::Optimized);
     }
     checked(&mut cargo(&["build", "--profile", "dist", "-p", "instep", "-p", "instep-bench"]))?;
     let mut bench = cargo(&["run", "--profile", "dist", "--quiet", "-p", "instep-bench", "--"]);

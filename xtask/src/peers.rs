@@ -123,14 +123,29 @@ pub fn install_python() {
     }
 }
 
-/// Builds the peers that come from crates, into `target/peers-of-cargo`.
-pub fn install_from_crates() {
+/// How peers that come from crates are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerBuild {
+    /// In the shortest time, for tests.
+    Quick,
+    /// Optimized, for measurements that they take part in.
+    Optimized,
+}
+
+/// Builds the peers that come from crates, into `target/peers-of-cargo`. Optimized ones serve tests too.
+pub fn install_from_crates(build: PeerBuild) {
     let root = target().join("peers-of-cargo");
-    if root.join("bin").join(CARGO[0]).is_file() {
+    let (is_built, optimized) = (root.join("bin").join(CARGO[0]).is_file(), root.join("optimized"));
+    if is_built && (build == PeerBuild::Quick || optimized.is_file()) {
         return;
     }
-    let mut install = cargo(&["install", "--quiet", "--locked", "--debug", "--root"]);
-    if let Err(error) = checked(install.arg(root).args(CARGO)) {
+    let mut install = cargo(&["install", "--quiet", "--locked", "--force", "--root"]);
+    install.arg(root).args(CARGO);
+    let built = match build {
+        PeerBuild::Quick => checked(install.arg("--debug")),
+        PeerBuild::Optimized => checked(&mut install).and_then(|()| Ok(fs::write(optimized, "")?)),
+    };
+    if let Err(error) = built {
         eprintln!("not installed: {} ({error:#})", CARGO[0]);
     }
 }

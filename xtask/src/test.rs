@@ -5,7 +5,8 @@ use std::fs;
 use anyhow::{Result, bail};
 
 use crate::{
-    peers, python,
+    peers::{self, PeerBuild},
+    python,
     run::{cargo, checked, is_installed, target},
 };
 
@@ -13,7 +14,7 @@ use crate::{
 pub fn run(long: bool) -> Result<()> {
     peers::install(peers::FOR_TESTS);
     peers::install_python();
-    peers::install_from_crates();
+    peers::install_from_crates(PeerBuild::Quick);
     fs::create_dir_all(target())?;
     let left_out = target().join("left-out.txt");
     fs::write(&left_out, "")?;

@@ -1,5 +1,6 @@
-//! An open bucket: objects are put, read, copied and removed. Calls block; each bucket has its own connections.
+//! An open bucket: objects are put, read, copied and removed. Calls block.
 
+mod connection;
 mod listing;
 mod page;
 
@@ -13,15 +14,14 @@ use std::{
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use object_store::{
-    Attribute, Attributes, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutPayload,
-    path::Path,
+    Attribute, Attributes, Error, GetOptions, ObjectStoreExt, PutMultipartOptions, PutPayload, path::Path,
 };
-use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     BucketError, NewObject, ObjectMark, ObjectPlace, ObjectStart, connector::AT_ONCE, error::ObjectFault,
-    failure::failed, kept::media_type, settings::connect, signed::SignedRequests,
+    failure::failed, kept::media_type,
 };
+use connection::BucketConnection;
 
 /// Objects up to this size are put with one request, larger ones in parts of it. Each request holds one in memory.
 const PART: u64 = 8 << 20;
@@ -32,12 +32,7 @@ const MOST_PARTS: u64 = 10_000;
 /// A bucket, with the prefix below which names are.
 #[derive(Debug)]
 pub struct Bucket {
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
-    handle: Handle,
-    store: Arc<dyn ObjectStore>,
-    /// `None` for a store that the application has opened, and for a service that is asked without a signature.
-    signed: Option<SignedRequests>,
+    connection: Arc<BucketConnection>,
     place: ObjectPlace,
 }
 
@@ -50,15 +45,7 @@ impl Bucket {
     /// # Errors
     /// If the environment or the files of AWS tools have settings that cannot be used.
     pub fn open(place: &ObjectPlace) -> Result<Self, BucketError> {
-        let (store, signed) = match place.store() {
-            Some(store) => (store, None),
-            None => connect(place)?,
-        };
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime =
-            runtime.map_err(|error| BucketError::new(format!("no runtime for requests: {error}")))?;
-        let (handle, place) = (runtime.handle().clone(), place.clone());
-        Ok(Self { handle, runtime: Some(runtime), store, signed, place })
+        Ok(Self { connection: BucketConnection::to(place)?, place: place.clone() })
     }
 
     /// Returns the place.
@@ -72,11 +59,11 @@ impl Bucket {
     /// If the storage fails.
     pub fn foreign(&self, names: &[&str], mark: &ObjectMark) -> Result<Vec<String>, BucketError> {
         let attribute = Attribute::Metadata(mark.name.into());
-        self.wait(async {
+        self.connection.wait(async {
             let mut foreign = Vec::new();
             for name in names {
                 // A GET, because the answer to a HEAD has no error text.
-                let found = self.store.get_opts(&self.path(name)?, GetOptions::default()).await;
+                let found = self.connection.store.get_opts(&self.path(name)?, GetOptions::default()).await;
                 let is_foreign = match found.map_err(|error| failed(&error, &self.place)) {
                     Ok(found) => found.attributes.get(&attribute).is_none_or(|found| **found != *mark.value),
                     Err(error) if error.is_missing() => false,
@@ -96,7 +83,7 @@ impl Bucket {
     /// If a file cannot be read, or the storage fails; some objects may then exist.
     pub fn put(&self, objects: &[NewObject], read: OpenContent<'_>) -> Result<u64, BucketError> {
         let puts = objects.iter().map(|object| self.put_one(object, read).boxed());
-        self.wait(
+        self.connection.wait(
             stream::iter(puts).buffer_unordered(AT_ONCE).try_fold(0, async |all, one| Ok(all + one)).boxed(),
         )
     }
@@ -106,12 +93,12 @@ impl Bucket {
     /// # Errors
     /// If the storage fails.
     pub fn remove(&self, names: &[&str]) -> Result<(), BucketError> {
-        let remove = async |name: &str| match self.store.delete(&self.path(name)?).await {
+        let remove = async |name: &str| match self.connection.store.delete(&self.path(name)?).await {
             Err(Error::NotFound { .. }) | Ok(()) => Ok(()),
             Err(error) => Err(failed(&error, &self.place)),
         };
         let removals = names.iter().map(|name| remove(name).boxed());
-        self.wait(stream::iter(removals).buffer_unordered(AT_ONCE).try_collect().boxed())
+        self.connection.wait(stream::iter(removals).buffer_unordered(AT_ONCE).try_collect().boxed())
     }
 
     /// Reads an object, or a part of it, into memory.
@@ -171,8 +158,8 @@ impl Bucket {
     ) -> Result<ObjectStart, BucketError> {
         let if_match = etag.map(|etag| format!("\"{etag}\""));
         let options = GetOptions { range: part.map(Into::into), if_match, ..GetOptions::default() };
-        self.wait(async {
-            let found = self.store.get_opts(&self.path(name)?, options).await;
+        self.connection.wait(async {
+            let found = self.connection.store.get_opts(&self.path(name)?, options).await;
             let found = found.map_err(|error| failed(&error, &self.place))?;
             let length = found.meta.size;
             let etag = found.meta.e_tag.as_deref().map(|etag| etag.trim_matches('"').to_owned());
@@ -188,8 +175,8 @@ impl Bucket {
     /// # Errors
     /// If the storage fails.
     pub fn length(&self, name: &str) -> Result<Option<u64>, BucketError> {
-        let found = self.wait(async {
-            self.store.head(&self.path(name)?).await.map_err(|error| failed(&error, &self.place))
+        let found = self.connection.wait(async {
+            self.connection.store.head(&self.path(name)?).await.map_err(|error| failed(&error, &self.place))
         });
         match found {
             Ok(found) => Ok(Some(found.size)),
@@ -203,18 +190,9 @@ impl Bucket {
     /// # Errors
     /// If there is no such object, or the storage fails.
     pub fn copy(&self, from: &str, to: &str) -> Result<(), BucketError> {
-        self.wait(async {
-            let copied = self.store.copy(&self.path(from)?, &self.path(to)?).await;
+        self.connection.wait(async {
+            let copied = self.connection.store.copy(&self.path(from)?, &self.path(to)?).await;
             copied.map_err(|error| failed(&error, &self.place))
-        })
-    }
-
-    /// Waits for requests on a separate thread: the caller may run within another runtime, which must not block on
-    /// this one.
-    fn wait<T: Send>(&self, requests: impl Future<Output = T> + Send) -> T {
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| self.handle.block_on(requests));
-            waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -240,11 +218,11 @@ impl Bucket {
         let failure = |error: Error| failed(&error, &self.place);
         if length <= PART {
             let bytes = piece(&mut file, PART).map_err(unread)?;
-            let put = self.store.put_opts(&path, bytes.into(), attributes.into()).await;
+            let put = self.connection.store.put_opts(&path, bytes.into(), attributes.into()).await;
             return put.map(|_| length).map_err(failure);
         }
         let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
-        let mut upload = self.store.put_multipart_opts(&path, options).await.map_err(failure)?;
+        let mut upload = self.connection.store.put_multipart_opts(&path, options).await.map_err(failure)?;
         let most = PART.max(length.div_ceil(MOST_PARTS));
         let sent: BoxFuture<'_, Result<(), BucketError>> = async {
             loop {
@@ -263,15 +241,6 @@ impl Bucket {
             let _ = upload.abort().await;
         }
         sent.map(|()| length)
-    }
-}
-
-impl Drop for Bucket {
-    fn drop(&mut self) {
-        // In the background: a runtime must not be waited for within another one.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

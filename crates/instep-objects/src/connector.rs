@@ -20,8 +20,11 @@ use object_store::{
 use resourcesync::Uri;
 use tokio::sync::mpsc;
 
-/// Requests under way at once.
+/// Requests of one call under way at once.
 pub(crate) const AT_ONCE: usize = 8;
+
+/// Requests of all who share the connections to a bucket under way at once.
+const OF_ALL: usize = 4 * AT_ONCE;
 
 /// Attempts of a request after the first one.
 pub(crate) const RETRIES: u32 = 5;
@@ -56,7 +59,7 @@ impl ObjectRequests {
             let anywhere = ["0.0.0.0/0", "::/0"].iter().filter_map(|network| network.parse().ok());
             let mut options = HttpOptions::new(Scope::for_networks(anywhere.collect::<Vec<_>>()));
             (options.timeout, options.redirects, options.retries) = (timeout, 0, retries);
-            (options.adaptive, options.per_host) = (false, AT_ONCE);
+            (options.adaptive, options.per_host) = (false, OF_ALL);
             options.ca_file = std::env::var_os("AWS_CA_BUNDLE").map(Into::into);
             Client::new(options)
         };

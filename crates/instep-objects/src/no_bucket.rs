@@ -66,6 +66,10 @@ impl Bucket {
         match *self {}
     }
 
+    pub fn check(&self) -> Result<(), BucketError> {
+        match *self {}
+    }
+
     pub fn list(
         &self,
         _each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),

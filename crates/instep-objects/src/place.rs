@@ -13,7 +13,7 @@ use crate::InvalidPlace;
 const SCHEME: &str = "s3://";
 
 /// A bucket and a prefix in it: `s3://bucket/prefix`. Credentials are no part of it; they come from the environment
-/// (`AWS_ACCESS_KEY_ID` and its companions) or the files of AWS tools, each time that it is used.
+/// (`AWS_ACCESS_KEY_ID` and its companions) or the files of AWS tools, whenever connections are opened.
 #[derive(Clone, Debug)]
 pub struct ObjectPlace {
     bucket: String,

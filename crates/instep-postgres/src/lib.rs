@@ -2,6 +2,7 @@
 
 mod address;
 mod error;
+mod form;
 mod hosts;
 mod idle;
 mod lease;

@@ -158,8 +158,8 @@ impl<R: WriteRight> NumberedWriter<R> {
             Ok(session) => session,
             Err(error) => return CommitAttempt::Failed(error),
         };
-        let begun = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(EngineFault::from);
-        let begun = begun.and_then(|()| self.right.begin(&session, number));
+        session.begin();
+        let begun = self.right.begin(&session, number);
         let value = match begun.and_then(|begun| begun.then(|| work(&session)).transpose()) {
             Ok(Some(value)) => value,
             Ok(None) => {

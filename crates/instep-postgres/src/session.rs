@@ -2,17 +2,26 @@
 
 use std::{
     collections::BTreeMap,
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::{Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
 };
 
+use futures_util::StreamExt as _;
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
     address::Address,
     error::{EngineFault, PostgresError},
+    form::TablesForm,
     tls,
     waiting::{driver, wait},
 };
+
+/// Sends requests and takes answers while it is polled; ends with the connection.
+type Carrier = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
 
 /// Values of the places of a statement.
 pub type Values<'a> = [&'a (dyn ToSql + Sync)];
@@ -20,12 +29,20 @@ pub type Values<'a> = [&'a (dyn ToSql + Sync)];
 /// The prepared statements up to which a connection is used again.
 const MOST_STATEMENTS: usize = 256;
 
+/// The time for which the form of the tables is known. Runs over small Sources come many a second, and each asks.
+const KNOWN: Duration = Duration::from_secs(1);
+
 /// A connection, with the statements that it has prepared.
 pub struct Session {
     /// The server and the schema.
     pub(crate) address: Address,
     client: Client,
+    /// `None` after the connection was lost. Whoever waits for an answer polls it: with a task of its own each statement would
+    /// wake two threads more.
+    carrier: Mutex<Option<Carrier>>,
     statements: Mutex<BTreeMap<String, Statement>>,
+    /// The form of the tables in the schema, and when it was read.
+    form: Mutex<Option<(TablesForm, Instant)>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -46,17 +63,12 @@ impl Session {
         let tls = tls::connector(&address.trust).map_err(|what| PostgresError::Url { what })?;
         let driver = driver().map_err(unreachable)?;
         let config = address.config.clone();
-        let task = driver.clone();
         let (client, connection) = wait(driver.spawn(async move { config.connect(tls).await }))
             .map_err(|error| unreachable(std::io::Error::other(error)))?
             .map_err(|error| PostgresError::of(&address.shown, error))?;
-        // Ends with its client.
-        task.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to the state ended");
-            }
-        });
-        let session = Self { address: address.clone(), client, statements: Mutex::default() };
+        let carrier = Mutex::new(Some(Box::pin(connection) as Carrier));
+        let (statements, form) = (Mutex::default(), Mutex::default());
+        let session = Self { address: address.clone(), client, carrier, statements, form };
         // The order of groups and of what is recorded with them needs commits that stay. Each statement names one copy and
         // has one good plan: one is made with the first use, instead of six that are compared, and none is compiled. Engines
         // that do not know a setting pass it over.
@@ -71,12 +83,34 @@ impl Session {
         Ok(session)
     }
 
+    /// Waits for an answer.
+    fn wait<F: Future>(&self, answer: F) -> F::Output {
+        let mut answer = pin!(answer);
+        // For the whole time: only one thread is woken for what arrives.
+        let mut carrier = self.carrier.lock().unwrap_or_else(PoisonError::into_inner);
+        wait(poll_fn(|context| {
+            // The request first, then what carries it. What that brings wakes this thread, which looks again.
+            let answered = answer.as_mut().poll(context);
+            if answered.is_pending() {
+                carry(&mut carrier, context);
+            }
+            answered
+        }))
+    }
+
+    /// Begins a transaction. The server is told together with the next statement, which fails if this does.
+    pub fn begin(&self) {
+        let mut begun = pin!(self.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"));
+        // Polled once, so that it is in line; its answer is passed over.
+        let _ = begun.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+
     /// Runs statements without results.
     ///
     /// # Errors
     /// If one fails; those before it stay, unless they are part of a transaction.
     pub fn batch(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
-        wait(self.client.batch_execute(sql))
+        self.wait(self.client.batch_execute(sql))
     }
 
     /// Returns the rows of a statement, which is prepared once.
@@ -85,7 +119,7 @@ impl Session {
     /// If the statement fails, or the connection is lost.
     pub fn query(&self, sql: &str, values: &Values<'_>) -> Result<Vec<Row>, EngineFault> {
         let statement = self.prepared(sql)?;
-        Ok(wait(self.client.query(&statement, values))?)
+        Ok(self.wait(self.client.query(&statement, values))?)
     }
 
     /// Returns the one row of a statement.
@@ -94,7 +128,7 @@ impl Session {
     /// If the statement fails, or the connection is lost.
     pub fn one(&self, sql: &str, values: &Values<'_>) -> Result<Row, EngineFault> {
         let statement = self.prepared(sql)?;
-        Ok(wait(self.client.query_one(&statement, values))?)
+        Ok(self.wait(self.client.query_one(&statement, values))?)
     }
 
     /// Returns the row of a statement that may have none.
@@ -103,7 +137,7 @@ impl Session {
     /// If the statement fails, or the connection is lost.
     pub fn optional(&self, sql: &str, values: &Values<'_>) -> Result<Option<Row>, EngineFault> {
         let statement = self.prepared(sql)?;
-        Ok(wait(self.client.query_opt(&statement, values))?)
+        Ok(self.wait(self.client.query_opt(&statement, values))?)
     }
 
     /// Runs a statement; returns how many rows it touched.
@@ -112,16 +146,39 @@ impl Session {
     /// If the statement fails, or the connection is lost.
     pub fn execute(&self, sql: &str, values: &Values<'_>) -> Result<u64, EngineFault> {
         let statement = self.prepared(sql)?;
-        Ok(wait(self.client.execute(&statement, values))?)
+        Ok(self.wait(self.client.execute(&statement, values))?)
     }
 
-    /// Returns the rows of a statement as they come.
+    /// Passes the rows of a statement to `each` as they come, until it returns `false`.
     ///
     /// # Errors
-    /// If the statement fails, or the connection is lost.
-    pub fn stream(&self, sql: &str, values: &Values<'_>) -> Result<RowStream, EngineFault> {
+    /// If the statement or `each` fails, or the connection is lost.
+    pub fn stream(
+        &self,
+        sql: &str,
+        values: &Values<'_>,
+        each: &mut dyn FnMut(&Row) -> Result<bool, EngineFault>,
+    ) -> Result<(), EngineFault> {
         let statement = self.prepared(sql)?;
-        Ok(wait(self.client.query_raw(&statement, values.iter().copied()))?)
+        let rows: RowStream = self.wait(self.client.query_raw(&statement, values.iter().copied()))?;
+        let mut rows = pin!(rows);
+        while let Some(row) = self.wait(rows.next()) {
+            if !each(&row?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the form of the tables, if it was read just now.
+    pub(crate) fn form(&self) -> Option<TablesForm> {
+        let known = *self.form.lock().unwrap_or_else(PoisonError::into_inner);
+        known.filter(|(_, since)| since.elapsed() < KNOWN).map(|(form, _)| form)
+    }
+
+    /// Takes the form of the tables that was read; `None` if it may be another one now.
+    pub(crate) fn note_form(&self, form: Option<TablesForm>) {
+        *self.form.lock().unwrap_or_else(PoisonError::into_inner) = form.map(|form| (form, Instant::now()));
     }
 
     /// Returns `true` if the server keeps little for this connection.
@@ -131,6 +188,10 @@ impl Session {
 
     /// Returns `true` if the connection is lost.
     pub fn is_closed(&self) -> bool {
+        // What arrived since the last statement may be the end.
+        if let Ok(mut carrier) = self.carrier.try_lock() {
+            carry(&mut carrier, &mut Context::from_waker(Waker::noop()));
+        }
         self.client.is_closed()
     }
 
@@ -139,10 +200,33 @@ impl Session {
         if let Some(statement) = known(&self.statements.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(statement);
         }
-        let statement = wait(self.client.prepare(sql))?;
+        let statement = self.wait(self.client.prepare(sql))?;
         let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
         statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let carrier = self.carrier.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // It takes leave of the server as soon as its client, which is dropped after this, is gone.
+        if let (Some(carrier), Ok(driver)) = (carrier.take(), driver()) {
+            driver.spawn(carrier);
+        }
+    }
+}
+
+/// Sends and receives as much as is possible now.
+fn carry(carrier: &mut Option<Carrier>, context: &mut Context<'_>) {
+    if let Some(connection) = carrier
+        && let Poll::Ready(ended) = connection.as_mut().poll(context)
+    {
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection to the state ended");
+        }
+        // With it goes the receiver of requests, so that the client knows.
+        *carrier = None;
     }
 }
 

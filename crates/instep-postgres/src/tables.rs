@@ -5,6 +5,7 @@ use tokio_postgres::error::SqlState;
 use crate::{
     address::Address,
     error::{EngineFault, PostgresError},
+    form::TablesForm,
     session::{Session, quoted},
 };
 
@@ -27,13 +28,6 @@ pub enum TableStep {
     /// Statements that only add: a table, an index, a column with a default value. A program of the same version that
     /// does not know them continues, and may also start afterwards.
     Adds(&'static str),
-}
-
-/// The form of tables: the steps of each kind that were made, in the order of the list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct TablesForm {
-    version: u32,
-    additions: u32,
 }
 
 /// Attempts at making the tables: others may be making them at the same time.
@@ -67,6 +61,7 @@ impl Tables {
             if self.has_all(form) {
                 return Ok(());
             }
+            session.note_form(None);
             match session.batch(&self.script(form, &address.schema)) {
                 Ok(()) => return Ok(()),
                 Err(error) => {
@@ -137,6 +132,9 @@ impl Tables {
 
     /// Returns the form of the tables; `None` if there are none.
     fn found(self, session: &Session, address: &Address) -> Result<Option<TablesForm>, PostgresError> {
+        if let Some(known) = session.form().filter(|known| known.version <= self.newest().version) {
+            return Ok(Some(known));
+        }
         let place = || address.shown.clone();
         let read = || {
             // The list of all tables is read only if the schema has none of ours: it takes longer than all statements
@@ -173,7 +171,11 @@ impl Tables {
             Some((Ok(found), _)) if found > known => {
                 Err(PostgresError::Newer { place: place(), found, known })
             }
-            Some((Ok(version), Ok(additions))) => Ok(Some(TablesForm { version, additions })),
+            Some((Ok(version), Ok(additions))) => {
+                let form = TablesForm { version, additions };
+                session.note_form(Some(form));
+                Ok(Some(form))
+            }
             None if !is_used => Ok(None),
             _ => Err(PostgresError::Foreign { place: place(), schema: address.schema.clone() }),
         }

@@ -79,11 +79,14 @@ impl Committer {
 
     /// Removes the objects that earlier runs began or left dead. Nothing leads to any of them.
     pub(super) fn sweep_packs(&mut self, packs: &Arc<PackStore>) -> Result<Recovered, CommitError> {
-        // Objects that are read as unused must be so after a power failure too.
-        self.state.make_durable()?;
-        let begun = self.state.begun_packs()?;
-        self.remove_packs(packs, &begun)?;
-        self.remove_dead_packs(packs)?;
+        let (begun, dead) = (self.state.begun_packs()?, self.state.dead_packs()?);
+        if !begun.is_empty() || !dead.is_empty() {
+            // Objects that were read as unused must be so after a power failure too.
+            self.state.make_durable()?;
+            self.remove_packs(packs, &begun)?;
+            self.remove_packs(packs, &dead)?;
+        }
+        self.put_off_orphans()?;
         Ok(Recovered { undone: begun.len(), ..Recovered::default() })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use resourcesync::DateTime;
 
 use super::{CommitError, Committer};
-use crate::store::PackStore;
+use crate::{clock::now, store::PackStore};
 
 /// The age from which on an object without a row is orphaned: no process has a request in progress for that long. It
 /// is also the interval between two listings.
@@ -22,8 +22,18 @@ const LOOKED: &str = "orphans looked for";
 const MOST: usize = 10_000;
 
 impl Committer {
-    /// Removes the objects that no row leads to, if the last look was a day ago; a new copy has none yet. Returns their
-    /// number.
+    /// Sets the time of the first look, a day from now: a new copy has no objects yet.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(super) fn put_off_orphans(&mut self) -> Result<(), CommitError> {
+        if self.state.setting(LOOKED)?.is_none() {
+            self.state.set_setting(LOOKED, &now().to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Removes the objects that no row leads to, if the last look was a day ago. Returns their number.
     ///
     /// # Errors
     /// If storage or the state fail.
@@ -35,14 +45,8 @@ impl Committer {
         let last = self.state.setting(LOOKED)?.and_then(|time| DateTime::parse(&time).ok());
         // A time to come is that of a clock that was wrong.
         let is_recent = |last: DateTime| (0..AGE).contains(&(now.unix_micros() - last.unix_micros()));
-        match last {
-            Some(last) if is_recent(last) => return Ok(0),
-            Some(_) => {}
-            None => {
-                self.state.set_setting(LOOKED, &now.to_string())?;
-                self.state.make_durable()?;
-                return Ok(0);
-            }
+        if last.is_some_and(is_recent) {
+            return Ok(0);
         }
         let mut orphans: Vec<Box<str>> = Vec::new();
         let (state, found) = (self.state.reader()?, &mut orphans);

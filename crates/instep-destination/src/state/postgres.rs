@@ -32,7 +32,7 @@ use instep_postgres::{Address, Claimant, EngineFault, NumberedWriter, ServerLink
 
 use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
-use known::RememberedRows;
+use known::{CopyTable, RememberedRows};
 use lease::CopyRight;
 use schema::TABLES;
 use shares::ShareKey;
@@ -159,6 +159,11 @@ impl PostgresState {
         Self { link, copy, writer: None, records_changes: false, share: None, known, unwritten }
     }
 
+    /// Returns `false` if a table has no row of the copy; `true` if it has, or others may write some.
+    fn may_have(&self, table: CopyTable) -> Result<bool, StateError> {
+        Ok(self.known.as_ref().map_or(Ok(true), |known| known.may_have(&self.link, self.copy, table))?)
+    }
+
     fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
         Ok(self.link.read(work)?)
     }
@@ -196,11 +201,6 @@ impl PostgresState {
         })?;
         self.unwritten = UnwrittenRecords::default();
         Ok(written)
-    }
-
-    /// Has sets and Sources read again after they changed.
-    fn forget_followed(&self) {
-        self.known.iter().for_each(RememberedRows::forget_followed);
     }
 
     fn only_read(&self) -> PostgresError {

@@ -50,8 +50,8 @@ pub(crate) trait WriteGroups {
     fn forget_changes(&mut self, last: i64) -> Result<(), StateError>;
 }
 
-/// Writes records that belong to no group: sets, Sources, settings and the log. Settings, the Source of a run and the
-/// progress may wait for the next transaction, or for [`WriteGroups::make_durable`].
+/// Writes records that belong to no group: sets, Sources, settings and the log. Settings, sets, the Sources of sets and runs,
+/// and the progress may wait for the next transaction, or for [`WriteGroups::make_durable`].
 pub(crate) trait WriteRecords {
     /// Returns the set with the URI of a Capability List (or of its substitute); created if it is new.
     ///

@@ -196,10 +196,7 @@ impl RecordEngine for RecordServer {
         loop {
             let mut attempt = || {
                 let session = self.link.session()?;
-                if let Err(error) = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED") {
-                    session.give_up();
-                    return Err(failed(error).into());
-                }
+                session.begin();
                 let statements = SessionStatements { session: &session, place };
                 match work(&statements) {
                     Ok(()) => match session.batch("COMMIT") {

@@ -31,16 +31,26 @@ impl Bucket {
     /// # Errors
     /// If the storage fails.
     pub fn first_below(&self, name: &str) -> Result<Option<String>, BucketError> {
-        self.wait(async {
+        let first = self.connection.wait(async {
             let below = self.path(name)?;
-            let Some(signed) = &self.signed else {
-                let first = self.store.list(Some(&below)).next().await.transpose();
+            let Some(signed) = &self.connection.signed else {
+                let first = self.connection.store.list(Some(&below)).next().await.transpose();
                 let first = first.map_err(|error| failed(&error, &self.place))?;
                 return Ok(first.map(|found| found.location.to_string()));
             };
             let page = self.page(signed, &below, PageKeys::One, None).await?;
             Ok(page.objects.into_iter().next().map(|object| object.name))
-        })
+        })?;
+        self.connection.note_answer();
+        Ok(first)
+    }
+
+    /// Checks that the bucket exists and can be read. If it answered another user shortly before, this sends no request.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn check(&self) -> Result<(), BucketError> {
+        if self.connection.has_answered() { Ok(()) } else { self.first_below("").map(drop) }
     }
 
     /// Passes all objects below the prefix to `each`, with one page of the listing in memory at a time, until it
@@ -66,10 +76,10 @@ impl Bucket {
         each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
     ) -> Result<(), BucketError> {
         let below = self.path(name)?;
-        let Some(signed) = &self.signed else { return self.list_opened(&below, each) };
+        let Some(signed) = &self.connection.signed else { return self.list_opened(&below, each) };
         let mut token = None;
         loop {
-            let page = self.wait(self.page(signed, &below, PageKeys::Many, token))?;
+            let page = self.connection.wait(self.page(signed, &below, PageKeys::Many, token))?;
             for mut object in page.objects {
                 object.name = self.name_of(&object.name).to_owned();
                 if each(object).is_break() {
@@ -89,8 +99,8 @@ impl Bucket {
         below: &Path,
         each: &mut (dyn FnMut(ListedObject) -> ControlFlow<()> + Send),
     ) -> Result<(), BucketError> {
-        self.wait(async {
-            let mut found = self.store.list(Some(below));
+        self.connection.wait(async {
+            let mut found = self.connection.store.list(Some(below));
             while let Some(found) =
                 found.next().await.transpose().map_err(|error| failed(&error, &self.place))?
             {
@@ -107,8 +117,8 @@ impl Bucket {
     /// # Errors
     /// If the storage fails.
     pub fn listed(&self, name: &str) -> Result<Option<ListedObject>, BucketError> {
-        self.wait(async {
-            match self.store.head(&self.path(name)?).await {
+        self.connection.wait(async {
+            match self.connection.store.head(&self.path(name)?).await {
                 Ok(found) => Ok(Some(self.listed_as(found))),
                 Err(Error::NotFound { .. }) => Ok(None),
                 Err(error) => Err(failed(&error, &self.place)),
@@ -121,8 +131,8 @@ impl Bucket {
     /// # Errors
     /// If the storage fails.
     pub fn kept_digests(&self, name: &str) -> Result<KeptDigests, BucketError> {
-        let Some(signed) = &self.signed else { return Ok(KeptDigests::default()) };
-        self.wait(async { signed.digests(&self.path(name)?, &self.place).await })
+        let Some(signed) = &self.connection.signed else { return Ok(KeptDigests::default()) };
+        self.connection.wait(async { signed.digests(&self.path(name)?, &self.place).await })
     }
 
     /// Requests a page of the keys below a path, which is a complete segment of them.

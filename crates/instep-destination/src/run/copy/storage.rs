@@ -52,8 +52,11 @@ pub(super) fn of_copy_that_is_written(
     let is_looked_at = known.is_some() && !options.repair && !state.held_after(None, 1)?.is_empty();
     if !is_looked_at {
         let failed = |error| StoreError::of_bucket("list", "", &bucket, error);
-        let first = bucket.first_below("").map_err(failed)?;
-        if let (None, ObjectLayout::Names, Some(first)) = (&known, place.layout, first) {
+        let first = match (&known, place.layout) {
+            (None, ObjectLayout::Names) => bucket.first_below(""),
+            _ => bucket.check().map(|()| None),
+        };
+        if let Some(first) = first.map_err(failed)? {
             let what = format!("{} is not a copy and has objects, {first} among them", place.place);
             return Err(Error::Refused { guard: Guard::UnknownObjects, what });
         }

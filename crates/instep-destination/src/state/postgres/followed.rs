@@ -5,15 +5,17 @@ use resourcesync::Uri;
 use super::{
     PostgresState,
     followed_row::{self, DOCUMENT, FollowedSet, read_document},
+    known::CopyTable,
 };
 use crate::state::{Checkpoint, DocumentRecord, ReadFollowed, SetId, SourceId, StateError};
 
 impl PostgresState {
-    fn followed_sets(&self) -> Result<Vec<FollowedSet>, StateError> {
-        self.read(|session| match &self.known {
-            Some(known) => known.sets(session, self.copy),
-            None => followed_row::sets(session, self.copy),
-        })
+    /// Returns the sets that the copy follows.
+    pub(super) fn followed_sets(&self) -> Result<Vec<FollowedSet>, StateError> {
+        match &self.known {
+            Some(known) => Ok(known.sets(&self.link, self.copy)?),
+            None => self.read(|session| followed_row::sets(session, self.copy)),
+        }
     }
 
     /// Returns `true` if sets belong to a Source and to no other one. Most runs find what the one before found, which
@@ -39,6 +41,9 @@ impl ReadFollowed for PostgresState {
     }
 
     fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
+        if !self.may_have(CopyTable::Document)? {
+            return Ok(None);
+        }
         let sql = format!("SELECT {DOCUMENT} FROM document WHERE copy = $1 AND uri = $2");
         self.read(|session| {
             session.optional(&sql, &[&self.copy, &uri.as_str()])?.as_ref().map(read_document).transpose()
@@ -46,17 +51,17 @@ impl ReadFollowed for PostgresState {
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
-        self.read(|session| match &self.known {
-            Some(known) => known.setting(session, self.copy, name),
-            None => Ok(followed_row::settings(session, self.copy)?.remove(name)),
-        })
+        match &self.known {
+            Some(known) => Ok(known.setting(&self.link, self.copy, name)?),
+            None => Ok(self.read(|session| followed_row::settings(session, self.copy))?.remove(name)),
+        }
     }
 
     fn sources(&self) -> Result<Vec<(SourceId, String)>, StateError> {
-        self.read(|session| match &self.known {
-            Some(known) => known.sources(session, self.copy),
-            None => followed_row::sources(session, self.copy),
-        })
+        match &self.known {
+            Some(known) => Ok(known.sources(&self.link, self.copy)?),
+            None => self.read(|session| followed_row::sources(session, self.copy)),
+        }
     }
 
     fn source(&self, url: &str) -> Result<Option<SourceId>, StateError> {

@@ -1,12 +1,12 @@
 //! The rows of what a copy follows: sets with their checkpoints, documents, Sources and settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use instep_postgres::{EngineFault, Session};
 use resourcesync::Uri;
 use tokio_postgres::Row;
 
-use super::row;
+use super::{known::CopyTable, row};
 use crate::state::{Checkpoint, DocumentRecord, PassedEntry, SetId, SourceId, codec};
 
 pub(super) fn set_id(from: &Row, column: usize) -> Result<SetId, EngineFault> {
@@ -33,6 +33,20 @@ pub(super) struct FollowedSet {
 pub(super) fn settings(session: &Session, copy: i64) -> Result<BTreeMap<String, String>, EngineFault> {
     let rows = session.query("SELECT name, value FROM setting WHERE copy = $1", &[&copy])?;
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+/// Returns the tables in which a copy has rows.
+pub(super) fn filled_tables(session: &Session, copy: i64) -> Result<BTreeSet<CopyTable>, EngineFault> {
+    let exists =
+        CopyTable::ALL.map(|table| format!("EXISTS (SELECT 1 FROM {} WHERE copy = $1)", table.name()));
+    let row = session.one(&format!("SELECT {}", exists.join(", ")), &[&copy])?;
+    let mut filled = BTreeSet::new();
+    for (column, table) in CopyTable::ALL.into_iter().enumerate() {
+        if row.try_get(column)? {
+            filled.insert(table);
+        }
+    }
+    Ok(filled)
 }
 
 /// Returns the Sources of a copy.
@@ -101,6 +115,24 @@ pub(super) fn read_checkpoint(from: &Row) -> Result<Checkpoint, EngineFault> {
 pub(super) fn known_source(session: &Session, copy: i64, url: &str) -> Result<Option<SourceId>, EngineFault> {
     let found = session.optional("SELECT id FROM source WHERE copy = $1 AND url = $2", &[&copy, &url])?;
     Ok(found.map(|row| row.try_get(0)).transpose()?.map(SourceId::from_number))
+}
+
+/// Writes a Source that is not known yet.
+pub(super) fn put_source(session: &Session, copy: i64, url: &str) -> Result<SourceId, EngineFault> {
+    let sql = "INSERT INTO source (copy, url) VALUES ($1, $2) RETURNING id";
+    Ok(SourceId::from_number(session.one(sql, &[&copy, &url])?.try_get(0)?))
+}
+
+/// Counts a set to a Source.
+pub(super) fn put_owner(
+    session: &Session,
+    copy: i64,
+    set: SetId,
+    source: SourceId,
+) -> Result<(), EngineFault> {
+    let sql =
+        "UPDATE set_of_resources SET source = $3 WHERE copy = $1 AND id = $2 AND source IS DISTINCT FROM $3";
+    session.execute(sql, &[&copy, &i64::from(set.0), &source.number()]).map(drop)
 }
 
 pub(super) fn put_checkpoint(

@@ -6,7 +6,11 @@ use std::collections::BTreeSet;
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
-use super::{LONGEST_URI, PostgresState, changes, followed_row, held, packs, pending, row, slices};
+use super::{
+    LONGEST_URI, PostgresState, changes, followed_row, held,
+    known::{CopyTable, RememberedRows},
+    packs, pending, row, slices,
+};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, ReadPending as _, SetId, StateError, Waits, WriteGroups},
@@ -27,8 +31,9 @@ impl WriteGroups for PostgresState {
         ledger: &Ledger,
     ) -> Result<(), StateError> {
         let (records_changes, share) = (self.records_changes, self.share);
-        self.write(|session, copy| {
-            take_operations(session, copy, done, records_changes)?;
+        self.known.iter().for_each(|known| note_tables(known, done, ledger));
+        let leaves_packs = self.write(|session, copy| {
+            let leaves_packs = take_operations(session, copy, done, records_changes)?;
             take_ledger(session, copy, ledger)?;
             slices::take(session, share, done, ledger)?;
             slices::refuse_to_pass(session, copy, &ledger.checkpoints)?;
@@ -36,12 +41,13 @@ impl WriteGroups for PostgresState {
             if let Some(IntentId(id)) = intent {
                 session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;
             }
-            Ok(())
+            Ok(leaves_packs)
         })?;
         if let Some(known) = &self.known {
             ledger.settings.iter().for_each(|(name, text)| known.put_setting(name, text));
-            if !ledger.checkpoints.is_empty() {
-                known.forget_followed();
+            ledger.checkpoints.iter().for_each(|(set, checkpoint)| known.put_checkpoint(*set, checkpoint));
+            if leaves_packs || !ledger.repacked.is_empty() {
+                known.note_left_packs();
             }
         }
         Ok(())
@@ -81,15 +87,28 @@ impl WriteGroups for PostgresState {
     }
 }
 
+/// Notes the tables that a group writes rows to.
+fn note_tables(known: &RememberedRows, done: &[&[Operation]], ledger: &Ledger) {
+    let written = [
+        (CopyTable::Held, done.iter().any(|operations| !operations.is_empty())),
+        (CopyTable::Owed, ledger.debts.values().any(|debt| debt.is_some())),
+        (CopyTable::Gone, !ledger.gone.is_empty()),
+        (CopyTable::Document, !ledger.documents.is_empty()),
+    ];
+    written.into_iter().filter(|(_, is_written)| *is_written).for_each(|(table, _)| known.note_rows(table));
+}
+
+/// Records operations. Returns `true` if parts of objects may be unused now.
 fn take_operations(
     session: &Session,
     copy: i64,
     done: &[&[Operation]],
     records_changes: bool,
-) -> Result<(), EngineFault> {
+) -> Result<bool, EngineFault> {
     if done.iter().all(|operations| operations.is_empty()) {
-        return Ok(());
+        return Ok(false);
     }
+    let mut leaves_packs = false;
     // Mostly nothing is owed, and asking once spares a statement for each run of files.
     let sql = "SELECT next_id, EXISTS (SELECT 1 FROM owed WHERE copy = $1), EXISTS (SELECT 1 FROM pack WHERE copy = $1)
                FROM copy WHERE id = $1";
@@ -105,10 +124,11 @@ fn take_operations(
         let uris: Vec<_> = run.iter().map(|operation| operation.uri().as_str()).collect();
         if has_packs && matches!(first, Operation::Remove { .. }) {
             packs::leave(session, copy, &uris)?;
+            leaves_packs = true;
         }
         match first {
             Operation::Place { .. } => {
-                place(session, copy, (id, run), has_packs)?;
+                leaves_packs |= place(session, copy, (id, run), has_packs)?;
                 // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
                 // that is replaced keeps its own.
                 id += run.len() as i64;
@@ -138,30 +158,31 @@ fn take_operations(
     if id != first {
         session.execute("UPDATE copy SET next_id = $2 WHERE id = $1", &[&copy, &id])?;
     }
-    Ok(())
+    Ok(leaves_packs)
 }
 
 /// Places resources. With objects, those that replace nothing are tried as new rows: what a row leaves in its object is
-/// looked for only where there is one.
+/// looked for only where there is one. Returns `true` if it was looked for.
 fn place(
     session: &Session,
     copy: i64,
     (first, run): (i64, &[&Operation]),
     has_packs: bool,
-) -> Result<(), EngineFault> {
+) -> Result<bool, EngineFault> {
     let is_new = run.iter().all(|operation| matches!(operation, Operation::Place { replaces: false, .. }));
     let held = match has_packs && is_new {
         true => held::put_new(session, copy, first, run)?,
         false => run.to_vec(),
     };
     if held.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     if has_packs {
         let uris: Vec<_> = held.iter().map(|operation| operation.uri().as_str()).collect();
         packs::leave(session, copy, &uris)?;
     }
-    held::put(session, copy, first, &held)
+    held::put(session, copy, first, &held)?;
+    Ok(has_packs)
 }
 
 /// Returns how many operations at the start are of one kind and about different resources: one statement takes them.

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use futures_util::StreamExt as _;
-use instep_postgres::{EngineFault, Session, Values, wait};
+use instep_postgres::{EngineFault, Session, Values};
 use resourcesync::{Link, Uri};
 use tokio_postgres::Row;
 
 use super::{
     PostgresState,
     held_row::{COLUMNS, place, read},
+    known::CopyTable,
     meet,
     packs::PlaceColumns,
     row,
@@ -37,11 +37,17 @@ fn limit(limit: usize) -> i64 {
 
 impl ReadHeld for PostgresState {
     fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError> {
+        if !self.may_have(CopyTable::Held)? {
+            return Ok(None);
+        }
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 AND uri = $2");
         self.read(|session| session.optional(&sql, &[&self.copy, &uri])?.as_ref().map(read).transpose())
     }
 
     fn held_after(&self, after: Option<&str>, most: usize) -> Result<Vec<HeldResource>, StateError> {
+        if !self.may_have(CopyTable::Held)? {
+            return Ok(Vec::new());
+        }
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 AND uri > $2 ORDER BY uri LIMIT $3");
         self.read(|session| {
             let rows = session.query(&sql, &[&self.copy, &after.unwrap_or_default(), &limit(most)])?;
@@ -72,11 +78,17 @@ impl ReadHeld for PostgresState {
     }
 
     fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
+        if !self.may_have(CopyTable::Held)? {
+            return Ok(Vec::new());
+        }
         let sql = format!("SELECT {COLUMNS}{NAMED}");
         self.read(|session| session.query(&sql, &[&self.copy, &path.key()])?.iter().map(read).collect())
     }
 
     fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
+        if !self.may_have(CopyTable::Held)? {
+            return Ok(None);
+        }
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 AND path = $2 LIMIT 1");
         self.read(|session| {
             session.optional(&sql, &[&self.copy, &path.as_str()])?.as_ref().map(read).transpose()
@@ -87,16 +99,8 @@ impl ReadHeld for PostgresState {
         // A separate connection: rows are requested as `each` consumes them, which would block other readers.
         let session = Session::open(&self.link.address)?;
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 ORDER BY path");
-        let mut walk = || {
-            let mut rows = std::pin::pin!(session.stream(&sql, &[&self.copy])?);
-            while let Some(row) = wait(rows.next()) {
-                if !each(read(&row?)?) {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        Ok(walk().map_err(|fault| self.link.error(fault))?)
+        let walked = session.stream(&sql, &[&self.copy], &mut |row| Ok(each(read(row)?)));
+        Ok(walked.map_err(|fault| self.link.error(fault))?)
     }
 
     fn held_count(&self) -> Result<u64, StateError> {
@@ -138,7 +142,10 @@ impl ReadHeld for PostgresState {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError> {
-        meet::surplus_after(self, (set, marks), after.unwrap_or_default(), limit)
+        match self.may_have(CopyTable::Held)? {
+            true => meet::surplus_after(self, (set, marks), after.unwrap_or_default(), limit),
+            false => Ok(Vec::new()),
+        }
     }
 }
 

@@ -1,16 +1,41 @@
-//! The few rows that describe a copy, in memory for the run that has it: read once, since nobody else writes them.
+//! What the run that has a copy knows about its rows: read once and then kept up to date here, since nobody else writes them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use instep_postgres::{EngineFault, Session};
+use instep_postgres::{PostgresError, ServerLink};
 
 use super::followed_row::{self, FollowedSet};
-use crate::state::SourceId;
+use crate::state::{Checkpoint, SetId, SourceId};
 
-/// The settings, sets and Sources of a copy, for the run and all its readers.
+/// Tables in which a copy may have no row: most of them for a new copy, some for every one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CopyTable {
+    Held,
+    Owed,
+    Gone,
+    Pack,
+    Document,
+}
+
+impl CopyTable {
+    pub(super) const ALL: [Self; 5] = [Self::Held, Self::Owed, Self::Gone, Self::Pack, Self::Document];
+
+    /// Returns the name of the table.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Owed => "owed",
+            Self::Gone => "gone",
+            Self::Pack => "pack",
+            Self::Document => "document",
+        }
+    }
+}
+
+/// The few rows that describe a copy, and the tables in which it has any, for the run and all its readers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RememberedRows(Arc<Mutex<Rows>>);
 
@@ -20,6 +45,14 @@ struct Rows {
     settings: Option<BTreeMap<String, String>>,
     sets: Option<Vec<FollowedSet>>,
     sources: Option<Vec<(SourceId, String)>>,
+    /// The tables that had rows.
+    filled: Option<BTreeSet<CopyTable>>,
+    /// The tables that this run has written rows to.
+    written: BTreeSet<CopyTable>,
+    /// The questions about objects that were answered with none since the last object lost a part.
+    without_packs: BTreeSet<&'static str>,
+    /// `true` once other workers may write rows too.
+    is_shared: bool,
 }
 
 impl RememberedRows {
@@ -30,27 +63,69 @@ impl RememberedRows {
     /// Returns a setting.
     pub(super) fn setting(
         &self,
-        session: &Session,
+        link: &ServerLink,
         copy: i64,
         name: &str,
-    ) -> Result<Option<String>, EngineFault> {
-        let mut known = self.lock();
-        let settings = read_once(&mut known.settings, || followed_row::settings(session, copy))?;
-        Ok(settings.get(name).cloned())
+    ) -> Result<Option<String>, PostgresError> {
+        let read = || link.read(|session| followed_row::settings(session, copy));
+        Ok(read_once(&mut self.lock().settings, read)?.get(name).cloned())
     }
 
     /// Returns the sets.
-    pub(super) fn sets(&self, session: &Session, copy: i64) -> Result<Vec<FollowedSet>, EngineFault> {
-        Ok(read_once(&mut self.lock().sets, || followed_row::sets(session, copy))?.clone())
+    pub(super) fn sets(&self, link: &ServerLink, copy: i64) -> Result<Vec<FollowedSet>, PostgresError> {
+        let read = || link.read(|session| followed_row::sets(session, copy));
+        Ok(read_once(&mut self.lock().sets, read)?.clone())
     }
 
     /// Returns the Sources.
     pub(super) fn sources(
         &self,
-        session: &Session,
+        link: &ServerLink,
         copy: i64,
-    ) -> Result<Vec<(SourceId, String)>, EngineFault> {
-        Ok(read_once(&mut self.lock().sources, || followed_row::sources(session, copy))?.clone())
+    ) -> Result<Vec<(SourceId, String)>, PostgresError> {
+        let read = || link.read(|session| followed_row::sources(session, copy));
+        Ok(read_once(&mut self.lock().sources, read)?.clone())
+    }
+
+    /// Returns `false` if a table has no row of the copy.
+    pub(super) fn may_have(
+        &self,
+        link: &ServerLink,
+        copy: i64,
+        table: CopyTable,
+    ) -> Result<bool, PostgresError> {
+        let mut known = self.lock();
+        if known.is_shared || known.written.contains(&table) {
+            return Ok(true);
+        }
+        let read = || link.read(|session| followed_row::filled_tables(session, copy));
+        Ok(read_once(&mut known.filled, read)?.contains(&table))
+    }
+
+    /// Notes, before it is done, that rows are written to a table.
+    pub(super) fn note_rows(&self, table: CopyTable) {
+        self.lock().written.insert(table);
+    }
+
+    /// From now on other workers may write rows too.
+    pub(super) fn share(&self) {
+        self.lock().is_shared = true;
+    }
+
+    /// Returns `true` if a question about objects was answered with none, and this cannot have changed.
+    pub(super) fn has_no_packs(&self, condition: &'static str) -> bool {
+        let known = self.lock();
+        !known.is_shared && known.without_packs.contains(condition)
+    }
+
+    /// Takes the answer that there is no such object.
+    pub(super) fn note_no_packs(&self, condition: &'static str) {
+        self.lock().without_packs.insert(condition);
+    }
+
+    /// Notes that parts of objects are not used any more.
+    pub(super) fn note_left_packs(&self) {
+        self.lock().without_packs.clear();
     }
 
     /// Takes a setting that was written.
@@ -60,22 +135,48 @@ impl RememberedRows {
         }
     }
 
-    /// Forgets sets and Sources, which change: they are read again.
-    pub(super) fn forget_followed(&self) {
-        let mut known = self.lock();
-        (known.sets, known.sources) = (None, None);
+    /// Takes a Source that was written.
+    pub(super) fn add_source(&self, source: SourceId, url: &str) {
+        if let Some(known) = &mut self.lock().sources {
+            known.push((source, url.to_owned()));
+        }
+    }
+
+    /// Takes a set that was written.
+    pub(super) fn add_set(&self, set: FollowedSet) {
+        if let Some(known) = &mut self.lock().sets {
+            known.push(set);
+        }
+    }
+
+    /// Takes the Source of a set.
+    pub(super) fn put_owner(&self, set: SetId, source: SourceId) {
+        self.change_set(set, |known| known.source = Some(source));
+    }
+
+    /// Takes the checkpoint of a set.
+    pub(super) fn put_checkpoint(&self, set: SetId, checkpoint: &Checkpoint) {
+        self.change_set(set, |known| known.checkpoint = Some(checkpoint.clone()));
+    }
+
+    fn change_set(&self, set: SetId, change: impl FnOnce(&mut FollowedSet)) {
+        if let Some(known) = self.lock().sets.iter_mut().flatten().find(|known| known.id == set) {
+            change(known);
+        }
     }
 
     /// Forgets all: it is read again.
     pub(super) fn forget(&self) {
-        *self.lock() = Rows::default();
+        let mut known = self.lock();
+        let is_shared = known.is_shared;
+        *known = Rows { is_shared, ..Rows::default() };
     }
 }
 
 fn read_once<T>(
     known: &mut Option<T>,
-    read: impl FnOnce() -> Result<T, EngineFault>,
-) -> Result<&T, EngineFault> {
+    read: impl FnOnce() -> Result<T, PostgresError>,
+) -> Result<&T, PostgresError> {
     Ok(match known {
         Some(known) => known,
         none => none.insert(read()?),

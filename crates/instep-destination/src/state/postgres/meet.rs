@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{PostgresState, held_row};
+use super::{PostgresState, held_row, known::CopyTable};
 use crate::{
     plan::Desired,
     state::{HeldResource, Marks, Meeting, SetId, StateError},
@@ -22,6 +22,10 @@ pub(super) fn meet(
 ) -> Result<(), StateError> {
     let mut after = String::new();
     let Some(last) = part.last().map(|desired| desired.uri.as_str()) else { return Ok(()) };
+    if !state.may_have(CopyTable::Held)? {
+        part.iter().for_each(|desired| meeting.missed(desired));
+        return Ok(());
+    }
     let sql = format!(
         "SELECT {} FROM held WHERE copy = $1 AND uri >= $2 AND uri > $3 AND uri <= $4 ORDER BY uri LIMIT $5",
         held_row::COLUMNS

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use instep_postgres::{EngineFault, Session};
 use instep_store::NameKind;
 
-use super::{PostgresState, row};
+use super::{PostgresState, known::CopyTable, row};
 use crate::{
     map::CopyPath,
     state::{HeldAt, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},
@@ -40,14 +40,15 @@ impl ReadPacks for PostgresState {
     }
 
     fn dead_packs(&self) -> Result<Vec<Box<str>>, StateError> {
-        self.pack_keys("dead >= bytes")
+        self.pack_keys_unless_none("dead >= bytes")
     }
 
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
         // Workers with slices of a plan may concurrently replace the records that would be copied: then no pack
         // counts as sparse.
-        let nobody_else = "NOT EXISTS (SELECT 1 FROM slice s WHERE s.copy = pack.copy)";
-        self.pack_keys(&format!("dead * 2 > bytes AND dead < bytes AND {nobody_else}"))
+        self.pack_keys_unless_none(
+            "dead * 2 > bytes AND dead < bytes AND NOT EXISTS (SELECT 1 FROM slice s WHERE s.copy = pack.copy)",
+        )
     }
 
     fn unknown_packs(&self, keys: &[String]) -> Result<Vec<Box<str>>, StateError> {
@@ -80,6 +81,9 @@ impl ReadPacks for PostgresState {
                 return Ok(Some(NameKind::Folder));
             }
         }
+        if !self.may_have(CopyTable::Held)? {
+            return Ok(None);
+        }
         // A slash, and the byte after it: all that begins with the path and a slash. The index has the beginnings.
         let (from, to) = (format!("{}/", path.key()), format!("{}0", path.key()));
         let behind = format!("{}0", path.as_str());
@@ -92,6 +96,9 @@ impl ReadPacks for PostgresState {
     }
 
     fn free_names(&self, paths: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
+        if !self.may_have(CopyTable::Held)? {
+            return Ok(paths.iter().map(|path| path.as_str().to_owned()).collect());
+        }
         let keys: Vec<_> = paths.iter().map(|path| path.key()).collect();
         let paths: Vec<_> = paths.iter().map(|path| path.as_str()).collect();
         self.read(|session| {
@@ -103,6 +110,7 @@ impl ReadPacks for PostgresState {
 
 impl WritePacks for PostgresState {
     fn begin_packs(&mut self, keys: &[&str]) -> Result<(), StateError> {
+        self.known.iter().for_each(|known| known.note_rows(CopyTable::Pack));
         let sql = "INSERT INTO pack (copy, key) SELECT $1::bigint, * FROM unnest($2::text[])";
         self.write(|session, copy| session.execute(sql, &[&copy, &keys]).map(drop))
     }
@@ -115,7 +123,22 @@ impl WritePacks for PostgresState {
 }
 
 impl PostgresState {
+    /// Returns the objects that a condition is true of. If there were none, there are none until an object loses a part.
+    fn pack_keys_unless_none(&self, condition: &'static str) -> Result<Vec<Box<str>>, StateError> {
+        if self.known.as_ref().is_some_and(|known| known.has_no_packs(condition)) {
+            return Ok(Vec::new());
+        }
+        let keys = self.pack_keys(condition)?;
+        if let (Some(known), true) = (&self.known, keys.is_empty()) {
+            known.note_no_packs(condition);
+        }
+        Ok(keys)
+    }
+
     fn pack_keys(&self, condition: &str) -> Result<Vec<Box<str>>, StateError> {
+        if !self.may_have(CopyTable::Pack)? {
+            return Ok(Vec::new());
+        }
         let sql = format!("SELECT key FROM pack WHERE copy = $1 AND {condition} ORDER BY id");
         self.read(|session| {
             let rows = session.query(&sql, &[&self.copy])?;

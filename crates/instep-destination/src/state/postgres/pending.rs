@@ -4,7 +4,7 @@ use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 use tokio_postgres::Row;
 
-use super::{PostgresState, row, row::MetadataColumns};
+use super::{PostgresState, known::CopyTable, row, row::MetadataColumns};
 use crate::{
     plan::{Desired, DesiredPresence},
     report::PendingRetry,
@@ -27,6 +27,9 @@ pub(super) fn read(from: &Row) -> Result<Owed, EngineFault> {
 
 impl ReadPending for PostgresState {
     fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
+        if !self.may_have(CopyTable::Owed)? {
+            return Ok(Vec::new());
+        }
         let sql = format!(
             "SELECT {COLUMNS} FROM owed WHERE copy = $1 AND set_id = $2 AND uri > $3 ORDER BY uri LIMIT $4"
         );
@@ -38,6 +41,9 @@ impl ReadPending for PostgresState {
     }
 
     fn owed(&self, set: SetId, uri: &str) -> Result<Option<Owed>, StateError> {
+        if !self.may_have(CopyTable::Owed)? {
+            return Ok(None);
+        }
         let sql = format!("SELECT {COLUMNS} FROM owed WHERE copy = $1 AND set_id = $2 AND uri = $3");
         self.read(|session| {
             let found = session.optional(&sql, &[&self.copy, &i64::from(set.0), &uri])?;
@@ -46,10 +52,14 @@ impl ReadPending for PostgresState {
     }
 
     fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
-        self.is("SELECT EXISTS (SELECT 1 FROM owed WHERE copy = $1 AND uri = $2)", &[&self.copy, &uri])
+        Ok(self.may_have(CopyTable::Owed)?
+            && self.is("SELECT EXISTS (SELECT 1 FROM owed WHERE copy = $1 AND uri = $2)", &[&self.copy, &uri])?)
     }
 
     fn owed_of(&self, source: SourceId) -> Result<u64, StateError> {
+        if !self.may_have(CopyTable::Owed)? {
+            return Ok(0);
+        }
         let sql = "SELECT COUNT(*) FROM owed WHERE copy = $1
                    AND set_id NOT IN (SELECT id FROM set_of_resources WHERE copy = $1 AND source <> $2)";
         self.count(sql, &[&self.copy, &source.number()])
@@ -71,6 +81,9 @@ impl ReadPending for PostgresState {
     }
 
     fn gone(&self, set: SetId, uri: &str) -> Result<Option<DateTime>, StateError> {
+        if !self.may_have(CopyTable::Gone)? {
+            return Ok(None);
+        }
         let sql = "SELECT micros FROM gone WHERE copy = $1 AND set_id = $2 AND uri = $3";
         self.read(|session| {
             let found = session.optional(sql, &[&self.copy, &i64::from(set.0), &uri])?;
@@ -84,6 +97,9 @@ impl ReadPending for PostgresState {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<KeptDeletion>, StateError> {
+        if !self.may_have(CopyTable::Gone)? {
+            return Ok(Vec::new());
+        }
         let sql = "SELECT gone.uri, micros, held.datetime FROM gone
              JOIN held ON held.copy = gone.copy AND held.uri = gone.uri
              WHERE gone.copy = $1 AND set_id = $2 AND gone.uri > $3 AND held.sets & $5 <> 0
@@ -100,7 +116,7 @@ impl ReadPending for PostgresState {
 
     fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM gone WHERE copy = $1 AND set_id = $2)";
-        self.is(sql, &[&self.copy, &i64::from(set.0)])
+        Ok(self.may_have(CopyTable::Gone)? && self.is(sql, &[&self.copy, &i64::from(set.0)])?)
     }
 }
 

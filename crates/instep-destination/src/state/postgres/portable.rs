@@ -4,8 +4,7 @@ mod filling;
 
 use std::ops::ControlFlow;
 
-use futures_util::StreamExt as _;
-use instep_postgres::{EngineFault, Session, wait};
+use instep_postgres::{EngineFault, Session};
 use resourcesync::DateTime;
 use tokio_postgres::Row;
 
@@ -112,11 +111,13 @@ fn read_set(from: &Row) -> Result<StateRecord, EngineFault> {
 
 fn read_all(session: &Session, copy: i64, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, EngineFault> {
     for (sql, read) in kinds() {
-        let mut rows = std::pin::pin!(session.stream(&sql, &[&copy])?);
-        while let Some(row) = wait(rows.next()) {
-            if each(read(&row?)?).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+        let mut flow = ControlFlow::Continue(());
+        session.stream(&sql, &[&copy], &mut |row| {
+            flow = each(read(row)?);
+            Ok(flow.is_continue())
+        })?;
+        if flow.is_break() {
+            return Ok(flow);
         }
     }
     Ok(ControlFlow::Continue(()))

@@ -3,7 +3,12 @@
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{DateTime, Uri};
 
-use super::{PostgresState, followed_row, known::RememberedRows, row};
+use super::{
+    PostgresState,
+    followed_row::{self, FollowedSet, put_owner},
+    known::RememberedRows,
+    row,
+};
 use crate::state::{
     KEPT_RUNS, LoggedProblem, LoggedRun, ReachedPoint, ReadFollowed as _, RunId, SetId, SourceId, StateError,
     WriteRecords, codec,
@@ -11,27 +16,24 @@ use crate::state::{
 
 impl WriteRecords for PostgresState {
     fn set(&mut self, uri: &str) -> Result<SetId, StateError> {
-        if let Some(set) = self.known_set(uri)? {
-            return Ok(set);
+        let sets = self.followed_sets()?;
+        if let Some(known) = sets.iter().find(|set| set.uri == uri) {
+            return Ok(known.id);
         }
-        let set = self.write(|session, copy| {
-            let sql = "SELECT COALESCE(MAX(id) + 1, 0) FROM set_of_resources WHERE copy = $1";
-            let free: i64 = session.one(sql, &[&copy])?.try_get(0)?;
-            let set = u8::try_from(free).ok().filter(|free| *free < SetId::MOST);
-            if let Some(set) = set {
-                let sql = "INSERT INTO set_of_resources (copy, id, uri) VALUES ($1, $2, $3)";
-                session.execute(sql, &[&copy, &i64::from(set), &uri])?;
-            }
-            Ok(set.map(SetId))
-        })?;
-        self.forget_followed();
-        set.ok_or_else(|| StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST })
+        let free = sets.iter().map(|set| set.id.0 + 1).max().unwrap_or_default();
+        if free >= SetId::MOST {
+            return Err(StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST });
+        }
+        let set = FollowedSet { id: SetId(free), uri: uri.to_owned(), source: None, checkpoint: None };
+        self.unwritten.sets.push((set.id, set.uri.clone()));
+        self.known.iter().for_each(|known| known.add_set(set.clone()));
+        Ok(set.id)
     }
 
     fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {
         let sql = "UPDATE set_of_resources SET uri = $3 WHERE copy = $1 AND uri = $2";
         self.write(|session, copy| session.execute(sql, &[&copy, &former, &name]).map(drop))?;
-        self.forget_followed();
+        self.known.iter().for_each(RememberedRows::forget);
         Ok(())
     }
 
@@ -48,10 +50,10 @@ impl WriteRecords for PostgresState {
     }
 
     fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError> {
-        if let Some(known) = self.source(url)?
-            && self.has_all(known, sets)?
-        {
-            return Ok(known);
+        match self.source(url)? {
+            Some(known) if self.has_all(known, sets)? => return Ok(known),
+            None if sets.is_empty() => return self.new_source(url),
+            _ => {}
         }
         let found = self.write(|session, copy| {
             let owners = owners(session, copy, sets)?;
@@ -65,13 +67,10 @@ impl WriteRecords for PostgresState {
                     session.execute(sql, &[&copy, &owner.way_record()])?;
                     *owner
                 }
-                (None, None) => {
-                    let sql = "INSERT INTO source (copy, url) VALUES ($1, $2) RETURNING id";
-                    SourceId::from_number(session.one(sql, &[&copy, &url])?.try_get(0)?)
-                }
+                (None, None) => followed_row::put_source(session, copy, url)?,
             };
             for set in sets {
-                put_set(session, copy, *set, source)?;
+                put_owner(session, copy, *set, source)?;
             }
             for other in owners.into_iter().filter(|owner| *owner != source) {
                 unite(session, copy, other, source)?;
@@ -86,8 +85,8 @@ impl WriteRecords for PostgresState {
         if self.has_all(source, &[set])? {
             return Ok(());
         }
-        self.write(|session, copy| put_set(session, copy, set, source))?;
-        self.forget_followed();
+        self.unwritten.owners.push((set, source));
+        self.known.iter().for_each(|known| known.put_owner(set, source));
         Ok(())
     }
 
@@ -145,6 +144,14 @@ impl WriteRecords for PostgresState {
     }
 }
 
+impl PostgresState {
+    fn new_source(&mut self, url: &str) -> Result<SourceId, StateError> {
+        let source = self.write(|session, copy| followed_row::put_source(session, copy, url))?;
+        self.known.iter().for_each(|known| known.add_source(source, url));
+        Ok(source)
+    }
+}
+
 /// Returns the Sources that sets belong to now.
 fn owners(session: &Session, copy: i64, sets: &[SetId]) -> Result<Vec<SourceId>, EngineFault> {
     let sql = "SELECT DISTINCT source FROM set_of_resources
@@ -152,12 +159,6 @@ fn owners(session: &Session, copy: i64, sets: &[SetId]) -> Result<Vec<SourceId>,
     let sets: Vec<_> = sets.iter().map(|set| i64::from(set.0)).collect();
     let rows = session.query(sql, &[&copy, &sets])?;
     rows.iter().map(|row| Ok(SourceId::from_number(row.try_get(0)?))).collect()
-}
-
-fn put_set(session: &Session, copy: i64, set: SetId, source: SourceId) -> Result<(), EngineFault> {
-    let sql =
-        "UPDATE set_of_resources SET source = $3 WHERE copy = $1 AND id = $2 AND source IS DISTINCT FROM $3";
-    session.execute(sql, &[&copy, &i64::from(set.0), &source.number()]).map(drop)
 }
 
 /// Assigns the runs of a Source without sets to another one.

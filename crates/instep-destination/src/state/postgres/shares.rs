@@ -47,7 +47,7 @@ pub(super) fn transaction<T>(
     work: impl Fn(&Session) -> Result<T, EngineFault>,
 ) -> Result<T, PostgresError> {
     link.read(|session| {
-        session.batch("BEGIN ISOLATION LEVEL READ COMMITTED")?;
+        session.begin();
         let done = work(session).and_then(|value| Ok(session.batch("COMMIT").map(|()| value)?));
         if done.is_err() {
             // One that cannot roll back is lost, and the next attempt is made over another one.

@@ -7,6 +7,7 @@ use rand::Rng as _;
 
 use super::{
     DatabaseCopy, PostgresState,
+    known::RememberedRows,
     lease::{CopyRight, ShareLease},
     row,
     shares::{ShareKey, clear, lock, transaction},
@@ -112,6 +113,7 @@ impl SharePlan for PostgresState {
             session.execute(sql, &[&copy, &number, &i64::from(set.0), &version]).map(drop)
         })?;
         self.share = Some(ShareKey { copy: self.copy, plan: number, sharer: fresh_number() });
+        self.known.iter().for_each(RememberedRows::share);
         Ok(())
     }
 

@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 
 use instep_postgres::{EngineFault, Session};
 
-use super::followed_row::put_settings;
-use crate::state::{KEPT_POINTS, MINUTE, ReachedPoint, RunId, SourceId};
+use super::followed_row::{put_owner, put_settings};
+use crate::state::{KEPT_POINTS, MINUTE, ReachedPoint, RunId, SetId, SourceId};
 
 /// The records that the next transaction writes first. A run that ends without one loses them.
 #[derive(Debug, Default)]
 pub(super) struct UnwrittenRecords {
     /// Settings by name.
     pub(super) settings: BTreeMap<String, String>,
+    /// New sets with their URIs.
+    pub(super) sets: Vec<(SetId, String)>,
+    /// The Sources that sets belong to.
+    pub(super) owners: Vec<(SetId, SourceId)>,
     /// The Sources that runs have found.
     pub(super) found: Vec<(RunId, SourceId)>,
     /// The progress of the copy.
@@ -21,12 +25,28 @@ pub(super) struct UnwrittenRecords {
 impl UnwrittenRecords {
     /// Returns `true` if none waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.settings.is_empty() && self.found.is_empty() && self.reached.is_empty()
+        let Self { settings, sets, owners, found, reached } = self;
+        settings.is_empty()
+            && sets.is_empty()
+            && owners.is_empty()
+            && found.is_empty()
+            && reached.is_empty()
     }
 
     /// Writes them, within a transaction.
     pub(super) fn write(&self, session: &Session, copy: i64) -> Result<(), EngineFault> {
         put_settings(session, copy, &self.settings)?;
+        for (set, uri) in &self.sets {
+            let owner = self.owners.iter().rev().find(|(owned, _)| owned == set);
+            let sql = "INSERT INTO set_of_resources (copy, id, uri, source) VALUES ($1, $2, $3, $4)";
+            let owner = owner.map(|(_, source)| source.number());
+            session.execute(sql, &[&copy, &i64::from(set.0), &uri, &owner])?;
+        }
+        for (set, source) in &self.owners {
+            if !self.sets.iter().any(|(new, _)| new == set) {
+                put_owner(session, copy, *set, *source)?;
+            }
+        }
         for (run, source) in &self.found {
             let sql = "UPDATE run SET source = $3 WHERE copy = $1 AND id = $2";
             session.execute(sql, &[&copy, &run.0, &source.number()])?;
