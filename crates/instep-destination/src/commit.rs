@@ -222,7 +222,10 @@ impl Committer {
         self.state.commit_group(intent, &work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
         // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
-        self.store.staging().discard(&work.leftovers);
+        match self.store {
+            CopyStore::Names { .. } => self.store.staging().discard(&work.leftovers),
+            CopyStore::Packs(_) => self.store.staging().recycle(&work.leftovers),
+        }
         let mut flushed = work.conclude();
         flushed.untold = self.deliver_changes()?;
         Ok(flushed)

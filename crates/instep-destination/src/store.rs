@@ -85,6 +85,11 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
     /// Forgets staged files.
     fn discard(&self, names: &[StagedName]);
 
+    /// Forgets staged files whose bytes were put elsewhere, and which nobody still reads: they may be written anew.
+    fn recycle(&self, names: &[StagedName]) {
+        self.discard(names);
+    }
+
     /// Forgets everything staged but the parts that can be resumed.
     ///
     /// # Errors

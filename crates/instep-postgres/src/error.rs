@@ -128,8 +128,11 @@ impl PostgresError {
     pub fn of(place: &str, source: tokio_postgres::Error) -> Self {
         let place = place.to_owned();
         if is_refusal(&source) {
-            let what =
+            let mut what =
                 source.as_db_error().map_or_else(|| source.to_string(), |error| error.message().to_owned());
+            if let Some(remedy) = source.code().and_then(remedy) {
+                what = format!("{what}; {remedy}");
+            }
             return Self::Denied { place, what };
         }
         match is_lost(&source) {
@@ -145,6 +148,18 @@ impl PostgresError {
             Self::Failed { source, .. } => is_conflict(source) || is_short(source),
             _ => false,
         }
+    }
+}
+
+/// Returns what an operator can do about a refusal.
+fn remedy(code: &SqlState) -> Option<&'static str> {
+    match code {
+        code if *code == SqlState::INSUFFICIENT_PRIVILEGE => Some(
+            "its owner can let the login make a schema (GRANT CREATE ON DATABASE), or give it the one with these tables \
+             (CREATE SCHEMA AUTHORIZATION, or GRANT ALL on the schema with its tables and sequences)",
+        ),
+        code if *code == SqlState::INVALID_CATALOG_NAME => Some("make it with CREATE DATABASE"),
+        _ => None,
     }
 }
 

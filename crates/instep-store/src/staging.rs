@@ -5,7 +5,10 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use rustix::{
@@ -19,12 +22,16 @@ use crate::RootFolder;
 /// The flags that open a file in staging: no link that was planted there is followed, no pipe is waited for.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
+/// The most files that wait to be written anew.
+const MOST_RECYCLED: usize = 256;
+
 /// A folder in which files are written under numbers. Each is complete, and durable if the caller requests it, before
 /// a rename gives it its name. It must therefore be on the same file system as the names.
 #[derive(Debug)]
 pub struct Staging {
     folder: OwnedFd,
     next: AtomicU64,
+    recycled: Mutex<Vec<StagedName>>,
 }
 
 /// The number of a file in a [`Staging`].
@@ -62,7 +69,7 @@ impl Staging {
     /// If an [`Obstacle`](crate::Obstacle) is in the way, or the disk fails.
     pub fn open(root: &RootFolder, folder: &str) -> io::Result<Self> {
         root.make_folder(folder, 0o700, &mut |_| {})?;
-        Ok(Self { folder: root.folder(folder)?, next: AtomicU64::new(1) })
+        Ok(Self { folder: root.folder(folder)?, next: AtomicU64::new(1), recycled: Mutex::default() })
     }
 
     /// Returns a number that no file has had since this value was made.
@@ -75,6 +82,9 @@ impl Staging {
     /// # Errors
     /// If the disk fails.
     pub fn create(&self) -> io::Result<(StagedName, File)> {
+        if let Some(recycled) = self.reuse() {
+            return Ok(recycled);
+        }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | FLAGS;
         loop {
             let number = self.fresh_name();
@@ -166,6 +176,40 @@ impl Staging {
         }
     }
 
+    /// Lets a staged file be written anew, under another number. For files that are never placed: to remove and to make one for
+    /// each resource costs the file system more than its bytes. Nobody may still read it.
+    ///
+    /// # Errors
+    /// As for [`Staging::discard`].
+    pub fn recycle(&self, number: StagedName) -> io::Result<()> {
+        let mut recycled = self.recycled.lock().unwrap_or_else(PoisonError::into_inner);
+        if recycled.len() < MOST_RECYCLED {
+            recycled.push(number);
+            return Ok(());
+        }
+        drop(recycled);
+        self.discard(number)
+    }
+
+    /// Removes the files that wait to be written anew, before another process may use the folder.
+    pub fn forget_recycled(&self) {
+        let recycled = std::mem::take(&mut *self.recycled.lock().unwrap_or_else(PoisonError::into_inner));
+        for number in recycled {
+            let _ = self.discard(number);
+        }
+    }
+
+    /// Returns a recycled file, empty; `None` if there is none.
+    fn reuse(&self) -> Option<(StagedName, File)> {
+        let former = self.recycled.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+        let number = self.fresh_name();
+        // The rename fails if it was discarded since, or recycled twice.
+        rustix::fs::renameat(&self.folder, former.name(), &self.folder, number.name()).ok()?;
+        let flags = OFlags::RDWR | OFlags::TRUNC | FLAGS;
+        let file = rustix::fs::openat(&self.folder, number.name(), flags, Mode::empty()).ok()?;
+        Some((number, file.into()))
+    }
+
     /// Removes everything but the names that `keeps` returns `true` for; folders with all that is in them. Links are
     /// removed, not followed.
     ///
@@ -173,6 +217,12 @@ impl Staging {
     /// If the disk fails.
     pub fn clear(&self, keeps: impl Fn(&str) -> bool) -> io::Result<()> {
         clear(&self.folder, &keeps)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        self.forget_recycled();
     }
 }
 
@@ -207,72 +257,4 @@ fn clear(folder: &OwnedFd, keeps: &dyn Fn(&str) -> bool) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{
-        fs,
-        io::{Read as _, Write as _},
-        os::unix::fs::symlink,
-    };
-
-    use super::Staging;
-    use crate::{Obstacle, RootFolder, sync_group};
-
-    #[test]
-    fn a_staged_file_is_placed_whole_and_taken_out_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = RootFolder::open(dir.path()).unwrap();
-        let staging = Staging::open(&root, "own/staging").unwrap();
-        let (number, mut file) = staging.create().unwrap();
-        file.write_all(b"whole").unwrap();
-        sync_group([number].into_iter(), 1, &root, |number| staging.sync(number)).unwrap();
-        sync_group([number].into_iter(), 0, &root, |_| unreachable!("synced with its file system")).unwrap();
-        assert!(staging.place_new(number, &root, "a").unwrap());
-        assert!(!staging.has(number).unwrap());
-        let (later, _) = staging.create().unwrap();
-        assert!(!staging.place_new(later, &root, "a").unwrap(), "the name is taken");
-        assert!(staging.has(later).unwrap());
-        staging.place(later, &root, "b").unwrap();
-        let aside = staging.fresh_name();
-        staging.take_out(&root, "a", aside).unwrap();
-        let mut text = String::new();
-        staging.read(aside).unwrap().read_to_string(&mut text).unwrap();
-        assert_eq!(text, "whole");
-        staging.discard(aside).unwrap();
-        staging.discard(aside).unwrap();
-        assert!(!dir.path().join("a").exists());
-    }
-
-    #[test]
-    fn a_folder_that_has_the_name_is_an_obstacle() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("a")).unwrap();
-        let root = RootFolder::open(dir.path()).unwrap();
-        let staging = Staging::open(&root, "staging").unwrap();
-        let (number, _) = staging.create().unwrap();
-        let refused = staging.place(number, &root, "a").unwrap_err();
-        assert_eq!(Obstacle::of(&refused), Some(Obstacle::Folder));
-    }
-
-    #[test]
-    fn c14_clearing_follows_no_link() {
-        let dir = tempfile::tempdir().unwrap();
-        let (top, outside) = (dir.path().join("top"), dir.path().join("outside"));
-        fs::create_dir_all(&outside).unwrap();
-        fs::write(outside.join("theirs"), "theirs").unwrap();
-        let root = RootFolder::open_or_make(&top).unwrap();
-        let staging = Staging::open(&root, "staging").unwrap();
-        fs::create_dir_all(top.join("staging/deep/er")).unwrap();
-        fs::write(top.join("staging/deep/er/file"), "").unwrap();
-        symlink(&outside, top.join("staging/link")).unwrap();
-        symlink(&outside, top.join("staging/deep/link")).unwrap();
-        fs::write(top.join("staging/part-1"), "kept").unwrap();
-        staging.clear(|name| name.starts_with("part-")).unwrap();
-        let left: Vec<_> =
-            fs::read_dir(top.join("staging")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["part-1"]);
-        assert_eq!(fs::read_to_string(outside.join("theirs")).unwrap(), "theirs");
-        fs::remove_dir_all(top.join("staging")).unwrap();
-        symlink(&outside, top.join("staging")).unwrap();
-        assert!(Staging::open(&root, "staging").is_err());
-    }
-}
+mod tests;

@@ -94,6 +94,7 @@ impl FolderStore {
 
 impl StagingArea for FolderStore {
     fn let_go(&self) {
+        self.staging.forget_recycled();
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
@@ -144,6 +145,12 @@ impl StagingArea for FolderStore {
         for name in names {
             // Swept at the next start at the latest.
             let _ = self.staging.discard(*name);
+        }
+    }
+
+    fn recycle(&self, names: &[StagedName]) {
+        for name in names {
+            let _ = self.staging.recycle(*name);
         }
     }
 

@@ -21,6 +21,10 @@ const LOOK_WITHOUT_SEAT: Duration = Duration::from_millis(250);
 /// compared with the waits of others.
 const UNUSED: Duration = Duration::from_secs(2);
 
+/// Seats are asked for in multiples of this number. A small Source soon has use for as many, and each question costs the server
+/// as much as the rows of the Source.
+const TOGETHER: u64 = 8;
+
 /// The seats in a lane that the transfers of a worker have use for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LaneDemand {
@@ -95,9 +99,9 @@ impl KeptLane {
 
     fn note(&mut self, now: Duration, demand: LaneDemand) {
         if now.saturating_sub(self.stretch) >= UNUSED {
-            (self.stretch, self.wanted) = (now, [demand.wanted, self.wanted[0]]);
+            (self.stretch, self.wanted) = (now, [0, self.wanted[0]]);
         }
-        self.wanted[0] = self.wanted[0].max(demand.wanted);
+        self.wanted[0] = self.wanted[0].max(demand.wanted.next_multiple_of(TOGETHER));
         self.kept = demand.kept;
     }
 

@@ -50,8 +50,9 @@ impl BucketConnection {
         }
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.retain(|one| one.since.elapsed() < SHARED_FOR && one.connection.strong_count() > 0);
-        let is_so =
-            |one: &&SharedConnection| one.bucket == place.bucket() && one.endpoint.as_deref() == place.endpoint();
+        let is_so = |one: &&SharedConnection| {
+            one.bucket == place.bucket() && one.endpoint.as_deref() == place.endpoint()
+        };
         if let Some(known) = shared.iter().find(is_so).and_then(|one| one.connection.upgrade()) {
             return Ok(known);
         }

@@ -53,7 +53,8 @@ impl ReadPending for PostgresState {
 
     fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
         Ok(self.may_have(CopyTable::Owed)?
-            && self.is("SELECT EXISTS (SELECT 1 FROM owed WHERE copy = $1 AND uri = $2)", &[&self.copy, &uri])?)
+            && self
+                .is("SELECT EXISTS (SELECT 1 FROM owed WHERE copy = $1 AND uri = $2)", &[&self.copy, &uri])?)
     }
 
     fn owed_of(&self, source: SourceId) -> Result<u64, StateError> {

@@ -42,15 +42,19 @@ fn sql(url: &str, sql: &str) {
 }
 
 #[test]
-fn what_a_server_refuses_is_said_in_a_line_without_the_password() {
+fn o377_what_a_server_refuses_is_said_in_a_line_with_what_to_do_and_without_the_password() {
     let Some(server) = PostgresServer::start() else { return };
     let login =
         |user: &str, database: &str| format!("postgres://{user}@127.0.0.1:{}/{database}", server.port());
     let closed = format!("postgres://locked:wrong@127.0.0.1:{}/copies", instep_testkit::free_port().unwrap());
     let refused = [
         (login("locked:wrong", "copies"), 2, "password authentication failed"),
-        (login("locked:secret", "copies"), 2, "permission denied for database copies"),
-        (login("instep:secret", "nothing"), 2, "database \"nothing\" does not exist"),
+        (login("locked:secret", "copies"), 2, "permission denied for database copies; its owner can"),
+        (
+            login("instep:secret", "nothing"),
+            2,
+            "database \"nothing\" does not exist; make it with CREATE DATABASE",
+        ),
         (closed, 8, "Connection refused"),
     ];
     for (url, exit_code, words) in refused {

@@ -26,11 +26,7 @@ impl UnwrittenRecords {
     /// Returns `true` if none waits.
     pub(super) fn is_empty(&self) -> bool {
         let Self { settings, sets, owners, found, reached } = self;
-        settings.is_empty()
-            && sets.is_empty()
-            && owners.is_empty()
-            && found.is_empty()
-            && reached.is_empty()
+        settings.is_empty() && sets.is_empty() && owners.is_empty() && found.is_empty() && reached.is_empty()
     }
 
     /// Writes them, within a transaction.
