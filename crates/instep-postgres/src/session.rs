@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
+use tokio::task::unconstrained;
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
@@ -88,14 +89,15 @@ impl Session {
         let mut answer = pin!(answer);
         // For the whole time: only one thread is woken for what arrives.
         let mut carrier = self.carrier.lock().unwrap_or_else(PoisonError::into_inner);
-        wait(poll_fn(|context| {
+        // Without a limit: a task of the caller that may read only so often before it pauses cannot pause here.
+        wait(unconstrained(poll_fn(|context| {
             // The request first, then what carries it. What that brings wakes this thread, which looks again.
             let answered = answer.as_mut().poll(context);
             if answered.is_pending() {
                 carry(&mut carrier, context);
             }
             answered
-        }))
+        })))
     }
 
     /// Begins a transaction. The server is told together with the next statement, which fails if this does.
@@ -233,4 +235,33 @@ fn carry(carrier: &mut Option<Carrier>, context: &mut Context<'_>) {
 /// Returns a name as an identifier of SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_testkit::PostgresServer;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn a_task_may_ask_as_often_as_it_likes() {
+        let Some(server) = PostgresServer::start() else { return };
+        let session = Session::open(&Address::parse(&server.url()).unwrap()).unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        // A task has 128 reads before it must pause, and it cannot pause while it waits for the server.
+        let sum: i64 = runtime.block_on(async {
+            (0..1_000_i64)
+                .map(|number| session.one("SELECT $1::bigint", &[&number]).unwrap().get::<_, i64>(0))
+                .sum()
+        });
+        assert_eq!(sum, 499_500);
+        let mut rows = 0;
+        let all = session.stream("SELECT generate_series(1, 1000)", &[], &mut |_| {
+            rows += 1;
+            Ok(rows < 10)
+        });
+        all.unwrap();
+        assert_eq!((rows, session.one("SELECT 7", &[]).unwrap().get::<_, i32>(0)), (10, 7));
+    }
 }

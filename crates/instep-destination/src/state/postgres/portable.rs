@@ -144,13 +144,13 @@ impl ExportState for PostgresState {
 impl ImportState for PostgresState {
     fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError> {
         let copy = self.copy;
-        self.known.iter().for_each(RememberedRows::forget);
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();
             // Only a failure is rolled back.
             if has_broken { Err(EngineFault::Value("the records ended".to_owned())) } else { Ok(()) }
         });
+        self.known.iter().for_each(RememberedRows::forget);
         match imported {
             Err(_) if has_broken => Ok(ControlFlow::Break(())),
             imported => imported.map(ControlFlow::Continue),
