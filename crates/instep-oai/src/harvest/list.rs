@@ -85,7 +85,8 @@ impl Harvest<'_> {
         commit.finish(Some((format, &at)))
     }
 
-    /// Returns `true` if the repository does not list deletions, and the last comparison is too long ago.
+    /// Returns `true` if the repository does not list deletions, or records may have left the set that is harvested, and
+    /// the last comparison is too long ago.
     pub(super) fn inventory_is_due(
         &self,
         format: &str,
@@ -93,7 +94,10 @@ impl Harvest<'_> {
     ) -> Result<bool, HarvestError> {
         let last = self.state.position(format)?.inventoried_at;
         let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
+        // A record that leaves a set is in no list of the set, not even as deleted.
+        let leaves_sets = self.repository.url.set.is_some();
         let every = match identity.deletions {
+            DeletionPolicy::Persistent if leaves_sets => every.saturating_mul(7),
             DeletionPolicy::Persistent => return Ok(last == Some(AT_ONCE)),
             DeletionPolicy::Transient => every.saturating_mul(7),
             DeletionPolicy::No => every,
@@ -164,7 +168,7 @@ impl Harvest<'_> {
             // Also when nothing is new: the next list begins by the clock of the repository, never by that of this machine.
             at.started_at = at.started_at.or_else(|| seconds(&response.date));
             if !response.errors.is_empty() && response.records.is_empty() {
-                match self.answered(&response, &url, at, identity)? {
+                match self.answered(&response, &url, at, identity).await? {
                     // The record with the last datestamp was there a moment ago.
                     Answered::End if at.is_ordered && begun_again_from == Some(at.began_from) => {
                         (at.is_ordered, at.began_from) = (false, at.next_from);

@@ -227,6 +227,17 @@ fn a_format_that_the_repository_does_not_have_is_refused_with_its_words() {
 }
 
 #[test]
+fn o362_a_format_that_is_missing_is_refused_with_the_names_of_those_that_are_there() {
+    let mut bench = Bench::new(FakeRepository::with_records(5));
+    bench.arguments = "metadataPrefix=oai_dc,marc21".to_owned();
+    let error = instep_source_error(bench.try_publish().0.unwrap_err());
+    assert!(
+        error.contains("metadataPrefix=marc21") && error.contains("(the repository has oai_dc)"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_repository_without_any_record_is_an_empty_source() {
     let bench = Bench::new(FakeRepository::with_records(0));
     assert_eq!(bench.publish().resources, 0);
