@@ -199,9 +199,10 @@ impl Harvest<'_> {
             }
             if response.is_whole && !response.has_list {
                 // An answer about nothing is no list without records: those that were there would seem to be gone (B34).
-                let what = "it has neither a list nor an error".to_owned();
-                let error = crate::response::ProtocolError { code: "no list".to_owned(), message: what };
-                return Err(HarvestError::Refused { url, error });
+                return Err(HarvestError::Unusable {
+                    url,
+                    what: "no list: it has neither a list nor an error",
+                });
             }
             // A list that ends with a part without records may have lost its end.
             at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
@@ -213,9 +214,8 @@ impl Harvest<'_> {
             if !response.is_whole {
                 // The received records are held; without the end of the response it is unknown if there is a token.
                 let what =
-                    "the response is truncated; the next harvest requests the rest of the list".to_owned();
-                let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };
-                return Err(HarvestError::Refused { url, error });
+                    "half a list: the response is truncated; the next harvest requests the rest of the list";
+                return Err(HarvestError::Unusable { url, what });
             }
             size.count(&response);
             if at.token.is_none() {
