@@ -6,6 +6,7 @@ mod capability_list;
 mod climb;
 mod error;
 mod explore;
+mod former;
 mod found;
 mod from_url;
 mod listed;
@@ -16,6 +17,7 @@ mod trouble;
 
 pub use error::DiscoverError;
 pub use explore::{Node, Times, explore};
+pub(crate) use former::FormerDocuments;
 pub use found::{CapabilitySet, Discovered, Offer, Way};
 pub use from_url::discover;
 pub(crate) use from_url::discover_again;

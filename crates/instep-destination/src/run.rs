@@ -125,9 +125,9 @@ impl<'a> SyncRun<'a> {
         let url = Uri::parse(&self.options.url).map_err(unusable)?;
         let began = std::time::Instant::now();
         let network = &mut self.network;
-        let before = self.copy.way()?;
+        let former = self.copy.former_documents()?;
         let sets = &self.options.selection.sets;
-        let found = discover_again(&url, sets, &network.documents, before).await?;
+        let found = discover_again(&url, sets, &network.documents, &former).await?;
         let requests = u32::try_from(network.client.requests()).unwrap_or(u32::MAX).max(1);
         network.latency = began.elapsed() / requests;
         if let (Some(pause), Ok(origin)) = (found.crawl_delay, Origin::parse(url.as_str())) {
@@ -139,9 +139,10 @@ impl<'a> SyncRun<'a> {
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
         for trouble in &found.troubles {
+            let kind = if trouble.is_out_of_scope { ProblemKind::OutOfScope } else { ProblemKind::Document };
             match trouble.costs_a_set || trouble.costs_entries {
-                true => self.reporter.problem(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
-                false => self.reporter.warn(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
+                true => self.reporter.problem(kind, trouble.uri.as_str(), &trouble.what),
+                false => self.reporter.warn(kind, trouble.uri.as_str(), &trouble.what),
             }
         }
         Ok(found)

@@ -74,7 +74,7 @@ impl WebArchive {
         Ok(Self { dir, orders, writer: Mutex::new(Some(thread)) })
     }
 
-    /// Adds a member of a package, from a file that holds its bytes.
+    /// Adds a member of a package, or another resource that no single exchange has, from a file that holds its bytes.
     pub(crate) fn member(&self, uri: &str, media_type: Option<&str>, file: File) {
         let (uri, media_type) = (uri.to_owned(), media_type.map(str::to_owned));
         self.orders.send(ArchiveOrder::Member(ArchivedMember {

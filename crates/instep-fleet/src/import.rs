@@ -224,6 +224,12 @@ impl ImportedList {
             };
             let line = line_at(row.position());
             let field = |place: usize| row.get(place).unwrap_or_default().trim();
+            let names = [Some(url), name].into_iter().flatten();
+            if names.map(field).any(|value| value.contains('\n')) || row.iter().any(has_swallowed_rows) {
+                let what = "a quoted value goes on over further rows, which are left out: close its quote";
+                self.faults.push(wrong(line, what));
+                continue;
+            }
             if !field(url).is_empty() {
                 self.take(line, name.map(|name| field(name).to_owned()), field(url));
             } else if row.iter().any(|field| !field.trim().is_empty()) {
@@ -232,6 +238,12 @@ impl ImportedList {
         }
         Ok(())
     }
+}
+
+/// Returns `true` for a value in which further rows seem to be: a quote before it was not closed.
+fn has_swallowed_rows(value: &str) -> bool {
+    let lines = value.lines().skip(1).map(|line| line.trim_start_matches([' ', '"']));
+    lines.into_iter().any(|line| line.starts_with("http://") || line.starts_with("https://"))
 }
 
 /// Returns `true` for a line such as `sep=;`.

@@ -87,7 +87,7 @@ impl ConnectionPool {
     ) -> Result<Response<PooledBody>, Box<Unanswered>> {
         let (answer, single) = connection.send(message).await?;
         let lease = single.map(|single| ConnectionLease { single: Some(single), pool: Arc::clone(self) });
-        Ok(answer.map(|incoming| PooledBody { incoming, lease }))
+        Ok(answer.map(|incoming| PooledBody { incoming, lease, has_ended: false }))
     }
 }
 
@@ -106,22 +106,28 @@ impl Connections {
 pub(crate) struct PooledBody {
     incoming: Incoming,
     lease: Option<ConnectionLease>,
+    /// The last piece was asked for and there was none.
+    has_ended: bool,
 }
 
 impl PooledBody {
+    /// Returns `true` if everything has arrived. Hyper knows that of a body with a length before its end is asked for,
+    /// and of one in chunks, or one that ends with its connection, not even afterwards.
     pub(crate) fn is_end(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.has_ended || self.incoming.is_end_stream()
     }
 
     pub(crate) fn poll_frame(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let Some(single) = self.lease.as_mut().and_then(|lease| lease.single.as_mut()) else {
-            return Pin::new(&mut self.incoming).poll_frame(context);
+        let single = self.lease.as_mut().and_then(|lease| lease.single.as_mut());
+        let frame = match single {
+            Some(single) => single.poll_frame(&mut self.incoming, context),
+            None => Pin::new(&mut self.incoming).poll_frame(context),
         };
-        let frame = single.poll_frame(&mut self.incoming, context);
         if matches!(frame, Poll::Ready(None)) {
+            self.has_ended = true;
             self.lease = None;
         }
         frame

@@ -4,13 +4,23 @@
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
+    sync::{Arc, Mutex},
 };
 
-use instep_net::{Client, HttpError, HttpOptions, Request, Scope};
+use bytes::Bytes;
+use instep_net::{BodyObserver, Client, Exchange, ExchangeObserver, HttpError, HttpOptions, Request, Scope};
 use resourcesync::Uri;
 
 /// Sends a request to a server that gives this answer, and returns the body or the error.
 async fn body_of(answer: String) -> Result<String, HttpError> {
+    observed_body_of(answer, None).await
+}
+
+/// The same, with an observer.
+async fn observed_body_of(
+    answer: String,
+    observer: Option<Arc<dyn ExchangeObserver>>,
+) -> Result<String, HttpError> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/a", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
@@ -20,7 +30,9 @@ async fn body_of(answer: String) -> Result<String, HttpError> {
         // The client may hang up before it has read everything.
         let _ = stream.write_all(answer.as_bytes());
     });
-    let client = Client::new(HttpOptions::new(Scope::for_source(&url).unwrap())).unwrap();
+    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
+    options.observer = observer;
+    let client = Client::new(options).unwrap();
     let answered = client.send_once(&Request::get(Uri::parse(&url).unwrap())).await;
     let text = match answered {
         Ok(mut response) => {
@@ -58,5 +70,49 @@ async fn o277_an_answer_in_http_is_not_taken_for_another_protocol() {
     ] {
         let HttpError::Transfer { source, .. } = body_of(answer).await.unwrap_err() else { panic!("{told}") };
         assert!(source.to_string().contains(told), "{source}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn o358_a_body_in_a_transfer_coding_that_was_not_accepted_is_no_resource() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
+    let answered = body_of(format!("{head}4\r\nzzzz\r\n0\r\n\r\n")).await;
+    let HttpError::Transfer { source, .. } = answered.unwrap_err() else { panic!("another error") };
+    assert!(source.to_string().contains("\"gzip\""), "{source}");
+}
+
+/// Notes how each body ended.
+#[derive(Clone, Debug, Default)]
+struct Endings(Arc<Mutex<Vec<bool>>>);
+
+impl ExchangeObserver for Endings {
+    fn answered(&self, _: Exchange) -> Box<dyn BodyObserver> {
+        Box::new(self.clone())
+    }
+}
+
+impl BodyObserver for Endings {
+    fn data(&mut self, _: &Bytes) {}
+
+    fn ended(self: Box<Self>, is_whole: bool) {
+        self.0.lock().unwrap().push(is_whole);
+    }
+}
+
+#[tokio::test]
+async fn o357_an_observer_knows_that_a_body_without_a_length_has_arrived() {
+    for (answer, is_whole) in [
+        ("Content-Length: 4\r\n\r\ntext", true),
+        ("Content-Length: 0\r\n\r\n", true),
+        ("Content-Length: 5\r\n\r\ntext", false),
+        ("Connection: close\r\n\r\ntext", true),
+        ("Transfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n0\r\n\r\n", true),
+        ("Transfer-Encoding: chunked\r\n\r\n4;a=b\r\ntext\r\n0\r\nT: r\r\n\r\n", true),
+        ("Transfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n", false),
+    ] {
+        let endings = Endings::default();
+        let observer: Arc<dyn ExchangeObserver> = Arc::new(endings.clone());
+        let body = observed_body_of(format!("HTTP/1.1 200 OK\r\n{answer}"), Some(observer)).await;
+        assert_eq!((body.is_ok(), &endings.0.lock().unwrap()[..]), (is_whole, &[is_whole][..]), "{answer}");
     }
 }

@@ -39,7 +39,8 @@ pub struct HarvestOptions {
     /// The interval of harvests of a Source that is served; 1 h.
     pub every: Duration,
     /// The interval at which the held records are compared with those of a repository that does not record deletions;
-    /// 24 h. A repository that records them for a while is compared after seven times this.
+    /// 24 h. A repository that records them for a while, or of which a set is harvested, is compared after seven times
+    /// this.
     pub inventory_every: Duration,
     /// The held records that may be missing in a list of all records: if there are more, none of them is deleted.
     pub guard: DeletionGuard,

@@ -8,6 +8,7 @@ mod name;
 mod repository;
 mod response;
 mod source;
+mod well_formed;
 
 pub use answer::{OaiGateway, RepositoryOptions};
 pub use harvest::HarvestOptions;

@@ -10,7 +10,6 @@ mod tags;
 mod walk;
 
 pub(crate) use parts::{NotOai, OaiRecord, OaiResponse, ProtocolError, RecordFault};
-pub(crate) use repair::is_allowed;
 
 #[cfg(test)]
 mod tests;

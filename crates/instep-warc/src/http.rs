@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use brotli_decompressor::Decompressor;
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 /// Bytes of a head.
 const MOST_HEAD: u64 = 256 << 10;
@@ -50,8 +51,8 @@ impl HttpHead {
     }
 }
 
-/// Returns the bytes of the resource in a response: without the chunks and the gzip coding in which it was sent. `None` for
-/// a coding that is not known here.
+/// Returns the bytes of the resource in a response: without the chunks and the codings in which it was sent. `None` for a
+/// coding that is not known here.
 pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn Read + 'b>> {
     let is_chunked =
         head.get("Transfer-Encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
@@ -60,11 +61,26 @@ pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn
         true => Box::new(BufReader::new(Chunks { body, left: 0, ended: false })),
         false => Box::new(body),
     };
-    match head.get("Content-Encoding").map(str::to_ascii_lowercase).as_deref() {
-        None | Some("" | "identity") => Some(Box::new(body)),
-        Some("gzip" | "x-gzip") => Some(Box::new(Gzip { coded: Some(body), content: Box::new(io::empty()) })),
-        Some(_) => None,
-    }
+    let codings = head.get("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
+    // The last one was applied last.
+    codings
+        .rsplit(',')
+        .map(str::trim)
+        .try_fold(body, |body, coding| {
+            let coding = match coding {
+                "" | "identity" => return Some(body),
+                "gzip" | "x-gzip" => ContentCoding::Gzip,
+                "deflate" => ContentCoding::Deflate,
+                "br" => ContentCoding::Brotli,
+                _ => return None,
+            };
+            Some(Box::new(BufReader::new(DecodedBody {
+                coding,
+                coded: Some(body),
+                content: Box::new(io::empty()),
+            })) as _)
+        })
+        .map(|body| Box::new(body) as _)
 }
 
 fn begins_with_chunk(body: &mut dyn BufRead) -> bool {
@@ -74,20 +90,62 @@ fn begins_with_chunk(body: &mut dyn BufRead) -> bool {
     line.len() < start.len() && !size.is_empty() && size.len() <= 16 && size.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// The content of gzip, or of a body that was unpacked already: the first bytes decide.
-struct Gzip<'b> {
+/// A coding of contents that is removed.
+#[derive(Clone, Copy, Debug)]
+enum ContentCoding {
+    Gzip,
+    Deflate,
+    Brotli,
+}
+
+impl ContentCoding {
+    /// Returns the decoder of a body that begins with these bytes; the body itself if it was unpacked already, and only
+    /// the header was left.
+    fn decoder<'b>(self, start: &[u8], body: Box<dyn BufRead + 'b>) -> Box<dyn Read + 'b> {
+        let is_zlib = matches!(start, [first, second, ..] if first & 0x0f == 8 && u16::from_be_bytes([*first, *second]) % 31 == 0);
+        match self {
+            _ if start.is_empty() => body_of(body),
+            Self::Gzip if start.starts_with(&[0x1f, 0x8b]) => Box::new(MultiGzDecoder::new(body)),
+            Self::Deflate if is_zlib => Box::new(ZlibDecoder::new(body)),
+            // Neither of the two has a mark at its begin, but their bytes are no text.
+            Self::Deflate if !is_text(start) => Box::new(DeflateDecoder::new(body)),
+            Self::Brotli if !is_text(start) => Box::new(Decompressor::new(body, 8 << 10)),
+            _ => body_of(body),
+        }
+    }
+}
+
+fn body_of<'b>(body: Box<dyn BufRead + 'b>) -> Box<dyn Read + 'b> {
+    Box::new(body)
+}
+
+/// Returns `true` for bytes that begin a text.
+fn is_text(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(1_024)];
+    let text = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        // The last character may go on.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    text.chars().all(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}'))
+}
+
+/// The content of a coded body.
+struct DecodedBody<'b> {
+    coding: ContentCoding,
     /// The body until its first bytes are there.
     coded: Option<Box<dyn BufRead + 'b>>,
     content: Box<dyn Read + 'b>,
 }
 
-impl Read for Gzip<'_> {
+impl Read for DecodedBody<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(coded) = &mut self.coded {
-            let is_gzip = coded.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-            if let Some(coded) = self.coded.take() {
-                self.content = if is_gzip { Box::new(MultiGzDecoder::new(coded)) } else { Box::new(coded) };
-            }
+        if let Some(mut coded) = self.coded.take() {
+            let start = coded.fill_buf()?.to_vec();
+            self.content = self.coding.decoder(&start, coded);
         }
         self.content.read(buffer)
     }
@@ -164,8 +222,44 @@ mod tests {
         assert_eq!(body(unpacked).unwrap().unwrap(), b"unpacked", "o238");
         message.truncate(message.len() - 5);
         assert!(body(&message).unwrap().is_err());
-        assert!(body(b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\n\r\n..").is_none());
+        assert!(body(b"HTTP/1.1 200 OK\r\ncontent-encoding: zstd\r\n\r\n..").is_none());
         let cut = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\none";
         assert!(body(cut).unwrap().is_err());
+    }
+
+    #[test]
+    fn o368_a_payload_comes_without_deflate_and_brotli_also_one_over_the_other() {
+        let text = "Hello, hello. ".repeat(5);
+        let read = |mut coded: Box<dyn Read + '_>| {
+            let mut all = Vec::new();
+            coded.read_to_end(&mut all).unwrap();
+            all
+        };
+        let fast = flate2::Compression::fast();
+        let gzip = |bytes: &[u8]| read(Box::new(flate2::read::GzEncoder::new(bytes, fast)));
+        let zlib = read(Box::new(flate2::read::ZlibEncoder::new(text.as_bytes(), fast)));
+        let raw = read(Box::new(flate2::read::DeflateEncoder::new(text.as_bytes(), fast)));
+        // Made by the reference encoder.
+        let brotli = &[
+            0x1b, 0x45, 0x00, 0xf8, 0x8d, 0xd4, 0x46, 0xf3, 0x5a, 0x46, 0x0d, 0x82, 0x54, 0x86, 0xa6, 0xd9,
+            0xde, 0x58, 0x5c, 0xc6, 0x53, 0xf1, 0x00, 0x62, 0x34, 0x8e, 0x0e,
+        ];
+        let cases: [(&str, &[u8]); 7] = [
+            ("deflate", &zlib),
+            ("deflate", &raw),
+            ("br", brotli),
+            ("BR, gzip", &gzip(brotli)),
+            ("gzip,gzip", &gzip(&gzip(text.as_bytes()))),
+            ("br", text.as_bytes()),
+            ("deflate, identity", text.as_bytes()),
+        ];
+        for (coding, coded) in cases {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\n\r\n");
+            let message = [head.as_bytes(), coded].concat();
+            assert_eq!(body(&message).unwrap().unwrap(), text.as_bytes(), "{coding}");
+            let cut = [head.as_bytes(), &coded[..coded.len() / 2]].concat();
+            let is_coded = coded != text.as_bytes();
+            assert_eq!(body(&cut).unwrap().is_err(), is_coded, "{coding}");
+        }
     }
 }

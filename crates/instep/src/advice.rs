@@ -67,6 +67,13 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         {
             Some(PROXY_LOGIN)
         }
+        DestinationError::NotResourceSync { reasons, .. }
+            if reasons.iter().any(|reason| reason.contains("is on another host")) =>
+        {
+            Some(
+                "Allow the other host with --allow-origin ORIGIN, or give the URL of a document of the Source",
+            )
+        }
         DestinationError::NotResourceSync { .. } => Some(
             "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
              A site that has none does not offer ResourceSync",
@@ -194,6 +201,11 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         }
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check the path, and that you may read it"),
+        SourceError::Origin { what, .. }
+            if ["answers 401", "answers 403"].iter().any(|it| what.contains(it)) =>
+        {
+            Some("Give a login in the [credentials] table of instep.toml")
+        }
         SourceError::Origin { is_unreachable: true, .. } => {
             Some("Check the URL; if it is right, try again later: nothing was published as deleted")
         }
@@ -233,6 +245,16 @@ mod tests {
     fn o114_a_source_that_asks_for_a_login_is_not_said_to_offer_nothing() {
         for (answer, part) in [("401 Unauthorized", "--bearer-file"), ("404 Not Found", "does not offer")] {
             assert!(for_answer(answer).contains(part), "{answer}");
+        }
+    }
+
+    #[test]
+    fn o362_a_repository_that_asks_for_a_login_is_answered_with_how_to_give_one() {
+        for (status, part) in [("401 Unauthorized", "[credentials]"), ("404 Not Found", "Check the URL")] {
+            let what = format!("http://a.example/oai?verb=Identify answers {status}");
+            let origin = "http://a.example/oai".to_owned();
+            let error = SourceError::Origin { origin, what, is_unreachable: true };
+            assert!(for_error(&error.into()).unwrap().contains(part), "{status}");
         }
     }
 

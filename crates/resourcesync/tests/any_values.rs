@@ -258,6 +258,20 @@ fn c4_control_characters_and_noncharacters_are_refused_in_every_mode() {
 }
 
 #[test]
+fn o367_a_change_that_the_standard_does_not_have_is_refused_in_each_document() {
+    let up = Link::new(Relation::Up, "http://example.com/caps.xml".parse().unwrap());
+    let mut header = Header::new(Form::List, Capability::ResourceList);
+    header.links.push(up);
+    header.metadata.get_or_insert_with(Metadata::default).at = Some("2026-01-01T00:00:00Z".parse().unwrap());
+    for name in ["nope", "Updated", ""] {
+        let mut entry = Entry::new("http://example.com/a".parse().unwrap());
+        entry.metadata.change = Some(Change::Other(name.into()));
+        let refused = write(&header, &entry, WriteOptions::new()).unwrap_err();
+        assert_eq!(refused.rule(), Some("ATT-8"), "{name:?}");
+    }
+}
+
+#[test]
 fn c4_an_entry_that_is_refused_leaves_no_trace() {
     let header = Header::new(Form::List, Capability::Description);
     let mut writer = DocumentWriter::new(Vec::new(), &header, WriteOptions::new()).unwrap();

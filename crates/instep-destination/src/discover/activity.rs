@@ -10,15 +10,17 @@ use resourcesync::{Capability, Change, Uri};
 
 use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way};
 use crate::documents::{Document, DocumentError, Documents, Download};
-use page::{Activity, CollectionPage, parse};
+use page::{Activity, CollectionPage, parse, without_mark};
 
 /// Pages of a collection that are read.
 const MOST_PAGES: usize = 20_000;
 
-/// Returns `true` if a body is a collection of activities, or a page of one.
+/// Returns `true` if a body is a collection of activities, or a page of one. Its content decides: servers of files do not
+/// know the media type of a name without an ending.
 pub(super) fn is_collection(download: &Download) -> bool {
-    let is_json = download.media_type().is_some_and(|of| of == "application/json" || of.ends_with("+json"));
-    is_json && parse(download).is_ok_and(|page| page.is_collection())
+    let start = download.start(64).unwrap_or_default();
+    let is_object = without_mark(&start).trim_ascii_start().starts_with(b"{");
+    is_object && parse(download).is_ok_and(|page| page.is_collection())
 }
 
 /// Reads a collection, its pages from the last to the first, as clients of the specification do.

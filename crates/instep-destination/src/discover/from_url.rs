@@ -3,7 +3,9 @@
 use resourcesync::Uri;
 
 use super::{
-    DiscoverError, Discovered, Way, places,
+    DiscoverError, Discovered, Way,
+    former::FormerDocuments,
+    places,
     search::{Search, Sight},
 };
 use crate::documents::Documents;
@@ -37,7 +39,7 @@ pub async fn discover(
     sets: &[String],
     documents: &Documents,
 ) -> Result<Discovered, DiscoverError> {
-    discover_again(url, sets, documents, None).await
+    discover_again(url, sets, documents, &FormerDocuments::default()).await
 }
 
 /// Finds the documents of a URL that was found before. If a former document does not answer once, it is not searched
@@ -47,7 +49,7 @@ pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],
     documents: &Documents,
-    before: Option<Way>,
+    former: &FormerDocuments,
 ) -> Result<Discovered, DiscoverError> {
     let documents = &documents.with_budget(MOST_DOCUMENTS);
     let mut search = Search::new(url, documents, sets);
@@ -55,8 +57,9 @@ pub(crate) async fn discover_again(
     match search.look_first(url).await? {
         Sight::Found(found) => return Ok(found),
         Sight::Page(page) => links = places::links(&page),
-        Sight::Broken | Sight::Gone | Sight::Nothing => {}
+        Sight::Broken | Sight::Gone | Sight::Refused | Sight::Nothing => {}
     }
+    let before = former.way;
     if before == Some(Way::Itself) {
         return Err(search.nothing(url));
     }
@@ -67,7 +70,7 @@ pub(crate) async fn discover_again(
         return Ok(found);
     }
     if matches!(before, None | Some(Way::Robots | Way::Guess))
-        && let Some(found) = search.follow_robots(url, before == Some(Way::Robots)).await?
+        && let Some(found) = search.follow_robots(url, former).await?
     {
         return Ok(search.paced(found));
     }

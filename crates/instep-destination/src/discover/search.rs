@@ -10,6 +10,7 @@ use super::{
     DiscoverError, Discovered, Trouble, Way, activity,
     capability_list::Kept,
     climb,
+    former::FormerDocuments,
     places::{PAGE_BYTES, distinct, is_meant_as_document, links, names_document, not_a_document},
     several::Several,
 };
@@ -40,6 +41,8 @@ pub(super) enum Sight {
     Broken,
     /// Nothing is there: 404, 410.
     Gone,
+    /// It is not requested: another scheme, or a host that is not allowed.
+    Refused,
     /// No answer, or one that shows nothing.
     Nothing,
 }
@@ -122,12 +125,13 @@ impl<'a> Search<'a> {
     }
 
     /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). One that cannot be fetched may be a Resource List. If
-    /// the others are plain Sitemaps, they are used only in a first run, and only if nothing replaces them: the
-    /// documents that a copy followed before are not replaced by something else (B20).
+    /// the others are plain Sitemaps, they are used only if the copy follows one of them already, or in a first run in
+    /// which each of the rest is known to be gone or may not be requested: the documents that a copy followed before are
+    /// not replaced by something else (B20).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
-        is_known: bool,
+        former: &FormerDocuments,
     ) -> Result<Option<Discovered>, DiscoverError> {
         let places = self.robots(url).await;
         let mut several = Several::of(places.iter().map(|(_, uri)| uri));
@@ -140,11 +144,12 @@ impl<'a> Search<'a> {
                 Sight::Page(_) => {}
                 sight => {
                     several.lose(self.trouble_at(&uri));
-                    in_doubt |= is_known || !matches!(sight, Sight::Gone);
+                    let is_known = former.way == Some(Way::Robots);
+                    in_doubt |= is_known || !matches!(sight, Sight::Gone | Sight::Refused);
                 }
             }
         }
-        if in_doubt && several.is_only_plain() {
+        if in_doubt && several.is_only_plain() && !several.has_one_of(&former.sets) {
             return Err(self.nothing(url));
         }
         several.together(self.sets)
@@ -225,12 +230,15 @@ impl<'a> Search<'a> {
 
     /// Notes a place that brought nothing.
     fn note(&mut self, uri: &Uri, error: &DocumentError) -> Sight {
-        self.looked_at.push(Trouble::new(uri, error.beside(uri.as_str())));
+        let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
+        let trouble = Trouble::new(uri, error.beside(uri.as_str()));
+        self.looked_at.push(Trouble { is_out_of_scope, ..trouble });
         match error {
             DocumentError::Http(HttpError::Status {
                 status: StatusCode::NOT_FOUND | StatusCode::GONE,
                 ..
             }) => Sight::Gone,
+            _ if is_out_of_scope => Sight::Refused,
             _ => Sight::Nothing,
         }
     }

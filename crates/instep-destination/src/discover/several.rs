@@ -50,12 +50,18 @@ impl Several {
 
     /// Adds a link that leads to nothing that can be read.
     pub(super) fn lose(&mut self, trouble: Option<&Trouble>) {
-        self.lost.extend(trouble.map(|trouble| Trouble::lost_set(&trouble.uri, trouble.what.as_str())));
+        self.lost.extend(trouble.map(|trouble| Trouble { costs_a_set: true, ..trouble.clone() }));
     }
 
     /// Returns `true` if Sitemaps were found, but no Resource List.
     pub(super) fn is_only_plain(&self) -> bool {
         self.found.is_empty() && !self.plain.is_empty()
+    }
+
+    /// Returns `true` if one of the Sitemaps has one of these names.
+    pub(super) fn has_one_of(&self, names: &[String]) -> bool {
+        let mut sets = self.plain.iter().flat_map(|found| &found.sets);
+        sets.any(|set| names.iter().any(|name| set.is_known_as(name)))
     }
 
     /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are something

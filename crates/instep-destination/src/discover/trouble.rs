@@ -16,11 +16,14 @@ pub struct Trouble {
     pub costs_a_set: bool,
     /// `true` if it costs entries of what was found.
     pub costs_entries: bool,
+    /// `true` if it was not requested, because that was not allowed.
+    pub is_out_of_scope: bool,
 }
 
 impl Trouble {
     pub(crate) fn new(uri: &Uri, what: impl Into<String>) -> Self {
-        Self { uri: uri.clone(), what: what.into(), costs_a_set: false, costs_entries: false }
+        let (costs_a_set, costs_entries, is_out_of_scope) = (false, false, false);
+        Self { uri: uri.clone(), what: what.into(), costs_a_set, costs_entries, is_out_of_scope }
     }
 
     pub(crate) fn lost_set(uri: &Uri, what: impl Into<String>) -> Self {

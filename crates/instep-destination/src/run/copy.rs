@@ -20,7 +20,7 @@ use crate::{
     CopyLocation, Error, Guard, MaxDelete, Strategy, SyncOptions,
     clock::now,
     commit::{CommitError, Committer},
-    discover::{CapabilitySet, Discovered, Way},
+    discover::{CapabilitySet, Discovered},
     map::Mapper,
     records::{self, PlanRules, RecentDeletions},
     state::{
@@ -216,14 +216,6 @@ impl LocalCopy {
         Ok(recent.write(self.state_mut()?)?)
     }
 
-    /// Returns how the operator's URL led to the Source in the last run. `None` if it did not yet.
-    pub(crate) fn way(&self) -> Result<Option<Way>, Error> {
-        match self.source {
-            Some(source) => Ok(records::way::read(self.state(), source)?),
-            None => Ok(None),
-        }
-    }
-
     /// Returns the number of owed resources of the Source, without those of other Sources in the copy. Versions have
     /// their own set.
     pub(crate) fn owed(&self) -> Result<u64, Error> {
@@ -257,7 +249,7 @@ impl LocalCopy {
             state.run_is_of(run, found)?;
         }
         self.source = Some(found);
-        if self.way()? != Some(source.way) {
+        if self.former_documents()?.way != Some(source.way) {
             records::way::write(self.state_mut()?, found, source.way)?;
         }
         Ok(())

@@ -147,7 +147,7 @@ fn settle(draft: &mut Draft, early: Vec<Early>, placer: &Placer) -> Result<Taken
             placer.store.staging().discard(&[arrival.staged.name]);
             continue;
         };
-        if let Ok(commit) = placer.place_member(&action.desired, arrival) {
+        if let Ok(commit) = placer.place(&action.desired, None, arrival) {
             draft.done(uri.as_str())?;
             taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
             taken.commits.push(commit);

@@ -188,7 +188,8 @@ fn stage_from(
     let choice = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);
     let (_, verified) = choice.inspect_err(|_| store.discard(&[staged.name]))?;
     let media_type = entry.metadata.media_type.as_ref().map(|of| of.as_str().into());
-    Ok(Arrival { staged, verified, validators: Validators::default(), media_type, sent: packed })
+    let validators = Validators::default();
+    Ok(Arrival { staged, verified, validators, media_type, sent: packed, came_whole: false })
 }
 
 #[cfg(test)]

@@ -156,28 +156,19 @@ impl Placer {
         }
     }
 
-    /// Returns the commit for a member of a package, and archives it, because it had no exchange of its own.
-    pub(super) fn place_member(
-        &self,
-        desired: &Desired,
-        arrival: Arrival,
-    ) -> Result<Commit, TransferFailure> {
-        if let Some(archive) = &self.archive
-            && let Ok(file) = self.store.staging().open_staged(arrival.staged.name)
-        {
-            let listed = desired.metadata.media_type.as_ref().map(MediaType::as_str);
-            archive.member(desired.uri.as_str(), listed.or(arrival.media_type.as_deref()), file);
-        }
-        self.place(desired, None, arrival)
-    }
-
-    /// Returns the commit for an arrival; equal bytes need no path.
+    /// Returns the commit for an arrival; equal bytes need no path. What no single response had is archived by itself.
     pub(super) fn place(
         &self,
         desired: &Desired,
         held: Option<&ResourceMetadata>,
         arrival: Arrival,
     ) -> Result<Commit, TransferFailure> {
+        if let Some(archive) = self.archive.as_ref().filter(|_| !arrival.came_whole)
+            && let Ok(file) = self.store.staging().open_staged(arrival.staged.name)
+        {
+            let listed = desired.metadata.media_type.as_ref().map(MediaType::as_str);
+            archive.member(desired.uri.as_str(), listed.or(arrival.media_type.as_deref()), file);
+        }
         let mut metadata = desired.metadata_beside(&arrival.staged.digests);
         let validators = &arrival.validators;
         metadata.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());

@@ -214,7 +214,7 @@ impl Unpacking {
             let Some(arrival) = self.arrival(draft, package, &entry, &mut taken.lacking)? else {
                 continue;
             };
-            if let Ok(commit) = self.placer.place_member(&action.desired, arrival) {
+            if let Ok(commit) = self.placer.place(&action.desired, None, arrival) {
                 draft.done(entry.loc.as_str())?;
                 taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
                 taken.commits.push(commit);

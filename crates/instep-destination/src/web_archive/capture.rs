@@ -3,6 +3,7 @@
 use std::{io, sync::Arc};
 
 use bytes::Bytes;
+use http::StatusCode;
 use instep_net::{BodyObserver, Exchange, ExchangeObserver};
 use instep_warc::PayloadHasher;
 
@@ -48,6 +49,9 @@ impl Capturing {
 
 impl BodyObserver for Capturing {
     fn data(&mut self, data: &Bytes) {
+        if self.exchange.status == StatusCode::PARTIAL_CONTENT {
+            return;
+        }
         self.hasher.update(data);
         if self.fault.is_none() {
             self.fault = self.body.push(data).err();
@@ -59,8 +63,9 @@ impl BodyObserver for Capturing {
         if let Some(error) = fault {
             return orders.send(ArchiveOrder::Failed(error));
         }
-        // An incomplete resource is requested again; for other answers the head is sufficient.
-        if !is_whole && exchange.status.is_success() {
+        // An incomplete resource is requested again; for other answers the head is sufficient. One that comes in parts is
+        // archived when they are joined: readers of archives do not join them.
+        if !is_whole && exchange.status.is_success() || exchange.status == StatusCode::PARTIAL_CONTENT {
             return;
         }
         let captured = Captured { exchange, body, digest: hasher.finish(), is_whole };

@@ -33,7 +33,7 @@ pub(super) enum ArchiveOrder {
     Keep(SyncSender<io::Result<()>>),
 }
 
-/// A member of a package, which has no exchange of its own.
+/// A resource that no single exchange has: a member of a package, one that came in parts, the result of a patch.
 pub(super) struct ArchivedMember {
     pub(super) uri: String,
     pub(super) media_type: Option<String>,

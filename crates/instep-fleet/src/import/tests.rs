@@ -82,3 +82,20 @@ fn o307_rows_without_a_url_are_counted_and_a_header_is_found_behind_what_a_sprea
         assert_eq!(*at, line, "{before:?}");
     }
 }
+
+#[test]
+fn o371_rows_behind_a_quote_that_is_not_closed_are_not_lost_in_silence() {
+    for (text, sources) in [
+        ("url,name\nhttps://a.example/,\"x\nhttps://b.example/,y\"\nhttps://c.example/,z\n", 1),
+        ("url,name\nhttps://a.example/,x\nhttps://b.example/,\"y\nhttps://c.example/,z\n", 1),
+        ("name,note,url\nx,\"a,https://a.example/\ny,b,https://b.example/\n", 0),
+        ("url,note\nhttps://a.example/,\"x\nhttps://b.example/,y\n", 0),
+    ] {
+        let list = import(text, ImportFormat::Csv).unwrap();
+        assert_eq!(list.sources.len(), sources, "{text}");
+        assert!(list.faults.len() == 1 || list.without_url > 0, "{text}: {:?}", list.faults);
+    }
+    let fine = "url,note\nhttps://a.example/,\"two\nlines\"\nhttps://b.example/,\"a \"\"b\"\"\"\n";
+    let list = import(fine, ImportFormat::Csv).unwrap();
+    assert_eq!((list.sources.len(), list.faults.len()), (2, 0));
+}

@@ -67,6 +67,10 @@ impl Client {
             // The coding has framed the body, and a length beside it means nothing (RFC 9112 §6.3).
             head.headers.remove(header::CONTENT_LENGTH);
         }
+        if let Some(coding) = other_transfer_coding(&head.headers) {
+            let source = format!("the transfer coding {coding:?} was not accepted").into();
+            return Err(HttpError::Transfer { uri: uri.to_string(), source });
+        }
         let latency = asked.elapsed();
         permit.note_activity();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
@@ -187,4 +191,14 @@ impl Client {
         host.failed();
         Err(HttpError::Status { uri: uri.to_string(), status, retry_after })
     }
+}
+
+/// Returns a transfer coding that is still on the body: hyper removes chunks and nothing else.
+fn other_transfer_coding(headers: &HeaderMap) -> Option<String> {
+    let values = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let codings: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+    let names = codings.iter().flat_map(|value| value.split(',')).map(str::trim);
+    let mut others =
+        names.filter(|name| !["", "chunked", "identity"].iter().any(|own| name.eq_ignore_ascii_case(own)));
+    others.next().map(str::to_owned)
 }

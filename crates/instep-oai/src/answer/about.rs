@@ -3,7 +3,7 @@
 use quick_xml::{NsReader, events::Event, name::ResolveResult};
 
 use super::format::{OAI, check};
-use crate::response::is_allowed;
+use crate::well_formed::{check_content, is_allowed};
 
 /// Returns the containers one after the other, in the form for a response; `None` if a harvest did not write the
 /// document: an element `record` that contains `about` elements and declares only its own namespace.
@@ -51,7 +51,8 @@ pub(super) fn about_containers(text: &str) -> Option<&str> {
                     .filter(|all| !all.is_empty() && all.chars().all(is_allowed));
             }
             Event::Eof => return None,
-            _ => {}
+            Event::Decl(_) if at == 0 => {}
+            event => check_content(&event).ok()?,
         }
     }
 }

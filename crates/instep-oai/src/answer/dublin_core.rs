@@ -6,7 +6,7 @@ use quick_xml::escape::escape;
 use resourcesync::{DateTime, MediaType};
 
 use super::format::RecordFormat;
-use crate::response::is_allowed;
+use crate::well_formed::is_allowed;
 
 /// The prefix of the format that each repository has (OAI-PMH §2.5).
 pub(super) const PREFIX: &str = "oai_dc";

@@ -4,11 +4,14 @@ use std::ops::Range;
 
 use quick_xml::{
     NsReader,
-    escape::resolve_predefined_entity,
     events::{BytesStart, Event},
     name::ResolveResult,
 };
 
+use crate::well_formed::{check_content, check_resolved_names, check_tag, is_allowed};
+
+/// The levels of elements that readers accept together with those of a response: libxml2 refuses the response at 256.
+const DEEPEST: u32 = 240;
 /// The namespace of responses; resources in it are parts of other repositories' responses.
 pub(super) const OAI: &str = "http://www.openarchives.org/OAI/2.0/";
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -75,6 +78,9 @@ impl MetadataDocument {
                         (start, found) = (at, Some(root(&reader, &tag, found)?));
                     }
                     depth += 1;
+                    if depth > DEEPEST {
+                        return None;
+                    }
                 }
                 Event::Empty(tag) => {
                     check(&reader, &tag)?;
@@ -90,18 +96,14 @@ impl MetadataDocument {
                         document.root = start..reader.buffer_position() as usize;
                     }
                 }
-                Event::GeneralRef(reference) => {
-                    let is_known = resolve_predefined_entity(&reference).is_some();
-                    let character = || reference.resolve_char_ref().ok().flatten();
-                    if !is_known && character().is_none() {
-                        return None;
-                    }
-                }
-                Event::Eof if depth == 0 => {
-                    return found.filter(|_| text.chars().all(crate::response::is_allowed));
-                }
+                Event::Text(text) if depth == 0 && !text.trim_ascii().is_empty() => return None,
+                Event::GeneralRef(_) | Event::CData(_) if depth == 0 => return None,
+                // Entities that a DOCTYPE declares are unknown below.
+                Event::DocType(_) if depth == 0 && found.is_none() => {}
+                Event::Decl(_) if at == 0 => {}
+                Event::Eof if depth == 0 => return found.filter(|_| text.chars().all(is_allowed)),
                 Event::Eof => return None,
-                _ => {}
+                event => check_content(&event).ok()?,
             }
         }
     }
@@ -109,18 +111,17 @@ impl MetadataDocument {
 
 /// Returns `None` if a prefix of a tag is declared nowhere, or an attribute is not well-formed.
 pub(super) fn check(reader: &NsReader<&[u8]>, tag: &BytesStart<'_>) -> Option<()> {
+    check_tag(tag).ok()?;
     if matches!(reader.resolver().resolve_element(tag.name()).0, ResolveResult::Unknown(_)) {
         return None;
     }
     for attribute in tag.attributes() {
-        let attribute = attribute.ok()?;
-        let (resolved, _) = reader.resolver().resolve_attribute(attribute.key);
-        if matches!(resolved, ResolveResult::Unknown(_)) || attribute.value.contains('<') {
+        let (resolved, _) = reader.resolver().resolve_attribute(attribute.ok()?.key);
+        if matches!(resolved, ResolveResult::Unknown(_)) {
             return None;
         }
-        quick_xml::escape::unescape(&attribute.value).ok()?;
     }
-    Some(())
+    check_resolved_names(reader, tag).ok()
 }
 
 fn root(
@@ -197,6 +198,44 @@ mod tests {
             "<record xmlns='http://www.openarchives.org/OAI/2.0/'/>",
         ] {
             assert_eq!(MetadataDocument::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn o360_a_document_that_would_make_the_whole_list_unreadable_is_no_metadata() {
+        for text in [
+            "<1/>",
+            "<.a/>",
+            "<a\u{d7}/>",
+            "<a:b:c xmlns:a='u'/>",
+            "<a: xmlns:a='u'/>",
+            "<></>",
+            "<a b='1'c='2'/>",
+            "<a 1b='x'/>",
+            "<a b='&#xFFFE;'/>",
+            "<a>&#xFFFE;</a>",
+            "<a>x ]]> y</a>",
+            "<a><?xml version='1.0'?></a>",
+            "<a><?XmL x?></a>",
+            "<a><?a:b c?></a>",
+            "<a><? x?></a>",
+            "<a xmlns='http://www.w3.org/XML/1998/namespace'/>",
+            "<a xmlns:xmlns='u'/>",
+            "<a xmlns:xml='u'/>",
+            "<p:a xmlns:p=''/>",
+            "<a xmlns:p='u' xmlns:q='u' p:b='1' q:b='2'/>",
+            "<a/>text",
+            "<![CDATA[x]]><a/>",
+            &format!("{}{}", "<a>".repeat(1_000), "</a>".repeat(1_000)),
+        ] {
+            assert_eq!(MetadataDocument::read(text), None, "{text}");
+        }
+        for text in [
+            "<é xml:lang='x' b = \"y'>\" />",
+            "<a xmlns:p='u' xmlns:q='v' p:b='1' q:b='2'><?x y?>]]&gt;<![CDATA[ ]] > ]]></a>",
+            "<a xmlns:xml='http://www.w3.org/XML/1998/namespace' xmlnsx='1'/>",
+        ] {
+            assert!(MetadataDocument::read(text).is_some(), "{text}");
         }
     }
 }

@@ -69,13 +69,16 @@ impl Answers<'_> {
         if written == 0 {
             return Ok(Err(OaiFault::new("noRecordsMatch", "No record matches the request")));
         }
+        let next = cursor + written as u64;
         if has_more {
+            // Records that changed since the list began are in it once more.
+            let size = size.max(next + 1);
             let RecordSelection { format, set, from, until } = selection;
-            let next = cursor + written as u64;
             let token = ListToken { with_metadata, format, set, from, until, after, cursor: next, size };
             writer.token(Some(&token.write(&self.index.key)), cursor, size);
         } else if cursor > 0 {
-            writer.token(None, cursor, size);
+            // Only now it is known how many records the list has.
+            writer.token(None, cursor, next);
         }
         writer.close(verb);
         Ok(Ok(writer))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use quick_xml::escape::escape;
 
 use super::arguments::OaiFault;
-use crate::response::is_allowed;
+use crate::well_formed::is_allowed;
 
 /// The begin of each response.
 const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\" \
@@ -109,6 +109,6 @@ mod tests {
         let fault = OaiFault::new("idDoesNotExist", "a\u{0}b");
         let text = response("2026-01-01T00:00:00Z", "http://e.org/oai", &[argument], Err(fault));
         assert!(text.contains("identifier=\"a\u{fffd}\u{fffd}&lt;\u{e9}\""), "{text}");
-        assert!(text.contains("a\u{fffd}b") && text.chars().all(crate::response::is_allowed), "{text}");
+        assert!(text.contains("a\u{fffd}b") && text.chars().all(crate::well_formed::is_allowed), "{text}");
     }
 }

@@ -16,12 +16,20 @@ pub(crate) enum HarvestError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The repository refuses the request.
-    #[error("{url} answers {}{}", error.code, message(&error.message))]
+    #[error("{url} answers {}{}", code(&error.code), message(&error.message))]
     Refused {
         /// The request.
         url: String,
         /// The error that it reports.
         error: ProtocolError,
+    },
+    /// The response does not have what was requested.
+    #[error("{url} answers {what}")]
+    Unusable {
+        /// The request.
+        url: String,
+        /// The fault.
+        what: &'static str,
     },
     /// The list returns to an earlier part.
     #[error("the list of {format} repeats itself after {records} records: {url}")]
@@ -64,10 +72,16 @@ impl HarvestError {
         let is_unreachable = match &self {
             Self::Database(_) | Self::State(_) | Self::Io(_) => return io::Error::other(self),
             Self::Http(error) => !matches!(error, HttpError::Option { .. }),
-            Self::Refused { .. } | Self::Circle { .. } | Self::Empty { .. } | Self::Tokens { .. } => false,
+            Self::Unusable { .. } | Self::Circle { .. } | Self::Empty { .. } | Self::Tokens { .. } => true,
+            // The arguments may be wrong.
+            Self::Refused { .. } => false,
         };
         io::Error::other(OriginFailure { origin: url.to_owned(), what: error_chain(&self), is_unreachable })
     }
+}
+
+fn code(text: &str) -> &str {
+    if text.is_empty() { "an error without a code" } else { text }
 }
 
 fn message(text: &str) -> String {

@@ -1,10 +1,7 @@
 //! A repository's description of itself.
 
 use super::{HarvestError, requests::Repository};
-use crate::{
-    datestamp::{Granularity, seconds},
-    response::ProtocolError,
-};
+use crate::datestamp::{Granularity, seconds};
 
 /// The treatment of deleted records by a repository (OAI-PMH §2.5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +34,8 @@ impl RepositoryIdentity {
             return Err(HarvestError::Refused { url, error });
         }
         if response.identity.is_empty() {
-            let message = "the response identifies no repository".to_owned();
-            return Err(HarvestError::Refused {
-                url,
-                error: ProtocolError { code: "nothing".to_owned(), message },
-            });
+            let what = "nothing: the response identifies no repository";
+            return Err(HarvestError::Unusable { url, what });
         }
         let deletions = match response.field("deletedRecord").to_ascii_lowercase().as_str() {
             "persistent" => DeletionPolicy::Persistent,

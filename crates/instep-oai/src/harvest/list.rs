@@ -85,7 +85,8 @@ impl Harvest<'_> {
         commit.finish(Some((format, &at)))
     }
 
-    /// Returns `true` if the repository does not list deletions, and the last comparison is too long ago.
+    /// Returns `true` if the repository does not list deletions, or records may have left the set that is harvested, and
+    /// the last comparison is too long ago.
     pub(super) fn inventory_is_due(
         &self,
         format: &str,
@@ -93,7 +94,10 @@ impl Harvest<'_> {
     ) -> Result<bool, HarvestError> {
         let last = self.state.position(format)?.inventoried_at;
         let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
+        // A record that leaves a set is in no list of the set, not even as deleted.
+        let leaves_sets = self.repository.url.set.is_some();
         let every = match identity.deletions {
+            DeletionPolicy::Persistent if leaves_sets => every.saturating_mul(7),
             DeletionPolicy::Persistent => return Ok(last == Some(AT_ONCE)),
             DeletionPolicy::Transient => every.saturating_mul(7),
             DeletionPolicy::No => every,
@@ -164,7 +168,7 @@ impl Harvest<'_> {
             // Also when nothing is new: the next list begins by the clock of the repository, never by that of this machine.
             at.started_at = at.started_at.or_else(|| seconds(&response.date));
             if !response.errors.is_empty() && response.records.is_empty() {
-                match self.answered(&response, &url, at, identity)? {
+                match self.answered(&response, &url, at, identity).await? {
                     // The record with the last datestamp was there a moment ago.
                     Answered::End if at.is_ordered && begun_again_from == Some(at.began_from) => {
                         (at.is_ordered, at.began_from) = (false, at.next_from);
@@ -195,9 +199,10 @@ impl Harvest<'_> {
             }
             if response.is_whole && !response.has_list {
                 // An answer about nothing is no list without records: those that were there would seem to be gone (B34).
-                let what = "it has neither a list nor an error".to_owned();
-                let error = crate::response::ProtocolError { code: "no list".to_owned(), message: what };
-                return Err(HarvestError::Refused { url, error });
+                return Err(HarvestError::Unusable {
+                    url,
+                    what: "no list: it has neither a list nor an error",
+                });
             }
             // A list that ends with a part without records may have lost its end.
             at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
@@ -209,9 +214,8 @@ impl Harvest<'_> {
             if !response.is_whole {
                 // The received records are held; without the end of the response it is unknown if there is a token.
                 let what =
-                    "the response is truncated; the next harvest requests the rest of the list".to_owned();
-                let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };
-                return Err(HarvestError::Refused { url, error });
+                    "half a list: the response is truncated; the next harvest requests the rest of the list";
+                return Err(HarvestError::Unusable { url, what });
             }
             size.count(&response);
             if at.token.is_none() {

@@ -77,7 +77,17 @@ impl Repository {
             Err(_) if !status.is_success() => {
                 Err(HttpError::Status { uri: url.to_owned(), status, retry_after: None })
             }
-            Err(not_oai) => Err(HttpError::Transfer { uri: url.to_owned(), source: Box::new(not_oai) }),
+            Err(not_oai) => {
+                let coding =
+                    response.coding().filter(|coding| !["gzip", "x-gzip"].contains(&coding.as_str()));
+                let not_oai = match coding {
+                    Some(coding) => NotOai(format!(
+                        "the response is in the content coding {coding:?}, which was not accepted: only gzip is"
+                    )),
+                    None => not_oai,
+                };
+                Err(HttpError::Transfer { uri: url.to_owned(), source: Box::new(not_oai) })
+            }
         }
     }
 }

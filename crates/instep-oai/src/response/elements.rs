@@ -4,17 +4,18 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::{
     fragment::Fragment,
-    repair::is_allowed,
-    tags::{BREAKS_OFF, DECLARATION, character},
+    tags::{BREAKS_OFF, DECLARATION},
     walk::ResponseReader,
 };
+use crate::well_formed::{character, check_content, is_allowed};
 
 impl<'t> ResponseReader<'t> {
-    /// Reads a metadata element, and returns the first element in it as a document; `None` if it is empty.
-    pub(super) fn metadata(&mut self, tag: &BytesStart<'_>) -> Result<Option<Vec<u8>>, String> {
+    /// Reads a metadata element, and returns the first element in it as a document, `None` if it is empty, and `true` if
+    /// something else is beside the element.
+    pub(super) fn metadata(&mut self, tag: &BytesStart<'_>) -> Result<(Option<Vec<u8>>, bool), String> {
         let mark = self.scope.mark();
         self.scope.enter(tag);
-        let mut document = None;
+        let (mut document, mut has_more) = (None, false);
         loop {
             let start = self.position();
             match self.event()? {
@@ -22,19 +23,24 @@ impl<'t> ResponseReader<'t> {
                     let (element, fragment) = self.capture(&child, start)?;
                     document = Some(self.document(element, &fragment)?);
                 }
-                Event::Start(_) => self.skip()?,
+                Event::Start(_) => {
+                    self.skip()?;
+                    has_more = true;
+                }
                 Event::Empty(child) if document.is_none() => {
                     let mut fragment = Fragment::default();
                     fragment.open(&child)?;
                     document = Some(self.document(&self.text[start..self.position()], &fragment)?);
                 }
+                Event::Empty(_) | Event::CData(_) | Event::GeneralRef(_) => has_more = true,
+                Event::Text(text) => has_more |= !text.trim_ascii().is_empty(),
                 Event::End(_) => break,
                 Event::Eof => return Err(BREAKS_OFF.to_owned()),
                 _ => {}
             }
         }
         self.scope.leave(mark);
-        Ok(document)
+        Ok((document, has_more))
     }
 
     fn document(&self, element: &str, fragment: &Fragment) -> Result<Vec<u8>, String> {
@@ -67,10 +73,8 @@ impl<'t> ResponseReader<'t> {
                     fragment.close();
                     depth -= 1;
                 }
-                Event::GeneralRef(reference) => drop(character(&reference)?),
-                Event::DocType(_) => return Err("it has a DOCTYPE".to_owned()),
                 Event::Eof => return Err(BREAKS_OFF.to_owned()),
-                _ => {}
+                event => check_content(&event)?,
             }
         }
         let element = &self.text[start..self.position()];

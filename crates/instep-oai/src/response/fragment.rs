@@ -3,6 +3,7 @@
 use quick_xml::events::BytesStart;
 
 use super::namespaces::{InScope, declared};
+use crate::well_formed::{check_all_resolved_names, check_tag, may_repeat_names};
 
 /// The prefixes that an element and its content use, and those that they declare.
 #[derive(Debug, Default)]
@@ -12,6 +13,8 @@ pub(crate) struct Fragment {
     on_root: Vec<String>,
     /// The prefixes declared further down.
     below: Vec<String>,
+    /// Attributes of one tag may have the same name once their prefixes are resolved.
+    may_repeat_names: bool,
     /// For each open element: `true` if it, or one around it, declares a default namespace.
     defaults: Vec<bool>,
 }
@@ -22,6 +25,8 @@ impl Fragment {
     /// # Errors
     /// A sentence, if the tag is not well-formed.
     pub(crate) fn open(&mut self, tag: &BytesStart<'_>) -> Result<(), String> {
+        check_tag(tag)?;
+        self.may_repeat_names |= may_repeat_names(tag);
         let text: &str = tag;
         let has_attributes = text.len() > tag.name().as_ref().len();
         let own = if text.contains("xmlns") { declared(tag) } else { Vec::new() };
@@ -45,7 +50,6 @@ impl Fragment {
                 {
                     self.uses(prefix);
                 }
-                check_value(&attribute.value)?;
             }
         }
         self.defaults.push(has_default);
@@ -83,7 +87,7 @@ impl Fragment {
     /// Appends an element, as written, in a form that can stand alone.
     ///
     /// # Errors
-    /// A sentence, if a prefix is declared nowhere.
+    /// A sentence, if a prefix is declared nowhere, or an attribute occurs twice.
     pub(crate) fn append(&self, element: &str, scope: &InScope, to: &mut Vec<u8>) -> Result<(), String> {
         let missing = self.missing(scope)?;
         let name = element[1..].find(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/');
@@ -93,17 +97,10 @@ impl Fragment {
         to.extend_from_slice(missing.as_bytes());
         to.extend_from_slice(&element.as_bytes()[name_end..]);
         to.push(b'\n');
+        if self.may_repeat_names {
+            let (before, after) = element.split_at(name_end);
+            check_all_resolved_names(&[before, &missing, after].concat())?;
+        }
         Ok(())
-    }
-}
-
-/// Checks what the tokenizer of attributes does not check.
-fn check_value(value: &str) -> Result<(), String> {
-    if value.contains('<') {
-        return Err("an attribute has a <".to_owned());
-    }
-    match value.contains('&') {
-        true => quick_xml::escape::unescape(value).map(drop).map_err(|error| error.to_string()),
-        false => Ok(()),
     }
 }

@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Returns `true` for a character of XML 1.0.
-pub(crate) fn is_allowed(character: char) -> bool {
-    matches!(character, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
-}
+use crate::well_formed::is_allowed;
 
 /// Returns a text in which each character that XML does not allow is U+FFFD, also if written as a reference. Each `&`
 /// that begins no reference, or one to an entity that XML does not have, becomes `&amp;`.

@@ -1,15 +1,8 @@
 //! Tags and references of a response.
 
-use quick_xml::{
-    Reader,
-    escape::resolve_predefined_entity,
-    events::{BytesRef, BytesStart},
-};
+use quick_xml::{Reader, events::BytesStart};
 
-use super::{
-    parts::{OaiRecord, ProtocolError},
-    repair::is_allowed,
-};
+use super::parts::{OaiRecord, ProtocolError};
 
 /// The declaration that begins each document.
 pub(super) const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -59,19 +52,6 @@ pub(super) fn header_alone(tag: &BytesStart<'_>) -> OaiRecord {
 
 pub(super) fn protocol_error(tag: &BytesStart<'_>, message: String) -> ProtocolError {
     ProtocolError { code: attribute(tag, "code"), message }
-}
-
-/// Returns the text of a reference.
-pub(super) fn character(reference: &BytesRef<'_>) -> Result<String, String> {
-    let name: &str = reference;
-    if let Some(text) = resolve_predefined_entity(name) {
-        return Ok(text.to_owned());
-    }
-    match reference.resolve_char_ref() {
-        Ok(Some(character)) if is_allowed(character) => Ok(character.to_string()),
-        Ok(None) => Err(format!("the entity {name} is declared nowhere")),
-        _ => Err(format!("&{name}; is not a character of XML")),
-    }
 }
 
 /// Returns the text of the first identifier in a damaged record.

@@ -103,6 +103,35 @@ fn one_damaged_record_costs_itself_only_and_is_named() {
 }
 
 #[test]
+fn o360_a_record_that_is_no_xml_is_left_out_and_what_is_beside_its_metadata_is_told() {
+    for by in [
+        "<1/>",
+        "<a b='1'c='2'/>",
+        "<a><?xml version='1.0'?></a>",
+        "<a>x ]]> y</a>",
+        "<a xmlns:p='u' xmlns:q='u' p:b='1' q:b='2'/>",
+        "<a xmlns:p='u'><b xmlns:q='u' p:b='1' q:b='2'/></a>",
+        "<p:a xmlns:p=''/>",
+    ] {
+        let response = OaiResponse::parse(&RECORDS.replace("<leader>x</leader>", by)).unwrap();
+        assert_eq!(identifiers(&response), ["oai:x:1", "oai:x:2"], "{by}");
+        assert!(response.faults[0].is_lost && response.token.is_some(), "{by}");
+    }
+    let two = RECORDS.replace("</metadata>", "<second/></metadata>");
+    let response = OaiResponse::parse(&two).unwrap();
+    assert_eq!(identifiers(&response), ["oai:x:1", "oai:x:2", "oai:x:3"]);
+    assert!(!response.faults.is_empty() && response.faults.iter().all(|fault| !fault.is_lost));
+}
+
+#[test]
+fn o361_an_element_that_is_closed_at_once_is_a_list_without_records() {
+    for list in ["<ListRecords/>", "<ListIdentifiers/>", "<ListRecords></ListRecords>"] {
+        let response = OaiResponse::parse(&format!("<OAI-PMH>{list}</OAI-PMH>")).unwrap();
+        assert!(response.has_list && response.is_whole, "{list}");
+    }
+}
+
+#[test]
 fn characters_that_xml_does_not_have_are_replaced_and_reported() {
     for by in ["One \u{b} only", "One & only", "One &nbsp; only", "One &#12; only"] {
         let response = OaiResponse::parse(&RECORDS.replace("One &amp; only", by)).unwrap();

@@ -8,7 +8,7 @@ use quick_xml::{
 
 use super::{
     namespaces::InScope,
-    parts::{NotOai, OaiRecord, OaiResponse},
+    parts::{NotOai, OaiRecord, OaiResponse, RecordFault},
     tags::{BREAKS_OFF, DECLARATION, header_alone, is_deleted, list_size, local, protocol_error, reader},
 };
 
@@ -91,6 +91,7 @@ impl<'t> ResponseReader<'t> {
             Event::Empty(tag) => match local(&tag) {
                 "header" => self.response.records.push(header_alone(&tag)),
                 "OAI-PMH" => self.has_root = true,
+                "ListRecords" | "ListIdentifiers" | "GetRecord" => self.response.has_list = true,
                 "resumptionToken" => self.response.list_size = list_size(&tag),
                 "error" => self.response.errors.push(protocol_error(&tag, String::new())),
                 _ if !self.has_root => return Err(BREAKS_OFF.to_owned().into()),
@@ -188,7 +189,7 @@ impl<'t> ResponseReader<'t> {
     }
 
     fn content(&mut self) -> Result<OaiRecord, String> {
-        let mut record = OaiRecord::default();
+        let (mut record, mut has_more) = (OaiRecord::default(), false);
         let mut about = Vec::new();
         loop {
             let start = self.position();
@@ -198,7 +199,7 @@ impl<'t> ResponseReader<'t> {
                         record.is_deleted = is_deleted(&tag);
                         self.header(&mut record)?;
                     }
-                    "metadata" => record.metadata = self.metadata(&tag)?,
+                    "metadata" => (record.metadata, has_more) = self.metadata(&tag)?,
                     "about" => {
                         let (element, fragment) = self.capture(&tag, start)?;
                         fragment.append(element, &self.scope, &mut about)?;
@@ -210,6 +211,14 @@ impl<'t> ResponseReader<'t> {
                 Event::Eof => return Err(BREAKS_OFF.to_owned()),
                 _ => {}
             }
+        }
+        if has_more && record.metadata.is_some() {
+            self.response.faults.push(RecordFault {
+                record: record.identifier.clone(),
+                identifier: Some(record.identifier.clone()),
+                what: "has more than one element in its metadata; the first one was taken".to_owned(),
+                is_lost: false,
+            });
         }
         if !about.is_empty() {
             let (before, after) = AROUND_ABOUT;

@@ -155,6 +155,24 @@ fn b34_an_answer_with_neither_a_list_nor_an_error_is_no_empty_list() {
 }
 
 #[test]
+fn o376_a_repository_that_does_not_answer_as_one_counts_as_out_of_reach_and_one_that_refuses_does_not() {
+    use instep_source::ErrorKind;
+    let nothing = "<OAI-PMH></OAI-PMH>".to_owned();
+    for (request, fault, is_out_of_reach) in [
+        ("verb=ListRecords", Body(nothing.clone()), true),
+        ("verb=Identify", Body(nothing), true),
+        ("verb=ListRecords", Error("badArgument"), false),
+        ("verb=ListRecords", Error(""), false),
+    ] {
+        let bench = Bench::new(FakeRepository::with_records(5));
+        bench.fake.fail(request, [fault]);
+        let error = bench.try_publish().0.unwrap_err();
+        assert_eq!(error.kind() == ErrorKind::Unreachable, is_out_of_reach, "{error}");
+        assert!(!error.to_string().contains("answers :"), "{error}");
+    }
+}
+
+#[test]
 fn empty_parts_with_a_token_are_passed_over() {
     let bench = Bench::new(FakeRepository::with_records(25));
     let empty = |number: u8| {
@@ -224,6 +242,17 @@ fn a_format_that_the_repository_does_not_have_is_refused_with_its_words() {
     bench.arguments = "metadataPrefix=marc21".to_owned();
     let error = instep_source_error(bench.try_publish().0.unwrap_err());
     assert!(error.contains("cannotDisseminateFormat"), "{error}");
+}
+
+#[test]
+fn o362_a_format_that_is_missing_is_refused_with_the_names_of_those_that_are_there() {
+    let mut bench = Bench::new(FakeRepository::with_records(5));
+    bench.arguments = "metadataPrefix=oai_dc,marc21".to_owned();
+    let error = instep_source_error(bench.try_publish().0.unwrap_err());
+    assert!(
+        error.contains("metadataPrefix=marc21") && error.contains("(the repository has oai_dc)"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -63,6 +63,22 @@ fn a_repository_that_keeps_no_deletions_is_compared_and_what_it_lost_is_deleted(
 }
 
 #[test]
+fn o364_a_record_that_leaves_the_harvested_set_is_deleted_also_if_deletions_are_listed_for_ever() {
+    let mut bench = Bench::new(FakeRepository::with_records(12));
+    bench.arguments = "metadataPrefix=oai_dc&set=letters".to_owned();
+    let all = |layout: &mut RepositoryLayout| {
+        layout.records.iter_mut().for_each(|record| record.sets = vec!["letters".to_owned()]);
+    };
+    bench.fake.edit(all);
+    assert_eq!(bench.publish().resources, 12);
+    bench.fake.edit(|layout| layout.record("oai:fake:000003").sets.clear());
+    assert!(bench.publish().is_nothing_new(), "not yet");
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    let report = bench.publish();
+    assert_eq!((report.deleted, report.resources), (1, 11));
+}
+
+#[test]
 fn a_comparison_with_a_damaged_list_deletes_nothing() {
     let mut bench = Bench::new(FakeRepository::with_records(12));
     bench.fake.edit(|layout| layout.deleted_record = "no".to_owned());

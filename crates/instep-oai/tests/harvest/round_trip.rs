@@ -238,3 +238,44 @@ fn the_index_catches_up_with_what_happened_while_it_was_not_there() {
     drop(end);
     runtime.block_on(server).unwrap().unwrap();
 }
+
+#[test]
+fn o363_the_numbers_of_a_list_are_right_also_if_it_grows_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |number: usize, text: &str| {
+        std::fs::write(folder.path().join(format!("{number}.txt")), text).unwrap();
+    };
+    (0..4).for_each(|number| write(number, "old"));
+    let served = Served::start(folder.path(), None, 2);
+    let number = |answer: &str, name: &str| -> usize {
+        let (_, rest) = answer.split_once(&format!("{name}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let token = |answer: &str| {
+        let (_, rest) = answer.split_once("<resumptionToken")?;
+        let (_, rest) = rest.split_once('>')?;
+        Some(rest.split('<').next()?.to_owned()).filter(|token| !token.is_empty())
+    };
+    let mut answer = served.oai("verb=ListIdentifiers&metadataPrefix=oai_dc");
+    let mut listed = 0;
+    let mut round = 0;
+    loop {
+        assert_eq!(number(&answer, "cursor"), listed);
+        listed += answer.matches("<header>").count();
+        let size = number(&answer, "completeListSize");
+        let Some(next) = token(&answer) else {
+            assert_eq!(size, listed);
+            break;
+        };
+        assert!(size > listed, "{size} {listed}");
+        if round < 2 {
+            // It comes behind the others.
+            write(10 + round, "new");
+            let new = format!("{}{}.txt", served.base_url, 10 + round);
+            served.wait_for(&format!("verb=GetRecord&metadataPrefix=oai_dc&identifier={new}"), "<header>");
+        }
+        round += 1;
+        answer = served.oai(&format!("verb=ListIdentifiers&resumptionToken={next}"));
+    }
+    assert_eq!(listed, 6);
+}

@@ -20,6 +20,9 @@ pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
     if let Some(misspelt) = names::misspelt(known) {
         return Err(misspelt);
     }
+    if let Some(wrong) = line::wrong_type(&json) {
+        return Err(wrong);
+    }
     let line: line::ManifestLine = serde_json::from_value(json).map_err(|error| error.to_string())?;
     Ok(Listed { file: None, ..line.listed(Path::new(""))? })
 }

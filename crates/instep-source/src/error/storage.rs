@@ -30,7 +30,7 @@ pub struct OriginFailure {
     pub origin: String,
     /// The fault.
     pub what: String,
-    /// `true` if it cannot be reached, or is no origin of this kind.
+    /// `true` if it cannot be reached, or does not answer as an origin of this kind does.
     pub is_unreachable: bool,
 }
 

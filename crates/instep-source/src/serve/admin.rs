@@ -93,7 +93,7 @@ impl Recorder {
 
 /// The routes; each of them, and each unknown path, requires the token.
 pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
-    let expected = blake3::hash(format!("Bearer {token}").as_bytes());
+    let expected = blake3::hash(token.as_bytes());
     Router::new()
         .route("/changes", with_methods(TAKES_POSTS, post(changes)))
         .route("/scan", with_methods(TAKES_POSTS, post(scan)))
@@ -107,12 +107,19 @@ pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
 
 /// Comparing digests takes the same time for every token.
 async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).map(|value| blake3::hash(value.as_bytes()));
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| bearer_token(value.as_bytes()));
+    let given = given.map(blake3::hash);
     if given != Some(expected) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response();
     }
     let limit = if request.uri().path() == "/compact" { COMPACTION_TIME } else { REQUEST_TIME };
     timeout(limit, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
+}
+
+/// Returns the token of credentials whose scheme is `Bearer`, in any case (RFC 9110 §11.1).
+fn bearer_token(credentials: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = credentials.split_at_checked("bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
 /// Records changes reported by an application, and answers when they are durable.
@@ -181,6 +188,16 @@ fn failed(what: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn o366_the_scheme_of_a_token_is_known_in_any_case() {
+        for credentials in ["Bearer t0", "bearer t0", "BEARER  t0 "] {
+            assert_eq!(bearer_token(credentials.as_bytes()), Some(&b"t0"[..]), "{credentials}");
+        }
+        for credentials in ["", "t0", "Bearer", "Basic t0", "Bearert0"] {
+            assert_eq!(bearer_token(credentials.as_bytes()), None, "{credentials}");
+        }
+    }
 
     #[test]
     fn what_an_application_says_is_checked_item_by_item() {

@@ -110,6 +110,13 @@ fn respond(state: &RepositoryState, arguments: &BTreeMap<String, String>, base: 
              <granularity>{}</granularity></Identify>",
             layout.deleted_record, layout.granularity
         ),
+        "ListMetadataFormats" => {
+            let format = |prefix| {
+                format!("<metadataFormat><metadataPrefix>{prefix}</metadataPrefix></metadataFormat>")
+            };
+            let formats: String = layout.formats.iter().map(format).collect();
+            format!("<ListMetadataFormats>{formats}</ListMetadataFormats>")
+        }
         "ListRecords" | "ListIdentifiers" => list(state, verb, arguments),
         "GetRecord" => {
             let wanted = arguments.get("identifier");

@@ -85,6 +85,17 @@ fn a_site_is_mirrored_from_its_sitemaps_with_the_images_and_videos_of_its_pages(
 }
 
 #[test]
+fn o365_an_image_is_found_by_its_relative_place_as_a_page_is() {
+    let copy = site(SECONDS);
+    let pages = "<url><loc>about</loc><i:image><i:loc>/lead.png</i:loc></i:image></url>";
+    copy.source.serve("pages.xml", format!("<urlset xmlns='{SITEMAP}' xmlns:i='{IMAGE}'>{pages}</urlset>"));
+    copy.source.serve("robots.txt", format!("Sitemap: {}\n", copy.source.url("pages.xml")));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (0, 2), "{:?}", run.heard);
+    assert_eq!(copy.read("lead.png").as_deref(), Some("image"));
+}
+
+#[test]
 fn o93_a_sitemap_that_its_index_names_twice_counts_once() {
     let copy = site(SECONDS);
     let url = copy.source.url("pages.xml");

@@ -78,6 +78,21 @@ fn a_collection_with_times_is_followed_by_its_activities() {
 }
 
 #[test]
+fn o374_a_collection_is_known_by_its_content_whatever_its_media_type_is() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start();
+    manifest(&source, 1, "first");
+    let item = json!({ "type": "Update", "object": { "id": source.url("iiif/1/manifest") } });
+    let all = json!({ "type": "OrderedCollection", "orderedItems": [item] });
+    for media_type in ["application/octet-stream", "text/plain; charset=utf-8"] {
+        let page = Page::from(format!("\u{feff}\n{all}")).with_header("content-type", media_type);
+        source.serve("activity/all", page);
+        _ = sync(&source, &dir).with_code(0);
+    }
+    assert!(dir.path().join("copy/iiif/1/manifest").exists());
+}
+
+#[test]
 fn b32_activities_that_cannot_be_used_are_named_and_make_the_exit_code_3() {
     let unusable = [
         (json!({ "type": "Update", "id": "urn:act:2", "endTime": "2026-01-01T00:00:01Z" }), "no object"),

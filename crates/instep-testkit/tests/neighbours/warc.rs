@@ -265,3 +265,31 @@ fn an_archive_is_published_as_its_resources_were_seen_last() {
     let run = publish(3);
     assert!(run.stderr.contains("cut off") && run.stderr.contains("byte"), "{}", run.stderr);
 }
+
+#[test]
+fn o375_a_resource_that_came_in_parts_is_in_the_archive_as_a_whole() {
+    let dir = TempDir::new().unwrap();
+    let large: Vec<u8> = (0..700_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let source = FakeSource::start();
+    source.put("large.bin", large);
+    source.put("chunked.txt", "in chunks");
+    source.snapshot();
+    source.fail("large.bin", [Fault::Truncate(2_000_000)]);
+    source.fail("chunked.txt", [Fault::Chunked]);
+    _ = sync(&source, dir.path(), &["--via", "list"]).with_code(0);
+    let requests = source.requests();
+    assert!(requests.iter().any(|request| request.header("range").is_some()), "the transfer was continued");
+    let archive = dir.path().join("archive");
+    let data = dir.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let (from, to) = (archive.display().to_string(), data.display().to_string());
+    let base = source.url("");
+    _ = Run::of(&mut instep(["publish", &to, "--from", &from, "--base-url", &base])).with_code(0);
+    let listed = fs::read_to_string(data.join("resourcesync/resourcelist.xml")).unwrap();
+    for name in ["large.bin", "chunked.txt"] {
+        assert!(listed.contains(&format!("<loc>{}</loc>", source.url(name))), "{listed}");
+    }
+    let Some(records) = records(&archive) else { return };
+    holds_the_copy(&source, dir.path(), &records);
+    assert!(records.iter().all(|record| record["status"] != "206"), "{records:?}");
+}

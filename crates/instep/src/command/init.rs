@@ -36,7 +36,7 @@ pub(crate) struct InitCommand {
     target: String,
     #[command(flatten)]
     access: AccessArgs,
-    /// File to write
+    /// File to write; - for standard output
     #[arg(long, value_name = "FILE", default_value = "instep.toml", value_parser = values::path, help_heading = OUTPUT)]
     out: PathBuf,
     /// Replace the file if it exists
@@ -47,7 +47,8 @@ pub(crate) struct InitCommand {
 impl InitCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        if self.out.exists() && !self.force {
+        let to_output = self.out.as_os_str() == "-";
+        if !to_output && self.out.exists() && !self.force {
             bail!("{} exists; replace it with --force, or name another with --out", self.out.display());
         }
         let draft = if self.target.contains("://") {
@@ -56,6 +57,10 @@ impl InitCommand {
         } else {
             source::draft(Path::new(&self.target))?
         };
+        if to_output {
+            output.text(&draft.text);
+            return Ok(Exit::Done);
+        }
         write(&self.out, &draft.text, self.force)?;
         output.closing(format!("Wrote {}. Read it, then:", self.out.display()));
         draft.next.iter().for_each(|command| output.closing(format!("  {command}")));

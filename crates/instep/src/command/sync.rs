@@ -1,5 +1,6 @@
 //! `instep sync`: makes or updates a copy.
 
+mod archive;
 mod relay;
 mod summary;
 mod task;
@@ -9,8 +10,7 @@ use std::{cell::Cell, fs, path::PathBuf, sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use clap::{Args, builder::NonEmptyStringValueParser};
 use instep_destination::{
-    ArchiveOptions, ChangeSink, CopyPlace, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions,
-    Verify, Via,
+    ChangeSink, CopyPlace, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions, Verify, Via,
 };
 
 use crate::{
@@ -34,6 +34,7 @@ use crate::{
         changes::{Events, Webhook},
     },
 };
+use archive::archive;
 use relay::Relay;
 use task::{Ended, SyncTask};
 
@@ -271,11 +272,7 @@ impl SyncCommand {
         let events = self.events.map(Events::to).transpose()?.or(on_change).or(webhook);
         options.shutdown = shutdown;
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
-        options.archive = self.warc.map(|dir| {
-            let mut archive = ArchiveOptions::new(dir);
-            archive.file_bytes = self.warc_size;
-            archive
-        });
+        options.archive = self.warc.map(|dir| archive(dir, self.warc_size)).transpose()?;
         options.callbacks = self.callbacks.options();
         if options.callbacks.is_some() && !self.follow {
             bail!("--callback-url is where hubs deliver while a copy is followed; add --follow");

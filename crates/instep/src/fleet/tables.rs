@@ -38,10 +38,15 @@ struct SourceTable {
     allow_origin: Vec<String>,
     bearer_file: Option<PathBuf>,
     netrc_file: Option<PathBuf>,
-    #[serde(default)]
-    priority: i8,
+    priority: Option<Spanned<Rank>>,
     #[serde(default)]
     approve: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "priority: write a whole number from -128 to 127, such as 10")]
+enum Rank {
+    Steps(i8),
 }
 
 #[derive(Debug, Deserialize)]
@@ -142,7 +147,8 @@ fn definition(table: SourceTable) -> Result<SourceDefinition, TableFault> {
     (definition.include, definition.exclude) = (table.include, table.exclude);
     definition.allow_origins = table.allow_origin;
     (definition.bearer_file, definition.netrc_file) = (table.bearer_file, table.netrc_file);
-    (definition.priority, definition.approve) = (table.priority, table.approve);
+    let Rank::Steps(priority) = table.priority.map_or(Rank::Steps(0), Spanned::into_inner);
+    (definition.priority, definition.approve) = (priority, table.approve);
     Ok(definition)
 }
 
@@ -193,6 +199,16 @@ mod tests {
             let (_, what) =
                 read(&format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\n{key}\n")).unwrap_err();
             assert!(what.contains(part), "{what}");
+        }
+    }
+
+    #[test]
+    fn o370_a_priority_that_is_too_large_is_answered_with_its_limits() {
+        for value in ["1000", "-129", "1.5", "'high'"] {
+            let table = format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\npriority = {value}\n");
+            let (at, what) = read(&table).unwrap_err();
+            assert!(what.contains("priority: write a whole number from -128 to 127"), "{what}");
+            assert!(table[at..].contains(value), "{value}");
         }
     }
 

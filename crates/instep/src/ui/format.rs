@@ -98,9 +98,26 @@ pub(crate) fn entry_noun(capability: &Capability) -> &'static str {
     }
 }
 
-/// Returns a word for a shell, in quotes.
+/// Returns a word for a shell, in quotes, on one line.
 pub(crate) fn shell_word(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
+    if !word.contains(char::is_control) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut quoted = "$'".to_owned();
+    for character in word.chars() {
+        match character {
+            '\n' => quoted.push_str("\\n"),
+            '\'' | '\\' => quoted.extend(['\\', character]),
+            _ if character.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in character.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(quoted, "\\{byte:03o}");
+                }
+            }
+            _ => quoted.push(character),
+        }
+    }
+    quoted + "'"
 }
 
 /// Returns a word for a shell, in quotes only if it needs them: a command that a person reads and pastes.

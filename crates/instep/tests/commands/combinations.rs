@@ -215,3 +215,12 @@ fn o295_republish_refuses_options_that_have_no_effect_on_copies() {
     let said = run(folder.path(), &[&republish[..], &["--config", "shared.toml"]].concat(), 2);
     assert!(said.contains("is not a folder"), "{said}");
 }
+
+#[test]
+fn o373_an_archive_that_is_no_folder_is_named_as_that() {
+    let folder = folder(&[("file", "x")]);
+    for place in ["file", "/dev/null", ""] {
+        let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--warc", place], 2);
+        assert!(said.contains("--warc") && said.contains("folder"), "{said}");
+    }
+}

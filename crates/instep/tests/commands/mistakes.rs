@@ -117,8 +117,21 @@ fn o202_init_names_a_folder_so_that_the_file_and_its_commands_can_be_used() {
     let name = "my \"prints\"\n[sync] it's";
     let folder = folder(&[(&format!("{name}/a.txt"), "a")]);
     let said = run(folder.path(), &["init", name], 0);
-    assert!(said.contains("instep serve 'my \"prints\"\\u{a}[sync] it'\\''s'"), "{said}");
+    assert!(said.contains(r#"instep serve $'my "prints"\n[sync] it\'s'"#), "{said}");
     let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
     assert!(written.lines().all(|line| !line.starts_with("[sync]")), "{written}");
     run(folder.path(), &["publish", name], 0);
+}
+
+#[test]
+fn o369_init_writes_to_standard_output_and_its_commands_work_for_any_name() {
+    let name = "a\nb\\c\u{7}'d";
+    let folder = folder(&[(&format!("{name}/a.txt"), "a")]);
+    let said = run(folder.path(), &["init", name, "--out", "-"], 0);
+    assert!(said.contains("[publish]") && !folder.path().join("-").exists(), "{said}");
+    let said = run(folder.path(), &["init", name], 0);
+    let word = said.lines().find_map(|line| line.trim().strip_prefix("instep serve ")).unwrap();
+    let shell =
+        std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output().unwrap();
+    assert_eq!(String::from_utf8(shell.stdout).unwrap(), name);
 }

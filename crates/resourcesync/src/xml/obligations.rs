@@ -105,12 +105,12 @@ impl Obligations {
 
     fn check_change(&self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, .. } = entry;
+        let known = !matches!(md.change, Some(Change::Other(_)));
+        require(known, "ATT-8", || format!("change must be created, updated or deleted: {loc}"))?;
         if !rules.has_changes() {
             return Ok(());
         }
         require(md.change.is_some(), rules.change, || format!("No change: {loc}"))?;
-        let known = !matches!(md.change, Some(Change::Other(_)));
-        require(known, "ATT-8", || format!("change must be created, updated or deleted: {loc}"))?;
         let early = md.datetime.zip(self.from).is_some_and(|(time, from)| time.end() <= from.instant());
         let late = md.datetime.zip(self.until).is_some_and(|(time, until)| until.end() <= time.instant());
         require(!early && !late, "ATT-10", || format!("datetime is outside the document's interval: {loc}"))?;

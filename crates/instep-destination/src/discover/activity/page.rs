@@ -41,6 +41,11 @@ impl CollectionPage {
     }
 }
 
+/// Returns a text without the byte order mark before it.
+pub(super) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 /// Reads a page.
 ///
 /// # Errors
@@ -51,7 +56,8 @@ pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError
     if text.len() > MOST_BYTES {
         return Err(wrong(format!("more than {MOST_BYTES} bytes")));
     }
-    let json: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    let json: Value =
+        serde_json::from_slice(without_mark(&text)).map_err(|error| wrong(error.to_string()))?;
     if json.get("orderedItems").is_some_and(|items| !items.is_array()) {
         return Err(wrong("orderedItems is not a list".to_owned()));
     }

@@ -1,7 +1,7 @@
 //! Every link of a page, a header and a robots.txt is followed (A4), up to a limit on the number of documents (B9).
 
 use super::*;
-use crate::discover::discover_again;
+use crate::discover::{FormerDocuments, discover_again};
 
 /// Serves a Capability List of one Resource List, and the list.
 fn serve_set(source: &FakeSource, name: &str) {
@@ -117,8 +117,33 @@ async fn a4_sitemaps_do_not_take_the_place_of_a_resource_list_that_cannot_be_had
     source.fail_always("one/list.xml", Fault::Status(404));
     let first = discover(&url, &[], &documents).await.unwrap();
     assert_eq!((names(&source, &first), lost(&first).len()), (vec!["sitemap.xml".to_owned()], 1));
-    let later = discover_again(&url, &[], &documents, Some(Way::Robots)).await.unwrap_err();
+    let former = |name: &str| FormerDocuments { way: Some(Way::Robots), sets: vec![source.url(name)] };
+    let later = discover_again(&url, &[], &documents, &former("one/list.xml")).await.unwrap_err();
     assert!(matches!(later, DiscoverError::Nothing { .. }), "{later}");
+}
+
+#[tokio::test]
+async fn o359_a_line_of_robots_txt_that_leads_to_nothing_does_not_cost_the_sitemaps_of_the_others() {
+    let source = hidden();
+    serve_sitemap(&source, "sitemap.xml");
+    let line = |uri: &str| format!("Sitemap: {uri}\n");
+    let own = line(&source.url("sitemap.xml"));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    let followed = FormerDocuments { way: Some(Way::Robots), sets: vec![source.url("sitemap.xml")] };
+    let ftp = "ftp://example.com/sitemap.xml".to_owned();
+    for other in [ftp, "https://other.example/sitemap.xml".to_owned(), source.url("gone.xml")] {
+        source.serve("robots.txt", format!("{}{own}", line(&other)));
+        for former in [&FormerDocuments::default(), &followed] {
+            let found = discover_again(&url, &[], &documents, former).await.unwrap();
+            assert_eq!(names(&source, &found), ["sitemap.xml"], "{other}");
+            assert_eq!(lost(&found), [other.as_str()], "{former:?}");
+        }
+    }
+    // One that fails now may be a Resource List, unless the copy follows the other already.
+    source.fail_always("gone.xml", Fault::Status(500));
+    assert!(discover(&url, &[], &documents).await.is_err());
+    let found = discover_again(&url, &[], &documents, &followed).await.unwrap();
+    assert_eq!(lost(&found), [source.url("gone.xml")]);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use resourcesync::DateTime;
 use super::LocalCopy;
 use crate::{
     Error, SyncOptions,
+    discover::FormerDocuments,
     plan::Coverage,
     records::{self, PlanRules, UnusableEntries, kept::KeptResources},
     run::SetRun,
@@ -12,6 +13,15 @@ use crate::{
 };
 
 impl LocalCopy {
+    /// Returns how the operator's URL led to the Source in the last run, and the sets that the copy has of it.
+    pub(crate) fn former_documents(&self) -> Result<FormerDocuments, Error> {
+        let Some(source) = self.source else { return Ok(FormerDocuments::default()) };
+        let state = self.state();
+        let (way, ids) = (records::way::read(state, source)?, state.sets_of(source)?);
+        let sets = state.sets()?.into_iter().filter(|(id, _)| ids.contains(id)).map(|(_, name)| name);
+        Ok(FormerDocuments { way, sets: sets.collect() })
+    }
+
     /// Returns the coverage of a set. A state of an earlier version does not record it: its checkpoint then counts as
     /// complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {

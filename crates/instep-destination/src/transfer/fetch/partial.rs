@@ -33,6 +33,8 @@ pub(super) struct Partial {
     modified: Option<DateTime>,
     /// The time of the response that they began with; `None` for a part that an earlier run left.
     sent: Option<DateTime>,
+    /// They are those of one response.
+    came_whole: bool,
     kept: bool,
 }
 
@@ -67,6 +69,7 @@ impl Partial {
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
             modified: times.modified.and_then(datetime),
             sent: Some(sent_at(&times)),
+            came_whole: response.content_range().is_none(),
             kept: false,
         })
     }
@@ -87,6 +90,7 @@ impl Partial {
             media_type: None,
             modified: None,
             sent: None,
+            came_whole: false,
             kept: true,
         }))
     }
@@ -122,6 +126,7 @@ impl Partial {
     /// Applies the metadata of a continuation.
     pub(super) fn continue_with(&mut self, response: &Response) {
         self.total = self.total.or_else(|| response.content_range()?.total);
+        self.came_whole = false;
     }
 
     /// Returns `true` if the announced number of bytes has arrived. A chunked body announces none: only its last
@@ -203,8 +208,8 @@ impl Partial {
             (Err(_), Some(coding)) => return Err(FetchError::Coding { coding }),
             (choice, _) => choice?,
         };
-        let Self { validators, media_type, sent, .. } = self;
-        Ok(Arrival { staged, verified, validators, media_type, sent })
+        let Self { validators, media_type, sent, came_whole, .. } = self;
+        Ok(Arrival { staged, verified, validators, media_type, sent, came_whole })
     }
 }
 

@@ -123,4 +123,6 @@ pub(crate) struct Arrival {
     pub media_type: Option<Box<str>>,
     /// The time at which these were the bytes of the resource, by the Source's clock; `None` if it is not known.
     pub sent: Option<DateTime>,
+    /// The bytes were the body of one response; `false` for those of several parts, a package or a patch.
+    pub came_whole: bool,
 }

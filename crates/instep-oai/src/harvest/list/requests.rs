@@ -47,7 +47,7 @@ impl Harvest<'_> {
     }
 
     /// Decides the effect of an error on the list.
-    pub(super) fn answered(
+    pub(super) async fn answered(
         &self,
         response: &OaiResponse,
         url: &str,
@@ -67,7 +67,15 @@ impl Harvest<'_> {
             identity.granularity = Granularity::Day;
             return Ok(Answered::Again);
         }
-        let error = response.errors[0].clone();
+        let mut error = response.errors[0].clone();
+        if has("cannotDisseminateFormat")
+            && let Ok((formats, _)) = self.repository.ask("ListMetadataFormats", &[]).await
+            && !formats.formats.is_empty()
+        {
+            let text =
+                if error.message.is_empty() { "no such metadataPrefix" } else { error.message.as_str() };
+            error.message = format!("{text} (the repository has {})", formats.formats.join(", "));
+        }
         Err(HarvestError::Refused { url: url.to_owned(), error })
     }
 }

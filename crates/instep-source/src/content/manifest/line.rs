@@ -78,6 +78,18 @@ impl ManifestLine {
     }
 }
 
+/// Returns what is wrong with the first value of another type than its name has; `None` if there is none.
+pub(super) fn wrong_type(json: &serde_json::Value) -> Option<String> {
+    const TEXTS: [&str; 9] =
+        ["uri", "path", "hash", "digests", "type", "lastmod", "changefreq", "encoding", "change"];
+    let value = |name: &str| json.get(name).filter(|value| !value.is_null());
+    if let Some(length) = value("length").filter(|length| !length.is_u64()) {
+        return Some(format!("length must be a whole number of bytes, such as 812, and is {length}"));
+    }
+    let name = TEXTS.into_iter().find(|name| value(name).is_some_and(|value| !value.is_string()))?;
+    Some(format!("{name} must be a text in quotes"))
+}
+
 /// Returns `true` for characters that XML forbids, or that no value of HTTP has.
 fn is_no_text(character: char) -> bool {
     character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
@@ -106,5 +118,26 @@ fn change(text: &str) -> Result<Change, String> {
     match Change::parse(text) {
         Change::Other(_) => Err(format!("change {text:?} is not created, updated or deleted")),
         change => Ok(change),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrong_type;
+
+    #[test]
+    fn o372_a_value_of_another_type_is_named_with_what_to_write() {
+        for (json, part) in [
+            (r#"{"length": 1.5}"#, "length must be a whole number"),
+            (r#"{"length": -1}"#, "and is -1"),
+            (r#"{"length": "5"}"#, "whole number of bytes"),
+            (r#"{"lastmod": 1700000000}"#, "lastmod must be a text"),
+            (r#"{"change": ["deleted"]}"#, "change must be a text"),
+        ] {
+            let found = wrong_type(&serde_json::from_str(json).unwrap()).unwrap();
+            assert!(found.contains(part), "{json}: {found}");
+        }
+        let fine = r#"{"uri": "http://a/", "length": 0, "lastmod": null, "other": 5}"#;
+        assert_eq!(wrong_type(&serde_json::from_str(fine).unwrap()), None);
     }
 }

@@ -13,7 +13,7 @@ use resourcesync::{DocumentReader, ReadOptions};
 use super::draft::ConfigDraft;
 use crate::{
     args::folders,
-    ui::format::{bytes, counted, name, shell_argument},
+    ui::format::{bytes, counted, shell_argument},
 };
 
 /// The most files that are examined; a larger folder is described by these.
@@ -47,7 +47,7 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     }
     let contents = look(folder)?;
     // Also of a name with blanks or quotes; one with a line break would end the comment that it stands in.
-    let shown = shell_argument(&name(&folder.display().to_string()));
+    let shown = shell_argument(&folder.display().to_string());
     let more = if contents.files >= MOST_FILES { " or more" } else { "" };
     let size = format!("{}{more}, {}", counted(contents.files, "file"), bytes(contents.bytes));
     let mut text = format!(

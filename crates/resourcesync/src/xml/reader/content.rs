@@ -212,15 +212,17 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(())
     }
 
+    /// Takes the text as the place of an image or a video, resolved as `loc` is.
     fn media_loc(&mut self, entry: &mut Entry) {
-        match Uri::parse(self.text.trim_ascii()) {
-            Ok(uri) if self.has_room(entry.media.len()) => entry.media.push(uri),
-            Ok(_) => {}
-            Err(error) => {
-                let found = format!("the place of an image or a video: {error}");
-                self.report("GEN-14", Severity::Warning, found, "an absolute URI");
-            }
+        let text = std::mem::take(&mut self.text);
+        let place = Uri::parse(text.trim_ascii());
+        let place = place.or_else(|error| self.repair(text.trim_ascii(), &error, "GEN-14").ok_or(error));
+        if let Ok(uri) = place
+            && self.has_room(entry.media.len())
+        {
+            entry.media.push(uri);
         }
+        self.text = text;
     }
 
     /// Reads the text of a leaf element at a depth into `self.text`, entities and CDATA included.

@@ -39,7 +39,7 @@ impl<R: BufRead> DocumentReader<R> {
     }
 
     /// Repairs a bad reference if its meaning is likely: relative to the document, or with characters not escaped.
-    fn repair(&mut self, text: &str, error: &UriError, rule: &'static str) -> Option<Uri> {
+    pub(super) fn repair(&mut self, text: &str, error: &UriError, rule: &'static str) -> Option<Uri> {
         if text.is_empty() {
             self.report(rule, Severity::Error, "an empty URI", "an absolute URI");
             return None;

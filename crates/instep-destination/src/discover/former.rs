@@ -1,0 +1,12 @@
+//! The documents that a copy followed before.
+
+use super::Way;
+
+/// The documents of a URL as earlier runs found them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FormerDocuments {
+    /// The way on which the URL led to them; `None` if it did not yet.
+    pub(crate) way: Option<Way>,
+    /// The names of the sets that were found.
+    pub(crate) sets: Vec<String>,
+}
