@@ -44,6 +44,8 @@ pub struct BucketContent {
     /// The place of inventories of the bucket; `None` if the bucket itself is listed.
     inventory: Option<ObjectPlace>,
     folder: PathBuf,
+    /// `true` if the documents of the Source lie among the objects.
+    has_documents: bool,
     /// The digests that are published.
     hash: Vec<Algorithm>,
     bucket: OnceLock<Bucket>,
@@ -57,7 +59,16 @@ impl BucketContent {
     /// Returns the content of a place. The metadata of its objects is kept below a folder, which must exist.
     pub fn new(place: ObjectPlace, folder: impl Into<PathBuf>, hash: Vec<Algorithm>) -> Self {
         let (bucket, index, looking) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { place, inventory: None, folder: folder.into(), hash, bucket, index, looking }
+        Self {
+            place,
+            inventory: None,
+            has_documents: false,
+            folder: folder.into(),
+            hash,
+            bucket,
+            index,
+            looking,
+        }
     }
 
     /// Reads the objects from an inventory that the service writes, instead of a listing: a manifest, or a folder of
@@ -65,6 +76,14 @@ impl BucketContent {
     #[must_use]
     pub fn with_inventory(self, inventory: ObjectPlace) -> Self {
         Self { inventory: Some(inventory), ..self }
+    }
+
+    /// Sets the place that the documents are delivered to. If it is that of the objects, those at the names of documents
+    /// are expected, and not reported.
+    #[must_use]
+    pub fn with_documents_at(self, documents: &ObjectPlace) -> Self {
+        let has_documents = documents.to_string() == self.place.to_string();
+        Self { has_documents, ..self }
     }
 
     fn bucket(&self) -> io::Result<&Bucket> {
@@ -177,6 +196,7 @@ impl BucketContent {
                     let is_over = match ObjectName::of(&object) {
                         ObjectName::Resource => sender.send(object).is_err(),
                         ObjectName::LeftOut => false,
+                        ObjectName::OfDocuments => unusable.add_of_documents(object.name),
                         ObjectName::Unusable(why) => unusable.add(object.name, why),
                     };
                     if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -196,6 +216,9 @@ impl BucketContent {
         // An incomplete listing shows nothing about objects that it does not have.
         listing?;
         unusable.report(&self.place, monitor);
+        if !self.has_documents {
+            unusable.report_of_documents(&self.place, monitor);
+        }
         Ok(Some(faults + unusable.count))
     }
 

@@ -226,6 +226,10 @@ impl SourceArgs {
         let mut origins = self.origins;
         origins.hash.clone_from(&self.hash);
         origins.guard = options.guard;
+        origins.documents = match &self.out {
+            Some(DocumentsOut::Objects(place)) => Some(place.clone()),
+            Some(DocumentsOut::Folder(_)) | None => None,
+        };
         let from = self.from.as_deref().and_then(Path::to_str);
         let has_objects = from.is_some_and(ObjectPlace::is_meant);
         if !from.is_some_and(RepositoryUrl::is_meant) && config.shared("set").is_none() {
