@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::{folder, run};
+use crate::support::{ServedSource, folder, run};
 
 /// Writes a manifest of five resources below a base URL.
 fn manifest(folder: &Path, base: &str, more: &str) {
@@ -60,4 +60,25 @@ fn c35_a_dry_run_of_a_move_shows_what_changed_and_not_the_move() {
     assert!(would.contains("+ http://new/c.txt\n") && would.contains("Would publish: +1 ~0 -0"), "{would}");
     assert!(!would.contains("a.txt"), "{would}");
     run(folder, &["publish", "data", "--rebase", "http://old/", "http://new/"], 0);
+}
+
+#[test]
+fn o347_a_copy_that_is_published_moves_as_its_advice_says() {
+    let folder = folder(&[("data/a.txt", "one"), ("data/b.txt", "two")]);
+    let source = ServedSource::start(folder.path());
+    let folder = folder.path();
+    run(folder, &["sync", &source.url, "copy"], 0);
+    let republish = |more: &[&str], code| run(folder, &[&["republish", "copy"][..], more].concat(), code);
+    republish(&["--base-url", "http://old/"], 0);
+    let said = republish(&["--base-url", "http://new/"], 6);
+    assert!(said.contains("for a copy: instep republish DIR --rebase OLD NEW"), "{said}");
+    let said = republish(&["--rebase", "http://old/", "http://new/", "--listen", "127.0.0.1:0"], 2);
+    assert!(said.contains("give it without --listen"), "{said}");
+    let said = republish(&["--rebase", "http://old/", "http://new/"], 0);
+    assert!(said.contains("+0 ~0 -0 =2"), "{said}");
+    let list = fs::read_to_string(folder.join("copy/resourcesync/resourcelist.xml")).unwrap();
+    assert!(list.contains("<loc>http://new/a.txt</loc>") && !list.contains("http://old/"), "{list}");
+    assert!(list.contains(&format!("{}a.txt", source.url)), "{list}");
+    assert!(republish(&["--base-url", "http://new/"], 0).contains("Nothing new"));
+    assert!(!folder.join("copy/.instep/catalogue.db").exists());
 }
