@@ -82,3 +82,28 @@ fn o347_a_copy_that_is_published_moves_as_its_advice_says() {
     assert!(republish(&["--base-url", "http://new/"], 0).contains("Nothing new"));
     assert!(!folder.join("copy/.instep/catalogue.db").exists());
 }
+
+#[test]
+fn o349_documents_that_another_folder_has_of_before_are_written_again() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let folder = folder.path();
+    let publish = |out: &str, more: &[&str]| {
+        run(folder, &[&["publish", "data", "--out", out][..], more].concat(), 0);
+        let list = folder.join(out).join("resourcesync/resourcelist.xml");
+        run(folder, &["validate", out, "--strict"], 0);
+        fs::read_to_string(list).unwrap()
+    };
+    // Digests, times and URIs of before and after have the same length.
+    publish("one", &["--base-url", "http://old/"]);
+    publish("two", &["--base-url", "http://old/"]);
+    fs::write(folder.join("data/a.txt"), "A").unwrap();
+    let entries = |list: &str| list.lines().filter(|line| line.contains("hash=")).collect::<String>();
+    let (two, one) =
+        (publish("two", &["--base-url", "http://old/"]), publish("one", &["--base-url", "http://old/"]));
+    assert_eq!(entries(&one), entries(&two));
+    publish("two", &["--rebase", "http://old/", "http://new/"]);
+    let one = publish("one", &["--base-url", "http://new/"]);
+    assert!(one.contains("http://new/a.txt") && !one.contains("http://old/"), "{one}");
+    let again = run(folder, &["publish", "data", "--out", "one", "--base-url", "http://new/"], 0);
+    assert!(again.contains("0 documents written"), "{again}");
+}
