@@ -3,7 +3,7 @@
 //! the time as fragment, which no resource has, in a separate set; its file lies in `.instep/versions/`.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -27,7 +27,7 @@ pub(crate) struct VersionNames(Arc<Mutex<RecentNames>>);
 
 #[derive(Debug, Default)]
 struct RecentNames {
-    digests: HashMap<Uri, Digests>,
+    digests: BTreeMap<Uri, Digests>,
     order: VecDeque<Uri>,
 }
 

@@ -36,7 +36,7 @@ mod writer;
 use std::io::{self, BufReader, Read, Seek};
 
 pub use arriving::ArrivingPackage;
-pub(crate) use directory::{Directory, Found};
+pub(crate) use directory::{Directory, FoundMember};
 pub use directory::{PackageLimits, PackageProblem};
 pub use member::{MANIFEST, Member, MemberReader};
 pub use writer::PackageWriter;
@@ -180,7 +180,7 @@ impl<R: Read + Seek> Package<R> {
     /// If the bytes cannot be read.
     pub fn has(&mut self, member: &Member) -> io::Result<bool> {
         let found = self.directory.find(&mut self.source, &member.name)?;
-        Ok(matches!(found, Found::Member(found) if found == *member))
+        Ok(matches!(found, FoundMember::Member(found) if found == *member))
     }
 
     /// Returns the member at a path; `None` if there is none that can be used (ZIP-6).
@@ -189,23 +189,25 @@ impl<R: Read + Seek> Package<R> {
     /// If the bytes cannot be read.
     pub fn member(&mut self, path: &PackagePath) -> io::Result<Option<Member>> {
         Ok(match self.find(path)? {
-            Found::Member(member) => Some(member),
-            Found::Missing | Found::Unusable(_) => None,
+            FoundMember::Member(member) => Some(member),
+            FoundMember::Missing | FoundMember::Unusable(_) => None,
         })
     }
 
     /// Looks for the member at a path.
-    pub(crate) fn find(&mut self, path: &PackagePath) -> io::Result<Found> {
-        path.member().map_or(Ok(Found::Missing), |name| self.directory.find(&mut self.source, name))
+    pub(crate) fn find(&mut self, path: &PackagePath) -> io::Result<FoundMember> {
+        path.member().map_or(Ok(FoundMember::Missing), |name| self.directory.find(&mut self.source, name))
     }
 
     fn open_member(&mut self, name: &str) -> Result<MemberReader<'_, R>, PackageError> {
         match self.directory.find(&mut self.source, name)? {
-            Found::Member(member) if !member.is_folder() => {
+            FoundMember::Member(member) if !member.is_folder() => {
                 Ok(MemberReader::open(&mut self.source, &mut self.inflater, &member)?)
             }
-            Found::Unusable(problem) => Err(PackageError::Unusable(problem)),
-            Found::Member(_) | Found::Missing => Err(PackageError::NoMember { name: name.to_owned() }),
+            FoundMember::Unusable(problem) => Err(PackageError::Unusable(problem)),
+            FoundMember::Member(_) | FoundMember::Missing => {
+                Err(PackageError::NoMember { name: name.to_owned() })
+            }
         }
     }
 }

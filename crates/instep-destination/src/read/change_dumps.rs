@@ -7,7 +7,7 @@ use resourcesync::{Change, DateTime, Metadata};
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
     dump_package::DumpPackage,
-    kind::DocumentKind,
+    kind::ExpectedKind,
     packages::PackageList,
     passed::{Passed, ReadChanges},
 };
@@ -180,7 +180,7 @@ async fn read_manifest(
         let (url, what) = (package.entry.loc.as_str().to_owned(), "it has no manifest".to_owned());
         return Err(Error::InvalidDocument { url, what });
     };
-    DocumentKind::ChangeDumpManifest.check(manifest)?;
+    ExpectedKind::ChangeDumpManifest.check(manifest)?;
     set.read_changes(manifest, None, since, package.entry.metadata.from, 0).await
 }
 

@@ -6,7 +6,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 use super::{
     applied::{digest_of, joined},
     dump_package::DumpPackage,
-    kind::DocumentKind,
+    kind::ExpectedKind,
     packages::PackageList,
 };
 use crate::{
@@ -51,7 +51,7 @@ impl Dump {
         for uri in members {
             // One bad member costs only its own content, not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
-                Ok(Some(member)) => match DocumentKind::ResourceDump.check_list(&member) {
+                Ok(Some(member)) => match ExpectedKind::ResourceDump.check_list(&member) {
                     Ok(()) => dump.packages.add_all_of(&member, false, |_| true),
                     Err(other_kind) => Err(other_kind),
                 },
@@ -79,7 +79,7 @@ impl Dump {
             url: offer.uri.as_str().to_owned(),
             what: "304 without having been asked conditionally".to_owned(),
         })?;
-        DocumentKind::ResourceDump.check(&top).map(|()| top)
+        ExpectedKind::ResourceDump.check(&top).map(|()| top)
     }
 
     /// Reads the content of each package: from `contents` if offered, otherwise from the package itself. Returns

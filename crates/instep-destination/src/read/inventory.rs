@@ -11,7 +11,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 use super::{
     applied::{digest_of, has_digest, is_applied, same_instant},
     dump::Dump,
-    kind::DocumentKind,
+    kind::ExpectedKind,
 };
 use crate::{
     Error, ProblemKind, Via,
@@ -153,7 +153,7 @@ impl Inventory {
         let (mut readings, mut known) = (0, None);
         loop {
             readings += 1;
-            DocumentKind::ResourceList.check(&document)?;
+            ExpectedKind::ResourceList.check(&document)?;
             let at = plausible_time(run, &uri, &document);
             let mut digest = digest_of(&document).await?;
             let was_applied = is_applied(known.or(Some(digest)), applied);

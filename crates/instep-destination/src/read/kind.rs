@@ -7,7 +7,7 @@ use crate::{Error, documents::Document};
 
 /// The kind that a document must be of, by the link that led to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DocumentKind {
+pub(super) enum ExpectedKind {
     ResourceList,
     ResourceDump,
     ResourceDumpManifest,
@@ -16,7 +16,7 @@ pub(super) enum DocumentKind {
     ChangeDumpManifest,
 }
 
-impl DocumentKind {
+impl ExpectedKind {
     /// Refuses a document that declares itself as another kind. One without a capability, or with one that the standard
     /// does not define, may be of this kind.
     ///
@@ -89,10 +89,10 @@ impl ChangeKind {
         }
     }
 
-    pub(super) fn document(self) -> DocumentKind {
+    pub(super) fn document(self) -> ExpectedKind {
         match self {
-            Self::Lists => DocumentKind::ChangeList,
-            Self::Dumps => DocumentKind::ChangeDump,
+            Self::Lists => ExpectedKind::ChangeList,
+            Self::Dumps => ExpectedKind::ChangeDump,
         }
     }
 

@@ -59,16 +59,8 @@ impl BucketContent {
     /// Returns the content of a place. The metadata of its objects is kept below a folder, which must exist.
     pub fn new(place: ObjectPlace, folder: impl Into<PathBuf>, hash: Vec<Algorithm>) -> Self {
         let (bucket, index, looking) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self {
-            place,
-            inventory: None,
-            has_documents: false,
-            folder: folder.into(),
-            hash,
-            bucket,
-            index,
-            looking,
-        }
+        let (folder, inventory, has_documents) = (folder.into(), None, false);
+        Self { place, inventory, folder, has_documents, hash, bucket, index, looking }
     }
 
     /// Reads the objects from an inventory that the service writes, instead of a listing: a manifest, or a folder of
@@ -193,12 +185,8 @@ impl BucketContent {
             let unusable = &mut unusable;
             let listing = scope.spawn(move || {
                 let each = &mut |object: ListedObject| {
-                    let is_over = match ObjectName::of(&object) {
-                        ObjectName::Resource => sender.send(object).is_err(),
-                        ObjectName::LeftOut => false,
-                        ObjectName::OfDocuments => unusable.add_of_documents(object.name),
-                        ObjectName::Unusable(why) => unusable.add(object.name, why),
-                    };
+                    let is_over =
+                        unusable.resource(object).is_some_and(|object| sender.send(object).is_err());
                     if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };
                 match inventory {
@@ -215,10 +203,7 @@ impl BucketContent {
         let Some(faults) = taken? else { return Ok(None) };
         // An incomplete listing shows nothing about objects that it does not have.
         listing?;
-        unusable.report(&self.place, monitor);
-        if !self.has_documents {
-            unusable.report_of_documents(&self.place, monitor);
-        }
+        unusable.report(&self.place, self.has_documents, monitor);
         Ok(Some(faults + unusable.count))
     }
 

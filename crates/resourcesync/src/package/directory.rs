@@ -72,7 +72,7 @@ pub(crate) struct Directory {
     pub(crate) problems: Vec<PackageProblem>,
     /// The first members that cannot be used, each with the reason.
     pub(crate) unusable: Vec<PackageProblem>,
-    /// The number of members that cannot be used.
+    /// Their number.
     pub(crate) unusable_count: u64,
     limits: PackageLimits,
     /// One row for each member, ordered by the hash of its name.
@@ -91,9 +91,8 @@ struct Row {
 
 /// The result of looking for a name.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum FoundMember {
     Missing,
-    /// There is a member that cannot be used.
     Unusable(PackageProblem),
     Member(Member),
 }
@@ -133,7 +132,7 @@ impl Directory {
         (directory.start, directory.end) = (end.start, end.limit);
         directory.read_entries(source, end, limits)?;
         directory.check_names(source)?;
-        if let Found::Unusable(problem) = directory.find(source, MANIFEST)? {
+        if let FoundMember::Unusable(problem) = directory.find(source, MANIFEST)? {
             directory.problems.push(problem);
         }
         Ok(directory)
@@ -232,19 +231,19 @@ impl Directory {
     }
 
     /// Returns the member of a name.
-    pub(super) fn find<R: Read + Seek>(&self, source: &mut R, name: &str) -> io::Result<Found> {
+    pub(super) fn find<R: Read + Seek>(&self, source: &mut R, name: &str) -> io::Result<FoundMember> {
         let key = self.keys.hash_one(name);
         let from = self.rows.partition_point(|row| row.name < key);
-        let mut found = Found::Missing;
+        let mut found = FoundMember::Missing;
         for row in self.rows[from..].iter().take_while(|row| row.name == key) {
             let entry = next_entry(&mut DirectoryEntries::one(row.at, self.end), source)?;
             let Some(entry) = entry.filter(|entry| &*entry.member.name == name) else { continue };
-            if !matches!(found, Found::Missing) {
-                return Ok(Found::Unusable(unusable(two_members(name))));
+            if !matches!(found, FoundMember::Missing) {
+                return Ok(FoundMember::Unusable(unusable(two_members(name))));
             }
             found = match entry.fault(self.limits.ratio) {
-                Some(fault) => Found::Unusable(unusable(fault)),
-                None => Found::Member(entry.member),
+                Some(fault) => FoundMember::Unusable(unusable(fault)),
+                None => FoundMember::Member(entry.member),
             };
         }
         Ok(found)

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     document::{Entry, Header, Metadata},
     finding::{Position, Severity},
-    package::{Directory, Found, MANIFEST, Package, PackageError, PackageLimits, PackageProblem},
+    package::{Directory, FoundMember, MANIFEST, Package, PackageError, PackageLimits, PackageProblem},
     value::{Capability, Digests, Hasher, PackagePath, Relation},
 };
 
@@ -115,11 +115,11 @@ impl Validator {
         // (CDM-10).
         for promise in promises.iter().rev() {
             let found = package.find(&promise.path)?;
-            if matches!(found, Found::Unusable(_)) {
+            if matches!(found, FoundMember::Unusable(_)) {
                 // Reported with the directory.
                 continue;
             }
-            let Found::Member(member) = found else {
+            let FoundMember::Member(member) = found else {
                 let found = format!("no member for path=\"{}\"", promise.path);
                 judged.weigh(
                     "ZIP-6",

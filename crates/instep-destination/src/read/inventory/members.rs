@@ -10,7 +10,7 @@ use crate::{
     documents::{Document, DocumentError, Documents},
     read::{
         applied::{digest_of, joined},
-        kind::DocumentKind,
+        kind::ExpectedKind,
     },
     run::{SetRun, SyncRun},
 };
@@ -48,7 +48,7 @@ impl Inventory {
         let mut opened = std::pin::pin!(opened.buffered(AHEAD));
         while let Some((uri, document)) = opened.next().await {
             let document = match document {
-                Ok(document) => DocumentKind::ResourceList.check(&document).map(|()| document),
+                Ok(document) => ExpectedKind::ResourceList.check(&document).map(|()| document),
                 Err(error) => Err(error.into()),
             };
             let read = match document {

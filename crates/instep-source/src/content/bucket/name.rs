@@ -60,24 +60,27 @@ pub(super) struct UnusableNames {
 }
 
 impl UnusableNames {
-    /// Adds one that cannot be a resource. Returns `false`: the listing continues.
-    pub(super) fn add(&mut self, name: String, why: &'static str) -> bool {
-        self.count += 1;
-        self.first.get_or_insert((name, why));
-        false
-    }
-
-    /// Adds one whose name belongs to documents. Returns `false`: the listing continues.
-    pub(super) fn add_of_documents(&mut self, name: String) -> bool {
-        self.of_documents += 1;
-        if self.first_of_documents.len() < SHOWN {
-            self.first_of_documents.push(name);
+    /// Returns an object if it is a resource. Otherwise counts it, unless it is left out as a file of that name is.
+    pub(super) fn resource(&mut self, object: ListedObject) -> Option<ListedObject> {
+        match ObjectName::of(&object) {
+            ObjectName::Resource => return Some(object),
+            ObjectName::LeftOut => {}
+            ObjectName::OfDocuments => {
+                self.of_documents += 1;
+                if self.first_of_documents.len() < SHOWN {
+                    self.first_of_documents.push(object.name);
+                }
+            }
+            ObjectName::Unusable(why) => {
+                self.count += 1;
+                self.first.get_or_insert((object.name, why));
+            }
         }
-        false
+        None
     }
 
     /// Reports those whose names belong to documents with one line. They are no fault, as such files are none.
-    pub(super) fn report_of_documents(&self, place: &ObjectPlace, monitor: &dyn PublishMonitor) {
+    fn report_of_documents(&self, place: &ObjectPlace, monitor: &dyn PublishMonitor) {
         if self.of_documents == 0 {
             return;
         }
@@ -94,8 +97,12 @@ impl UnusableNames {
         monitor.problem(&PublishProblem::warning(place.to_string(), what));
     }
 
-    /// Reports those that cannot be resources with one line, which names the first.
-    pub(super) fn report(&self, place: &ObjectPlace, monitor: &dyn PublishMonitor) {
+    /// Reports those that cannot be resources with one line, which names the first; and those whose names belong to
+    /// documents, unless the documents lie there.
+    pub(super) fn report(&self, place: &ObjectPlace, has_documents: bool, monitor: &dyn PublishMonitor) {
+        if !has_documents {
+            self.report_of_documents(place, monitor);
+        }
         if let Some((name, why)) = &self.first {
             let what = format!("{why}, so it is not published; {} in all", self.count);
             monitor.problem(&PublishProblem::skipped(format!("{place}/{}", name.escape_debug()), what));
