@@ -68,7 +68,9 @@ pub(crate) fn package(error: PackageError) -> PyErr {
     match error {
         PackageError::Io(error) => input(error),
         PackageError::Manifest(error) => read(error),
-        PackageError::Refused(problem) => raised("PackageError", problem.what, Some(problem.rule), None),
+        PackageError::Refused(problem) | PackageError::Unusable(problem) => {
+            raised("PackageError", problem.what, Some(problem.rule), None)
+        }
         error => raised("PackageError", chain(&error), None, None),
     }
 }

@@ -9,15 +9,17 @@ mod changes;
 mod dump;
 mod dump_package;
 mod inventory;
+mod kind;
 mod member_times;
 mod metadata;
 mod packages;
 mod passed;
 
-pub(crate) use change_lists::{ChangeDocuments, ChangeKind, is_gone};
+pub(crate) use change_lists::{ChangeDocuments, is_gone};
 pub(crate) use changes::Changes;
 pub(crate) use dump::Dump;
 pub(crate) use dump_package::DumpPackage;
 pub(crate) use inventory::Inventory;
+pub(crate) use kind::ChangeKind;
 pub(crate) use packages::PackageList;
 pub(crate) use passed::{LostDocument, ReadChanges};

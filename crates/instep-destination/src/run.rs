@@ -26,6 +26,7 @@ use crate::{
     plan::{Strategy, plausible},
     state::{Checkpoint, CopyState, Marks, ReadState, SetId},
     transfer::fetch::Fetcher,
+    versions::VersionNames,
     web_archive::WebArchive,
 };
 
@@ -59,6 +60,7 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) beyond_repair: Vec<Uri>,
     /// The set that holds versions, if they are kept.
     pub(crate) versions: Option<SetId>,
+    pub(crate) version_names: VersionNames,
     pub(crate) login_page: LoginPage,
     /// The results of the plan so far.
     pub(crate) tally: TransferTally,
@@ -112,6 +114,7 @@ impl<'a> SyncRun<'a> {
             damaged: Arc::new(Marks::none()),
             beyond_repair: Vec::new(),
             versions: None,
+            version_names: VersionNames::default(),
             login_page: LoginPage::default(),
             tally: TransferTally::default(),
             is_paced: false,

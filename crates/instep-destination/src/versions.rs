@@ -2,7 +2,12 @@
 //! the targets of `memento`, `timemap` and `timegate` links (§14.6). A version is held under its resource's URI with
 //! the time as fragment, which no resource has, in a separate set; its file lies in `.instep/versions/`.
 
-use resourcesync::{Entry, Link, Relation, Uri};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use resourcesync::{Digests, Entry, Link, Relation, Uri};
 
 use crate::{
     plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
@@ -12,13 +17,73 @@ use crate::{
 /// The name of the set of all versions.
 pub(crate) const SET: &str = "urn:instep:versions";
 
-/// Returns `true` if a version is held, beside the copy or as the resource itself.
-pub(crate) fn is_held(state: &dyn ReadState, version: &VersionKey) -> Result<bool, StateError> {
-    if state.held(version.as_uri().as_str())?.is_some() {
-        return Ok(true);
+/// Names that are remembered until the state has them. States of one second follow each other closely, so that these
+/// are enough to tell them apart.
+const RECENT: usize = 4_096;
+
+/// Names for the versions that a run keeps. States of one second that have different digests get different names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VersionNames(Arc<Mutex<RecentNames>>);
+
+#[derive(Debug, Default)]
+struct RecentNames {
+    digests: BTreeMap<Uri, Digests>,
+    order: VecDeque<Uri>,
+}
+
+impl VersionNames {
+    /// Returns the name under which to keep a state; `None` if it is kept, or nothing distinguishes it from others.
+    pub(crate) fn name(
+        &self,
+        state: &dyn ReadState,
+        resource: &Uri,
+        metadata: &ResourceMetadata,
+    ) -> Result<Option<VersionKey>, StateError> {
+        let Some(key) = VersionKey::of(resource, metadata) else { return Ok(None) };
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for name in [Some(key.clone()), key.with_digest(&metadata.digests)].into_iter().flatten() {
+            let known = match recent.digests.get(name.as_uri()) {
+                Some(digests) => Some(digests.clone()),
+                None => state.held(name.as_uri().as_str())?.map(|held| held.metadata.digests),
+            };
+            match known {
+                Some(digests) if digests.agrees_with(&metadata.digests) == Some(false) => {}
+                Some(_) => return Ok(None),
+                None => {
+                    recent.add(name.as_uri(), &metadata.digests);
+                    return Ok(Some(name));
+                }
+            }
+        }
+        Ok(None)
     }
-    let resource = state.held(version.resource())?;
-    Ok(resource.is_some_and(|held| VersionKey::of(&held.uri, &held.metadata).as_ref() == Some(version)))
+
+    /// Returns the name under which to keep a state that may be the one that is held as the resource itself.
+    pub(crate) fn name_beside_resource(
+        &self,
+        state: &dyn ReadState,
+        resource: &Uri,
+        metadata: &ResourceMetadata,
+    ) -> Result<Option<VersionKey>, StateError> {
+        let Some(key) = VersionKey::of(resource, metadata) else { return Ok(None) };
+        let is_held = state.held(key.resource())?.is_some_and(|held| {
+            VersionKey::of(&held.uri, &held.metadata).as_ref() == Some(&key)
+                && held.metadata.digests.agrees_with(&metadata.digests) != Some(false)
+        });
+        if is_held { Ok(None) } else { self.name(state, resource, metadata) }
+    }
+}
+
+impl RecentNames {
+    fn add(&mut self, name: &Uri, digests: &Digests) {
+        if self.order.len() == RECENT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.digests.remove(&oldest);
+        }
+        self.order.push_back(name.clone());
+        self.digests.insert(name.clone(), digests.clone());
+    }
 }
 
 /// Returns the targets of an entry's links: a version, or a place that lists versions.

@@ -26,9 +26,6 @@ pub(crate) const AT_ONCE: usize = 8;
 /// Requests of all who share the connections to a bucket under way at once.
 const OF_ALL: usize = 4 * AT_ONCE;
 
-/// Attempts of a request after the first one.
-pub(crate) const RETRIES: u32 = 5;
-
 /// The longest wait for an answer. It includes sending a part of 8 MiB.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -50,11 +47,11 @@ pub(crate) struct ObjectRequests {
 }
 
 impl ObjectRequests {
-    /// Returns a connector without any connection yet.
+    /// Returns a connector without any connection yet. `retries` is for requests that the library does not repeat.
     ///
     /// # Errors
     /// If a certificate of `AWS_CA_BUNDLE` cannot be used.
-    pub(crate) fn new() -> Result<Self, HttpError> {
+    pub(crate) fn new(retries: u32) -> Result<Self, HttpError> {
         let client = |timeout, retries| {
             let anywhere = ["0.0.0.0/0", "::/0"].iter().filter_map(|network| network.parse().ok());
             let mut options = HttpOptions::new(Scope::for_networks(anywhere.collect::<Vec<_>>()));
@@ -63,7 +60,7 @@ impl ObjectRequests {
             options.ca_file = std::env::var_os("AWS_CA_BUNDLE").map(Into::into);
             Client::new(options)
         };
-        let repeating = client(TIMEOUT, RETRIES)?;
+        let repeating = client(TIMEOUT, retries)?;
         let (client, metadata) = (client(TIMEOUT, 0)?, client(METADATA_TIMEOUT, 0)?);
         Ok(Self { client, repeating, metadata })
     }

@@ -12,6 +12,9 @@ use crate::InvalidPlace;
 /// The scheme of the URLs of places.
 const SCHEME: &str = "s3://";
 
+/// Attempts of a request after the first one.
+const RETRIES: u32 = 5;
+
 /// A bucket and a prefix in it: `s3://bucket/prefix`. Credentials are no part of it; they come from the environment
 /// (`AWS_ACCESS_KEY_ID` and its companions) or the files of AWS tools, whenever connections are opened.
 #[derive(Clone, Debug)]
@@ -19,6 +22,7 @@ pub struct ObjectPlace {
     bucket: String,
     prefix: String,
     endpoint: Option<String>,
+    retries: u32,
     #[cfg(feature = "s3")]
     store: Option<Arc<dyn ObjectStore>>,
 }
@@ -55,6 +59,7 @@ impl ObjectPlace {
             bucket: bucket.to_owned(),
             prefix: prefix.to_owned(),
             endpoint: None,
+            retries: RETRIES,
             #[cfg(feature = "s3")]
             store: None,
         })
@@ -64,6 +69,12 @@ impl ObjectPlace {
     #[must_use]
     pub fn at(self, endpoint: impl Into<String>) -> Self {
         Self { endpoint: Some(endpoint.into()), ..self }
+    }
+
+    /// Makes at most this many attempts of a request after the first one; the default is 5.
+    #[must_use]
+    pub fn with_retries(self, retries: u32) -> Self {
+        Self { retries, ..self }
     }
 
     /// Uses a store of any kind that the application has opened; the bucket is then only a name.
@@ -111,6 +122,11 @@ impl ObjectPlace {
     #[cfg(feature = "s3")]
     pub(crate) fn endpoint(&self) -> Option<&str> {
         self.endpoint.as_deref()
+    }
+
+    /// Returns the attempts of a request after the first one.
+    pub fn retries(&self) -> u32 {
+        self.retries
     }
 
     #[cfg(feature = "s3")]

@@ -9,11 +9,7 @@ use object_store::{
 };
 
 use crate::{
-    BucketError, ObjectPlace,
-    connector::{ObjectRequests, RETRIES},
-    failure::failed,
-    profile,
-    signed::SignedRequests,
+    BucketError, ObjectPlace, connector::ObjectRequests, failure::failed, profile, signed::SignedRequests,
 };
 
 /// The time for all attempts of a request.
@@ -24,7 +20,8 @@ const RETRY_TIME: Duration = Duration::from_secs(60);
 pub(crate) fn connect(
     place: &ObjectPlace,
 ) -> Result<(Arc<dyn ObjectStore>, Option<SignedRequests>), BucketError> {
-    let requests = ObjectRequests::new().map_err(|error| BucketError::new(error.to_string()))?;
+    let requests =
+        ObjectRequests::new(place.retries()).map_err(|error| BucketError::new(error.to_string()))?;
     let mut builder = AmazonS3Builder::from_env();
     for (setting, value) in profile::settings() {
         builder = builder.with_config(setting, value);
@@ -40,8 +37,11 @@ pub(crate) fn connect(
         }
     }
     let is_unsigned = builder.get_config_value(&AmazonS3ConfigKey::SkipSignature).as_deref() == Some("true");
-    let retry =
-        RetryConfig { max_retries: RETRIES as usize, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
+    let retry = RetryConfig {
+        max_retries: place.retries() as usize,
+        retry_timeout: RETRY_TIME,
+        ..RetryConfig::default()
+    };
     let client = requests.repeating();
     let store = builder
         .with_bucket_name(place.bucket())

@@ -243,8 +243,7 @@ impl Publisher {
         now: Now,
         monitor: &dyn PublishMonitor,
     ) -> Result<Rendered, Error> {
-        let mut before = published::load(snapshot)?;
-        before.operators_robots = self.context.operators_robots()?;
+        let mut before = self.context.before(snapshot)?;
         let mut sink = match scope {
             ScanScope::Dumps(built) => self.context.take_built(*built, &mut before),
             _ => FolderSink::new(self.context.out(), "lists", self.options().gzip_twins),

@@ -16,6 +16,8 @@ mod inventory;
 mod killed;
 #[path = "object_storage/names.rs"]
 mod names;
+#[path = "object_storage/retries.rs"]
+mod retries;
 #[path = "object_storage/seats.rs"]
 mod seats;
 #[path = "object_storage/slices.rs"]

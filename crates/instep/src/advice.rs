@@ -191,7 +191,8 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
             "Let everybody read them (chmod o+r), leave them out with --exclude, or give --publish-unreadable skip",
         ),
         SourceError::BaseUrlChanged { .. } => Some(
-            "Give the base URL it was published at; if the Source has moved: instep publish DIR --rebase OLD NEW",
+            "Give the base URL it was published at; if the Source has moved: instep publish DIR --rebase OLD NEW, or for a \
+             copy: instep republish DIR --rebase OLD NEW",
         ),
         SourceError::DocumentsInTheWay { .. } => Some(
             "Move them away, write the documents to another folder with --out, or replace them with --overwrite-documents",

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod callbacks;
 pub(crate) mod channels;
+mod documents_out;
 pub(crate) mod fleet;
 pub(crate) mod folders;
 pub(crate) mod headings;

@@ -50,14 +50,14 @@ pub(crate) trait ExportForm {
 }
 
 /// Visits the resources of a copy, some at a time, as they are or as they were at a time; `each` returns `false` to end
-/// that.
+/// that. Returns the number of resources that the copy has only in later versions.
 ///
 /// Errors: the state of the copy cannot be read.
 pub(crate) fn in_parts(
     contents: &Contents,
     as_of: Option<DateTime>,
     each: &mut dyn FnMut(&[Exported], &[HeldResource]) -> bool,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
     let (mut resources, mut all) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
     let mut goes_on = true;
     let mut add = |resource: Exported, held: HeldResource| {
@@ -70,17 +70,20 @@ pub(crate) fn in_parts(
         }
         goes_on
     };
-    match as_of {
-        None => contents.by_path(&mut |held| {
-            let (uri, path) = (held.uri.clone(), held.path.clone());
-            add(Exported { uri, path, is_gone: false }, held)
-        })?,
+    let later = match as_of {
+        None => {
+            contents.by_path(&mut |held| {
+                let (uri, path) = (held.uri.clone(), held.path.clone());
+                add(Exported { uri, path, is_gone: false }, held)
+            })?;
+            0
+        }
         Some(time) => contents.as_of(time, &mut |ResourceAt { uri, path, held, is_gone, .. }| {
             add(Exported { uri, path, is_gone }, held)
         })?,
-    }
+    };
     if goes_on && !all.is_empty() {
         each(&resources, &all);
     }
-    Ok(())
+    Ok(later)
 }

@@ -36,7 +36,7 @@ mod writer;
 use std::io::{self, BufReader, Read, Seek};
 
 pub use arriving::ArrivingPackage;
-pub(crate) use directory::Directory;
+pub(crate) use directory::{Directory, FoundMember};
 pub use directory::{PackageLimits, PackageProblem};
 pub use member::{MANIFEST, Member, MemberReader};
 pub use writer::PackageWriter;
@@ -60,6 +60,9 @@ pub enum PackageError {
     /// The package is not safe to read, or not a ZIP file. It is refused as a whole (ZIP-1, ZIP-3, ZIP-7).
     #[error("Refused: {0}")]
     Refused(PackageProblem),
+    /// The member cannot be used, whatever the others are (ZIP-7).
+    #[error("{0}")]
+    Unusable(PackageProblem),
     /// No member has the name.
     #[error("No member {name:?} in the package")]
     NoMember {
@@ -97,7 +100,8 @@ pub enum PackageError {
     },
 }
 
-/// A package whose directory was checked: each member is at the place stated, once, and safe to read.
+/// A package whose directory was checked: each member is at the place stated. Those that are not safe to read, or whose
+/// name is there twice, are not used and cost no other ([`Package::unusable`]).
 #[derive(Debug)]
 pub struct Package<R> {
     source: R,
@@ -128,7 +132,13 @@ impl<R: Read + Seek> Package<R> {
         self.len() == 0
     }
 
-    /// Returns the members that hold bytes, in the order of the directory, which is read again.
+    /// Returns the number of members that cannot be used, such as links, encrypted members and those with names that lead
+    /// out of the package, and the first of them with the reasons (ZIP-7).
+    pub fn unusable(&self) -> (u64, &[PackageProblem]) {
+        (self.directory.unusable_count, &self.directory.unusable)
+    }
+
+    /// Returns the members that hold bytes and can be used, in the order of the directory, which is read again.
     pub fn members(&mut self) -> impl Iterator<Item = io::Result<Member>> {
         let members = self.directory.members(&mut self.source);
         members.filter(|member| member.as_ref().map_or(true, |member| !member.is_folder()))
@@ -158,7 +168,7 @@ impl<R: Read + Seek> Package<R> {
     /// Opens the bitstream at a path (ZIP-5). Its length and checksum are verified at its end.
     ///
     /// # Errors
-    /// If no member has the path.
+    /// If no member has the path, or it cannot be used.
     pub fn bitstream(&mut self, path: &PackagePath) -> Result<MemberReader<'_, R>, PackageError> {
         let name = path.member().map_err(|source| PackageError::Path { path: path.to_string(), source })?;
         self.open_member(name)
@@ -170,21 +180,34 @@ impl<R: Read + Seek> Package<R> {
     /// If the bytes cannot be read.
     pub fn has(&mut self, member: &Member) -> io::Result<bool> {
         let found = self.directory.find(&mut self.source, &member.name)?;
-        Ok(found.is_some_and(|found| found == *member))
+        Ok(matches!(found, FoundMember::Member(found) if found == *member))
     }
 
-    /// Returns the member at a path; `None` if there is none (ZIP-6).
+    /// Returns the member at a path; `None` if there is none that can be used (ZIP-6).
     ///
     /// # Errors
     /// If the bytes cannot be read.
     pub fn member(&mut self, path: &PackagePath) -> io::Result<Option<Member>> {
-        path.member().map_or(Ok(None), |name| self.directory.find(&mut self.source, name))
+        Ok(match self.find(path)? {
+            FoundMember::Member(member) => Some(member),
+            FoundMember::Missing | FoundMember::Unusable(_) => None,
+        })
+    }
+
+    /// Looks for the member at a path.
+    pub(crate) fn find(&mut self, path: &PackagePath) -> io::Result<FoundMember> {
+        path.member().map_or(Ok(FoundMember::Missing), |name| self.directory.find(&mut self.source, name))
     }
 
     fn open_member(&mut self, name: &str) -> Result<MemberReader<'_, R>, PackageError> {
-        match self.directory.find(&mut self.source, name)?.filter(|member| !member.is_folder()) {
-            Some(member) => Ok(MemberReader::open(&mut self.source, &mut self.inflater, &member)?),
-            None => Err(PackageError::NoMember { name: name.to_owned() }),
+        match self.directory.find(&mut self.source, name)? {
+            FoundMember::Member(member) if !member.is_folder() => {
+                Ok(MemberReader::open(&mut self.source, &mut self.inflater, &member)?)
+            }
+            FoundMember::Unusable(problem) => Err(PackageError::Unusable(problem)),
+            FoundMember::Member(_) | FoundMember::Missing => {
+                Err(PackageError::NoMember { name: name.to_owned() })
+            }
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Packages: what is written reads back, and what is unsafe is refused whole (ZIP-3 to ZIP-7, THREATS D2, D3, D19,
-//! D20).
+//! Packages: what is written reads back, and what is unsafe is refused (ZIP-3 to ZIP-7, THREATS D2, D3, D19, D20).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -80,7 +79,6 @@ fn the_packages_of_the_fixtures_are_judged_as_their_names_say() {
         ("valid_change_dump.zip", None),
         ("valid_resource_dump.zip", None),
         ("ZIP-3_manifest_in_folder.zip", Some("ZIP-3")),
-        ("ZIP-7_path_traversal.zip", Some("ZIP-7")),
     ] {
         let zip = fs::read(folder.join(name)).unwrap();
         assert_eq!(problem(&zip).map(|(rule, _)| rule), rule, "{name}");
@@ -91,6 +89,19 @@ fn the_packages_of_the_fixtures_are_judged_as_their_names_say() {
                 std::io::copy(&mut package.bitstream(path).unwrap(), &mut std::io::sink()).unwrap();
             }
         }
+    }
+}
+
+#[test]
+fn d2_a_member_that_leads_out_of_its_package_is_not_used() {
+    let file = "../instep-testkit/data/constructed/zip/ZIP-7_path_traversal.zip";
+    let zip = fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let mut package = Package::open(Cursor::new(zip), PackageLimits::new()).unwrap();
+    assert_eq!(package.unusable().0, 1);
+    let names: Vec<_> = package.members().map(|member| member.unwrap().name).collect();
+    assert_eq!(names.iter().map(|name| &**name).collect::<Vec<_>>(), ["manifest.xml", "resources/res2"]);
+    for path in ["/../../evil", "../../evil", "/evil", "evil"] {
+        assert!(package.bitstream(&PackagePath::new(path)).is_err(), "{path}");
     }
 }
 
@@ -120,28 +131,25 @@ fn d20_what_readers_would_read_differently_is_refused() {
     let entry = directory_entry(&zip, 1);
     let other = directory_entry(&zip, 2);
     let end = zip.len() - 22;
-    assert_eq!(problem(&zip), None);
+    let stored = stored_package();
+    let entry_of_stored = directory_entry(&stored, 1);
+    let local = (0..stored.len()).filter(|at| stored[*at..].starts_with(b"PK\x03\x04")).nth(1).unwrap();
+    assert_eq!((problem(&zip), problem(&stored)), (None, None));
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
         ("data after the end", [&zip[..], b"x"].concat(), "after the end"),
         ("data before the start", [b"x", &zip[..]].concat(), "directory"),
         ("a second end record", [&zip[..], &zip[end..]].concat(), "end"),
         ("cut off", zip[..zip.len() - 3].to_vec(), "end record"),
         ("another name locally", replaced(&zip, b"aaaa", b"aaab", |nth| nth == 0), "another name"),
-        ("the same name twice", replaced(&zip, b"bbbb", b"aaaa", |_| true), "two members"),
-        ("encrypted", with(&zip, entry + 8, &[1, 0]), "encrypted"),
-        ("an unknown method", with(&zip, entry + 10, &[14, 0]), "method"),
         ("another checksum locally", with(&zip, entry + 16, &[0, 0, 0, 0]), "another checksum"),
         ("another size locally", with(&zip, entry + 24, &[9, 0, 0, 0]), "other sizes"),
         ("fewer entries", with(&zip, end + 8, &[2, 0, 2, 0]), "more entries"),
         ("more entries", with(&zip, end + 8, &[4, 0, 4, 0]), "fewer entries"),
         ("two parts", with(&zip, end + 4, &[1, 0]), "parts"),
         ("overlap", with(&zip, other + 42, &zip[entry + 42..entry + 46]), "overlaps"),
-        ("a link", with(&zip, entry + 41, &[0xa1]), "link"),
-        ("a drive", replaced(&zip, b"aaaa", b"C:aa", |_| true), "leads out"),
-        ("a backslash", replaced(&zip, b"aaaa", b"a\\aa", |_| true), "leads out"),
-        ("dots", replaced(&zip, b"aaaa", b"../a", |_| true), "leads out"),
-        ("an absolute name", replaced(&zip, b"aaaa", b"/aaa", |_| true), "leads out"),
-        ("a control character", replaced(&zip, b"aaaa", b"a\0aa", |_| true), "leads out"),
+        ("another form locally", with(&zip, entry + 8, &[1, 0]), "another form"),
+        ("another method locally", with(&zip, entry + 10, &[14, 0]), "another form"),
+        ("two lengths", with(&with(&stored, entry_of_stored + 24, &[9]), local + 22, &[9]), "two lengths"),
         ("not a ZIP file", b"<html>".to_vec(), "not a ZIP"),
         ("nothing", Vec::new(), "not a ZIP"),
     ];
@@ -152,11 +160,66 @@ fn d20_what_readers_would_read_differently_is_refused() {
     }
 }
 
+/// A package with members of a type that is not compressed.
+fn stored_package() -> Vec<u8> {
+    let mut writer = PackageWriter::new(Cursor::new(Vec::new()), MANIFEST).unwrap();
+    for path in ["/aaaa", "/bbbb"] {
+        writer.add(&PackagePath::new(path), Some(&MediaType::new("image/png")), 5, &b"bytes"[..]).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
 #[test]
-fn d19_a_bomb_is_refused_before_a_byte_of_it_is_read() {
+fn o338_a_member_that_cannot_be_used_costs_no_other() {
+    let zip = package(&[("/aaaa", b"hello hello"), ("/bbbb", b"world world"), ("/cccc", b"other")]);
+    let both = |from: &[u8], to: &[u8]| replaced(&zip, from, to, |_| true);
+    let (entry, local) = (directory_entry(&zip, 1), zip.windows(4).position(|four| four == b"aaaa").unwrap());
+    let marked = |at: usize, local_at: usize, bytes: &[u8]| {
+        with(&with(&zip, entry + at, bytes), local - 30 + local_at, bytes)
+    };
+    let cases = [
+        ("encrypted", marked(8, 6, &[1, 0]), "encrypted", "aaaa"),
+        ("an unknown method", marked(10, 8, &[93, 0]), "method", "aaaa"),
+        ("a link", with(&zip, entry + 41, &[0xa1]), "link", "aaaa"),
+        ("a drive", both(b"aaaa", b"C:aa"), "leads out", "C:aa"),
+        ("a backslash", both(b"aaaa", b"a\\aa"), "leads out", "a\\aa"),
+        ("dots", both(b"aaaa", b"../a"), "leads out", "../a"),
+        ("an absolute name", both(b"aaaa", b"/aaa"), "leads out", "/aaa"),
+        ("a control character", both(b"aaaa", b"a\0aa"), "leads out", "a\0aa"),
+        ("the same name twice", both(b"cccc", b"aaaa"), "two members", "aaaa"),
+    ];
+    for (name, damaged, expected, member) in cases {
+        let mut package = Package::open(Cursor::new(damaged), PackageLimits::new()).unwrap();
+        let (count, reasons) = package.unusable();
+        assert_eq!((count, reasons.len(), reasons[0].rule), (1, 1, "ZIP-7"), "{name}");
+        assert!(reasons[0].what.contains(expected), "{name}: {reasons:?}");
+        let path = PackagePath::new(member);
+        assert_eq!(package.member(&path).unwrap(), None, "{name}");
+        let opened = package.bitstream(&path).map(drop);
+        let is_refused = |error: &PackageError| {
+            matches!(
+                error,
+                PackageError::Unusable(_) | PackageError::Path { .. } | PackageError::NoMember { .. }
+            )
+        };
+        assert!(opened.as_ref().is_err_and(is_refused), "{name}: {opened:?}");
+        let mut text = String::new();
+        package.bitstream(&PackagePath::new("/bbbb")).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "world world", "{name}");
+    }
+    let other = package(&[("/manifest.xmx", b"<urlset/>")]);
+    let two_manifests = replaced(&other, b"manifest.xmx", b"manifest.xml", |_| true);
+    assert!(problem(&two_manifests).unwrap().1.contains("two members are named \"manifest.xml\""));
+}
+
+#[test]
+fn d19_a_bomb_is_not_unpacked() {
     let zeros = vec![0; 8 << 20];
-    let bomb = package(&[("/zeros", &zeros)]);
-    assert!(problem(&bomb).unwrap().1.contains("200 times"));
+    let bomb = package(&[("/zeros", &zeros), ("/a", b"alpha")]);
+    let mut opened = Package::open(Cursor::new(&bomb), PackageLimits::new()).unwrap();
+    assert!(opened.unusable().1[0].what.contains("200 times"));
+    let unpacked = opened.bitstream(&PackagePath::new("/zeros")).map(drop);
+    assert!(matches!(unpacked, Err(PackageError::Unusable(_))), "{unpacked:?}");
     let mut limits = PackageLimits::new();
     (limits.ratio, limits.bytes) = (10_000, 1 << 20);
     assert!(problem_within(&bomb, limits).unwrap().1.contains("1048576 bytes"));

@@ -25,32 +25,38 @@ pub struct ResourceAt {
 impl Contents {
     /// Visits the resources as of a time, in the order of their URIs, until `each` returns `false`: the newest
     /// version of each that is not later, among those that the copy keeps. A resource without any time is visited in
-    /// its present version.
+    /// its present version. Returns the number of resources that the copy has only in later versions, which are not
+    /// visited.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn as_of(&self, time: DateTime, each: &mut dyn FnMut(ResourceAt) -> bool) -> Result<(), Error> {
+    pub fn as_of(&self, time: DateTime, each: &mut dyn FnMut(ResourceAt) -> bool) -> Result<u64, Error> {
+        let mut later = 0;
         let mut after: Option<String> = None;
         let mut last: Option<String> = None;
         loop {
             let page = self.state.held_after(after.as_deref(), PAGE)?;
-            let Some(end) = page.last() else { return Ok(()) };
+            let Some(end) = page.last() else { return Ok(later) };
             after = Some(end.uri.as_str().to_owned());
             for held in page {
                 let found = match VersionKey::parse(&held.uri) {
                     None => self.resource_at(held, time)?,
                     // Versions of a resource are consecutive; those of a held one come with it.
-                    Some(version) if last.as_deref() == Some(version.resource()) => None,
+                    Some(version) if last.as_deref() == Some(version.resource()) => continue,
                     Some(version) => {
                         last = Some(version.resource().to_owned());
-                        match self.state.held(version.resource())? {
-                            Some(_) => None,
-                            None => self.newest_version(version.resource(), time)?.and_then(gone),
+                        if self.state.held(version.resource())?.is_some() {
+                            continue;
                         }
+                        self.newest_version(version.resource(), time)?.and_then(gone)
                     }
                 };
-                if found.is_some_and(|found| !each(found)) {
-                    return Ok(());
+                let Some(found) = found else {
+                    later += 1;
+                    continue;
+                };
+                if !each(found) {
+                    return Ok(later);
                 }
             }
         }

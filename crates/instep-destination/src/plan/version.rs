@@ -1,6 +1,6 @@
 //! The names of versions that are kept beside their resource.
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Digests, Uri};
 
 use super::ResourceMetadata;
 use crate::map::without_fragment;
@@ -17,16 +17,15 @@ impl VersionKey {
         let moment = match metadata.lastmod.or(metadata.datetime) {
             // In whole seconds: lists and TimeGates write the same time with different precision.
             Some(time) => DateTime::from_unix_seconds(time.instant().0).to_string(),
-            None => metadata
-                .digests
-                .strongest()?
-                .to_string()
-                .chars()
-                .filter(char::is_ascii_alphanumeric)
-                .take(32)
-                .collect(),
+            None => start_of(&metadata.digests, 32)?,
         };
         Uri::parse(&format!("{}#{moment}", without_fragment(resource))).ok().map(Self)
+    }
+
+    /// Returns the name with a part of the digest, for a version of which another one has the time. `None` without a
+    /// digest.
+    pub(crate) fn with_digest(&self, digests: &Digests) -> Option<Self> {
+        Uri::parse(&format!("{}-{}", self.0, start_of(digests, 32)?)).ok().map(Self)
     }
 
     /// Reads a name as the state has it. `None` if it is that of a resource.
@@ -53,6 +52,11 @@ impl VersionKey {
     pub(crate) fn moment(&self) -> &str {
         self.0.as_str().split_once('#').map_or("", |(_, moment)| moment)
     }
+}
+
+fn start_of(digests: &Digests, length: usize) -> Option<String> {
+    let digest = digests.strongest()?.to_string();
+    Some(digest.chars().filter(char::is_ascii_alphanumeric).take(length).collect())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use resourcesync::{Change, DateTime, Metadata};
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
     dump_package::DumpPackage,
+    kind::ExpectedKind,
     packages::PackageList,
     passed::{Passed, ReadChanges},
 };
@@ -40,6 +41,9 @@ impl ChangeDocuments {
                 None => run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await,
             };
             let opened = opened.and_then(|document| {
+                if let Some(document) = &document {
+                    self.kind.document().check_list(document)?;
+                }
                 let mut new = PackageList::new(run.network.documents.folder());
                 if let Some(document) = &document {
                     new.add_new_of(document, &read.checkpoint)?;
@@ -85,6 +89,7 @@ impl ChangeDocuments {
                 None => run.network.open(&member.uri, Some(&self.speaker), None).await?,
             };
             if let Some(document) = document {
+                self.kind.document().check_list(&document)?;
                 packages.add_new_of(&document, checkpoint)?;
             }
         }
@@ -131,23 +136,17 @@ impl ReadChanges {
         bring: &Packages,
         since: Option<DateTime>,
     ) -> Result<Option<String>, Error> {
-        let begins = package.entry.metadata.from;
-        let Some(manifest) = package.manifest.clone() else { return Ok(Some(String::new())) };
-        let mut read =
-            set.read_changes(&manifest, None, since, begins, 0).await.map(|shape| (shape, manifest));
+        let mut read = read_manifest(set, package, since).await;
         if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
             // The copy of the manifest is broken: the package has its own.
-            if package.fetch(bring).await.is_ok()
-                && let Some(manifest) = package.manifest.clone()
-            {
-                read =
-                    set.read_changes(&manifest, None, since, begins, 0).await.map(|shape| (shape, manifest));
+            if package.fetch(bring).await.is_ok() {
+                read = read_manifest(set, package, since).await;
             }
         }
         match read {
-            Ok((shape, manifest)) => {
+            Ok(shape) => {
                 set.new_documents |= shape.entries > 0;
-                self.pass(package, &manifest, shape);
+                self.pass(package, shape);
                 Ok(None)
             }
             Err(error) if error.loses_document() => Ok(Some(error.beside(package.entry.loc.as_str()))),
@@ -155,10 +154,8 @@ impl ReadChanges {
         }
     }
 
-    fn pass(&mut self, package: &DumpPackage, manifest: &Document, shape: Shape) {
-        if !self.complete {
-            return;
-        }
+    fn pass(&mut self, package: &DumpPackage, shape: Shape) {
+        let Some(manifest) = package.manifest.as_ref().filter(|_| self.complete) else { return };
         let inside = manifest.header.metadata.clone().unwrap_or_default();
         let Metadata { from, until, .. } = package.entry.metadata.clone();
         let uri = package.entry.loc.clone();
@@ -171,6 +168,20 @@ impl ReadChanges {
         (self.checkpoint.position, self.checkpoint.leading) = (0, None);
         self.checkpoint.last = Some(PassedEntry { uri, datetime, change: Change::Updated });
     }
+}
+
+/// Folds the entries of a package's manifest over the plan.
+async fn read_manifest(
+    set: &mut SetRun,
+    package: &DumpPackage,
+    since: Option<DateTime>,
+) -> Result<Shape, Error> {
+    let Some(manifest) = &package.manifest else {
+        let (url, what) = (package.entry.loc.as_str().to_owned(), "it has no manifest".to_owned());
+        return Err(Error::InvalidDocument { url, what });
+    };
+    ExpectedKind::ChangeDumpManifest.check(manifest)?;
+    set.read_changes(manifest, None, since, package.entry.metadata.from, 0).await
 }
 
 impl PackageList {
@@ -191,6 +202,6 @@ impl PackageList {
             let place = left.iter().position(|member| Some(&member.uri) == wanted);
             first += place.unwrap_or(left.len());
         }
-        self.add_all_of(dump, |place| place >= first)
+        self.add_all_of(dump, true, |place| place >= first)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
+    kind::ChangeKind,
     member_times::find_times,
     passed::{Passed, ReadChanges},
 };
@@ -35,31 +36,6 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
 }
 
-/// The kinds of documents that list changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
-    /// Change Lists (§12).
-    Lists,
-    /// Change Dumps (§13).
-    Dumps,
-}
-
-impl ChangeKind {
-    pub(crate) fn capability(self) -> Capability {
-        match self {
-            Self::Lists => Capability::ChangeList,
-            Self::Dumps => Capability::ChangeDump,
-        }
-    }
-
-    pub(super) fn archive(self) -> Capability {
-        match self {
-            Self::Lists => Capability::ChangeListArchive,
-            Self::Dumps => Capability::ChangeDumpArchive,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct MemberDocument {
     pub(crate) member: IndexMember,
@@ -87,6 +63,7 @@ impl ChangeDocuments {
         };
         match opened {
             Ok(Some(document)) => {
+                kind.document().check(&document)?;
                 let mut members = Vec::new();
                 if document.header.form == Form::Index {
                     document.for_each(|entry| members.push(IndexMember::from(entry)))?;
@@ -234,6 +211,7 @@ impl ChangeDocuments {
             }
         };
         let Some(document) = document else { return Ok(()) };
+        self.kind.document().check_list(&document)?;
         let reported = reported_unusable(run, record.as_ref(), &document)?;
         let mark = known.then(|| Mark {
             from: record.and_then(|record| record.at),

@@ -3,7 +3,8 @@
 use resourcesync::DateTime;
 
 use super::{
-    change_lists::{ChangeDocuments, ChangeKind},
+    change_lists::ChangeDocuments,
+    kind::ChangeKind,
     passed::{LostDocument, ReadChanges},
 };
 use crate::{

@@ -6,6 +6,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 use super::{
     applied::{digest_of, joined},
     dump_package::DumpPackage,
+    kind::ExpectedKind,
     packages::PackageList,
 };
 use crate::{
@@ -42,7 +43,7 @@ impl Dump {
         let packages = PackageList::new(run.network.documents.folder());
         let mut dump = Self { uri: offer.uri.clone(), at, packages, digest, complete: true };
         if top.header.form == Form::List {
-            dump.packages.add_all_of(&top, |_| true)?;
+            dump.packages.add_all_of(&top, false, |_| true)?;
             return Ok(Some(dump));
         }
         let mut members = Vec::new();
@@ -50,7 +51,10 @@ impl Dump {
         for uri in members {
             // One bad member costs only its own content, not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
-                Ok(Some(member)) => dump.packages.add_all_of(&member, |_| true),
+                Ok(Some(member)) => match ExpectedKind::ResourceDump.check_list(&member) {
+                    Ok(()) => dump.packages.add_all_of(&member, false, |_| true),
+                    Err(other_kind) => Err(other_kind),
+                },
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
@@ -67,14 +71,15 @@ impl Dump {
     }
 
     async fn top(run: &mut SyncRun<'_>, found: &CapabilitySet, offer: &Offer) -> Result<Document, Error> {
-        if let Some(document) = &offer.document {
-            return Ok(document.clone());
-        }
-        let opened = run.network.open(&offer.uri, found.capability_list.as_ref(), None).await?;
-        opened.ok_or_else(|| Error::InvalidDocument {
+        let opened = match &offer.document {
+            Some(document) => Some(document.clone()),
+            None => run.network.open(&offer.uri, found.capability_list.as_ref(), None).await?,
+        };
+        let top = opened.ok_or_else(|| Error::InvalidDocument {
             url: offer.uri.as_str().to_owned(),
             what: "304 without having been asked conditionally".to_owned(),
-        })
+        })?;
+        ExpectedKind::ResourceDump.check(&top).map(|()| top)
     }
 
     /// Reads the content of each package: from `contents` if offered, otherwise from the package itself. Returns
@@ -147,13 +152,13 @@ impl Dump {
 }
 
 impl PackageList {
-    /// Adds the packages that a dump names, or only those at certain places.
+    /// Adds the packages that a dump names, or only those at certain places. `changes` is `true` for a Change Dump.
     pub(super) fn add_all_of(
         &mut self,
         dump: &Document,
+        changes: bool,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<(), Error> {
-        let changes = dump.header.capability() == Some(&Capability::ChangeDump);
         let (speaker, mut place, mut added) = (dump.origin(), 0, Ok(()));
         dump.for_each(|entry| {
             if added.is_ok() && is_wanted(place) {

@@ -3,6 +3,7 @@
 use instep_net::Origin;
 use resourcesync::{DateTime, Entry, Form};
 
+use super::kind::ExpectedKind;
 use crate::{
     Error,
     documents::Document,
@@ -32,6 +33,7 @@ impl DumpPackage {
         was_applied: bool,
     ) -> Result<Option<DateTime>, Error> {
         let Some(manifest) = &self.manifest else { return Ok(None) };
+        ExpectedKind::ResourceDumpManifest.check(manifest)?;
         let own = self.entry.metadata.at;
         set.read_list(manifest, own.or(stated), was_applied).await?;
         let at = manifest.header.metadata.as_ref().and_then(|root| root.at);

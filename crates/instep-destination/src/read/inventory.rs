@@ -11,6 +11,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 use super::{
     applied::{digest_of, has_digest, is_applied, same_instant},
     dump::Dump,
+    kind::ExpectedKind,
 };
 use crate::{
     Error, ProblemKind, Via,
@@ -152,7 +153,7 @@ impl Inventory {
         let (mut readings, mut known) = (0, None);
         loop {
             readings += 1;
-            refuse_other_kind(&document)?;
+            ExpectedKind::ResourceList.check(&document)?;
             let at = plausible_time(run, &uri, &document);
             let mut digest = digest_of(&document).await?;
             let was_applied = is_applied(known.or(Some(digest)), applied);
@@ -186,17 +187,6 @@ impl Inventory {
             set.work(Draft::start_over).await?;
             document = now;
         }
-    }
-}
-
-/// Refuses a document of another kind than a Resource List (R6): unlisted resources would seem to be deleted.
-fn refuse_other_kind(document: &Document) -> Result<(), Error> {
-    match document.header.capability() {
-        None | Some(Capability::ResourceList | Capability::Other(_)) => Ok(()),
-        Some(other) => Err(Error::InvalidDocument {
-            url: document.uri.as_str().to_owned(),
-            what: format!("it should be a Resource List, and says that it is a {other}"),
-        }),
     }
 }
 

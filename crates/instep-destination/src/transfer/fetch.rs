@@ -2,6 +2,7 @@
 //!
 //! The reasons for a request and the held resources are not known here, and nothing is committed here.
 
+mod decoding;
 mod error;
 mod partial;
 mod parts;
@@ -24,6 +25,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use decoding::{Decoding, DecodingError};
 pub(crate) use error::{FetchError, Mismatch};
 pub(crate) use shared::PartSizes;
 pub(crate) use task::{Arrival, Expected, FetchOutcome, Task};

@@ -13,7 +13,7 @@ use crate::{
     plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
     run::{SetRun, SyncRun},
     state::{Action, ActionKind},
-    versions::{SET, is_held, version_at},
+    versions::{SET, version_at},
 };
 
 /// Bytes of a TimeMap.
@@ -48,10 +48,15 @@ impl SyncRun<'_> {
                 if self.ending().is_some() {
                     return Ok(());
                 }
-                for version in self.versions_at(desired).await {
-                    if let Some(key) = VersionKey::parse(&version.uri)
-                        && !is_held(&*reader, &key)?
-                    {
+                for mut version in self.versions_at(desired).await {
+                    let Some(resource) =
+                        VersionKey::parse(&version.uri).and_then(|key| Uri::parse(key.resource()).ok())
+                    else {
+                        continue;
+                    };
+                    let names = &self.version_names;
+                    if let Some(key) = names.name_beside_resource(&*reader, &resource, &version.metadata)? {
+                        version.uri = key.into_uri();
                         plan.with(|draft| draft.want(ActionKind::Create, version))?;
                     }
                 }

@@ -22,7 +22,7 @@ use crate::{
     Verify,
     documents::{Document, DocumentError, Documents},
     store::StagingArea,
-    transfer::fetch::{Arrival, Expected, FetchError, FetchOutcome, Fetcher, Seen, Task},
+    transfer::fetch::{Arrival, Decoding, DecodingError, Expected, FetchError, FetchOutcome, Fetcher, Task},
 };
 
 /// Fetches packages: of dumps, and of batches.
@@ -139,6 +139,14 @@ impl OpenPackage {
         (bytes.len() <= most).then_some(bytes)
     }
 
+    /// Returns what to report about members that cannot be used; `None` if all can be.
+    pub(crate) fn unusable(&self) -> Option<String> {
+        let (count, first) = self.zip.unusable();
+        let first = first.first()?;
+        let some = if count == 1 { "a member".to_owned() } else { format!("{count} members") };
+        Some(format!("the package has {some} that cannot be used: {first}"))
+    }
+
     /// Returns the number of members.
     pub(crate) fn members(&self) -> usize {
         self.zip.len()
@@ -167,15 +175,18 @@ fn packed_at(manifest: &Document) -> Option<DateTime> {
     root.at.or(root.until)
 }
 
-/// Stages the bytes of a member, if they match the entry.
+/// Stages the bytes of a member, if they match the entry. A member may be in the coding that its entry names, while
+/// length and digests are those of the resource (AMB-B39); decoded it is used if that form is the listed one.
 fn stage_from(
     mut member: impl Read,
     entry: &Entry,
     store: &dyn StagingArea,
     (verify, packed): (Verify, Option<DateTime>),
 ) -> Result<Arrival, FetchError> {
-    let expected = Expected::of(&entry.metadata);
-    let mut file = store.stage(&expected.algorithms(verify))?;
+    let mut expected = Expected::of(&entry.metadata);
+    let stage = || store.stage(&expected.algorithms(verify));
+    let mut file = stage()?;
+    let mut decoding = Decoding::of(expected.encoding().unwrap_or_default(), stage)?;
     let mut buffer = [0; 16 << 10];
     loop {
         let read = member.read(&mut buffer).map_err(PackageError::from)?;
@@ -183,13 +194,31 @@ fn stage_from(
             break;
         }
         file.write(&buffer[..read])?;
+        if let Some(writing) = &mut decoding
+            && stored(writing.write(&buffer[..read]))?.is_none()
+        {
+            decoding = None;
+        }
     }
-    let staged = file.finish(entry.lastmod)?;
-    let choice = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);
-    let (_, verified) = choice.inspect_err(|_| store.discard(&[staged.name]))?;
+    let plain = file.finish(entry.lastmod)?;
+    let decoded = decoding.map_or(Ok(None), |decoding| stored(decoding.finish(entry.lastmod)))?;
+    if decoded.as_ref().is_some_and(|decoded| expected.length == Some(decoded.length)) {
+        // The entry describes the resource without the coding.
+        expected.encoding = None;
+    }
+    let (staged, verified) = expected.choose_staged(store, plain, decoded)?;
     let media_type = entry.metadata.media_type.as_ref().map(|of| of.as_str().into());
     let validators = Validators::default();
     Ok(Arrival { staged, verified, validators, media_type, sent: packed, came_whole: false })
+}
+
+/// Returns `None` if the bytes are not in the coding that their entry names: then they are taken as they are.
+fn stored<T>(decoded: Result<T, DecodingError>) -> Result<Option<T>, FetchError> {
+    match decoded {
+        Ok(decoded) => Ok(Some(decoded)),
+        Err(DecodingError::Coding) => Ok(None),
+        Err(DecodingError::Store(error)) => Err(error.into()),
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::{
     state::{Action, ActionKind, Owed, ResourceMetadata, SetId},
     store::CopyStore,
     transfer::fetch::{Arrival, FetchError, FetchOutcome, Task},
+    versions::VersionNames,
     web_archive::WebArchive,
 };
 
@@ -135,6 +136,8 @@ pub(super) struct Placer {
     pub(super) mapper: Arc<Mapper>,
     pub(super) store: CopyStore,
     pub(super) set: SetId,
+    /// The names of the versions that the run keeps.
+    pub(super) versions: VersionNames,
     archive: Option<Arc<WebArchive>>,
 }
 
@@ -144,6 +147,7 @@ impl Placer {
             mapper: Arc::clone(&run.copy.mapper),
             store: run.copy.store.clone(),
             set,
+            versions: run.version_names.clone(),
             archive: run.archive.clone(),
         }
     }

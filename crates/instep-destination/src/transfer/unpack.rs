@@ -42,13 +42,16 @@ struct LackedMembers {
 }
 
 impl LackedMembers {
-    /// Counts a resource if its package is the reason why it was not staged. Bytes that differ are none: a dump may be
-    /// older than the list.
-    fn count(&mut self, entry: &Entry, error: &FetchError) {
-        if let FetchError::Member(cause) = error {
-            self.count += 1;
-            self.first.get_or_insert_with(|| format!("{}: {}", entry.loc, error_chain(cause)));
-        }
+    /// Counts a resource if its package is the reason why it was not staged. Bytes that differ are one only if the
+    /// manifest promises those that are wanted: a dump may be older than the list.
+    fn count(&mut self, entry: &Entry, is_promised: bool, error: &FetchError) {
+        let cause: &dyn std::error::Error = match error {
+            FetchError::Member(cause) => cause,
+            FetchError::Mismatch(cause) if is_promised => cause,
+            _ => return,
+        };
+        self.count += 1;
+        self.first.get_or_insert_with(|| format!("{}: {}", entry.loc, error_chain(cause)));
     }
 
     fn add(&mut self, other: Self) {
@@ -142,6 +145,9 @@ impl Pipeline {
     ) -> Result<(), Error> {
         let fit = fit.with_header(&open.manifest.header);
         let uri = open.manifest.uri.clone();
+        if let Some(what) = open.unusable() {
+            run.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
+        }
         let unpacking = Unpacking { placer: Placer::new(run, set.id), fit, keep };
         let (sender, receiver) = mpsc::channel::<Taken>(AHEAD);
         let work = set.work(move |draft| {
@@ -209,9 +215,10 @@ impl Unpacking {
                 }
                 continue;
             };
+            let is_promised = entry.metadata.hash.agrees_with(&action.desired.metadata.digests) == Some(true);
             promise(&mut entry, &action);
             // A member that is not as listed stays in the plan, and is fetched by its own URI.
-            let Some(arrival) = self.arrival(draft, package, &entry, &mut taken.lacking)? else {
+            let Some(arrival) = self.arrival(draft, package, &entry, is_promised, &mut taken.lacking)? else {
                 continue;
             };
             if let Ok(commit) = self.placer.place(&action.desired, None, arrival) {
@@ -230,11 +237,15 @@ impl Unpacking {
         draft: &Draft,
         package: &mut OpenPackage,
         entry: &Entry,
+        is_promised: bool,
         lacking: &mut LackedMembers,
     ) -> Result<Option<Arrival>, Error> {
         let difference = self.fit.difference(entry);
         if entry.metadata.path.is_some() && difference.is_none() {
-            return Ok(package.stage(entry).inspect_err(|error| lacking.count(entry, error)).ok());
+            return Ok(package
+                .stage(entry)
+                .inspect_err(|error| lacking.count(entry, is_promised, error))
+                .ok());
         }
         let mut desired = Desired::new(entry.loc.clone());
         (desired.metadata.digests, desired.metadata.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);

@@ -14,7 +14,6 @@ use crate::{
     state::{Action, ActionKind, HeldResource, SetId},
     store::{Staged, StoreError},
     transfer::package::OpenPackage,
-    versions::is_held,
 };
 
 /// Held files copied before they are handed on.
@@ -55,12 +54,8 @@ fn keep_some(
     let mut commits = Vec::new();
     for Action { desired, .. } in page {
         let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
-        let Some(version) = VersionKey::of(&held.uri, &held.metadata).map(VersionKey::into_uri) else {
-            continue;
-        };
-        if draft.state().held(version.as_str())?.is_some() {
-            continue;
-        }
+        let named = placer.versions.name(draft.state(), &held.uri, &held.metadata)?;
+        let Some(version) = named.map(VersionKey::into_uri) else { continue };
         // A damaged file is not kept as a version.
         let Ok(Some(staged)) = copy(placer, &held) else { continue };
         let Ok(path) = placer.path(&version) else { continue };
@@ -105,11 +100,8 @@ pub(super) fn packed(
         return Ok(None);
     }
     let desired = Desired::of_entry(entry, DesiredPresence::Present);
-    let Some(version) = VersionKey::of(&entry.loc, &desired.metadata) else { return Ok(None) };
-    if is_held(draft.state(), &version)? {
-        return Ok(None);
-    }
-    let version = version.into_uri();
+    let named = placer.versions.name_beside_resource(draft.state(), &entry.loc, &desired.metadata)?;
+    let Some(version) = named.map(VersionKey::into_uri) else { return Ok(None) };
     let (Ok(arrival), Ok(path)) = (package.stage(entry), placer.path(&version)) else { return Ok(None) };
     let metadata = desired.metadata_beside(&arrival.staged.digests);
     Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, metadata, set))))

@@ -31,8 +31,7 @@ pub(super) struct BucketConnection {
 
 /// Connections that are in use.
 struct SharedConnection {
-    bucket: String,
-    endpoint: Option<String>,
+    place: ObjectPlace,
     since: Instant,
     connection: Weak<BucketConnection>,
 }
@@ -50,17 +49,17 @@ impl BucketConnection {
         }
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.retain(|one| one.since.elapsed() < SHARED_FOR && one.connection.strong_count() > 0);
-        let is_so = |one: &&SharedConnection| {
-            one.bucket == place.bucket() && one.endpoint.as_deref() == place.endpoint()
+        let settings = |place: &ObjectPlace| {
+            (place.bucket().to_owned(), place.endpoint().map(str::to_owned), place.retries())
         };
+        let is_so = |one: &&SharedConnection| settings(&one.place) == settings(place);
         if let Some(known) = shared.iter().find(is_so).and_then(|one| one.connection.upgrade()) {
             return Ok(known);
         }
         let (store, signed) = connect(place)?;
         let opened = Arc::new(Self::open(store, signed)?);
         shared.push(SharedConnection {
-            bucket: place.bucket().to_owned(),
-            endpoint: place.endpoint().map(str::to_owned),
+            place: place.clone(),
             since: Instant::now(),
             connection: Arc::downgrade(&opened),
         });
@@ -116,7 +115,8 @@ mod tests {
         let first = BucketConnection::to(&place("s3://shared/a")).unwrap();
         let second = BucketConnection::to(&place("s3://shared/b")).unwrap();
         assert!(Arc::ptr_eq(&first, &second));
-        let others = [place("s3://other/a"), place("s3://shared/a").at("http://127.0.0.1:10")];
+        let shared = || place("s3://shared/a");
+        let others = [place("s3://other/a"), shared().at("http://127.0.0.1:10"), shared().with_retries(0)];
         for other in others {
             assert!(!Arc::ptr_eq(&first, &BucketConnection::to(&other).unwrap()), "{other}");
         }

@@ -44,6 +44,8 @@ pub struct BucketContent {
     /// The place of inventories of the bucket; `None` if the bucket itself is listed.
     inventory: Option<ObjectPlace>,
     folder: PathBuf,
+    /// `true` if the documents of the Source lie among the objects.
+    has_documents: bool,
     /// The digests that are published.
     hash: Vec<Algorithm>,
     bucket: OnceLock<Bucket>,
@@ -57,7 +59,8 @@ impl BucketContent {
     /// Returns the content of a place. The metadata of its objects is kept below a folder, which must exist.
     pub fn new(place: ObjectPlace, folder: impl Into<PathBuf>, hash: Vec<Algorithm>) -> Self {
         let (bucket, index, looking) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { place, inventory: None, folder: folder.into(), hash, bucket, index, looking }
+        let (folder, inventory, has_documents) = (folder.into(), None, false);
+        Self { place, inventory, folder, has_documents, hash, bucket, index, looking }
     }
 
     /// Reads the objects from an inventory that the service writes, instead of a listing: a manifest, or a folder of
@@ -65,6 +68,14 @@ impl BucketContent {
     #[must_use]
     pub fn with_inventory(self, inventory: ObjectPlace) -> Self {
         Self { inventory: Some(inventory), ..self }
+    }
+
+    /// Sets the place that the documents are delivered to. If it is that of the objects, those at the names of documents
+    /// are expected, and not reported.
+    #[must_use]
+    pub fn with_documents_at(self, documents: &ObjectPlace) -> Self {
+        let has_documents = documents.to_string() == self.place.to_string();
+        Self { has_documents, ..self }
     }
 
     fn bucket(&self) -> io::Result<&Bucket> {
@@ -174,11 +185,8 @@ impl BucketContent {
             let unusable = &mut unusable;
             let listing = scope.spawn(move || {
                 let each = &mut |object: ListedObject| {
-                    let is_over = match ObjectName::of(&object) {
-                        ObjectName::Resource => sender.send(object).is_err(),
-                        ObjectName::LeftOut => false,
-                        ObjectName::Unusable(why) => unusable.add(object.name, why),
-                    };
+                    let is_over =
+                        unusable.resource(object).is_some_and(|object| sender.send(object).is_err());
                     if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 };
                 match inventory {
@@ -195,7 +203,7 @@ impl BucketContent {
         let Some(faults) = taken? else { return Ok(None) };
         // An incomplete listing shows nothing about objects that it does not have.
         listing?;
-        unusable.report(&self.place, monitor);
+        unusable.report(&self.place, self.has_documents, monitor);
         Ok(Some(faults + unusable.count))
     }
 

@@ -3,6 +3,7 @@
 use super::{context::SourceContext, foreign, needed, published};
 use crate::{
     Error, PublishMonitor, PublishPhase,
+    catalogue::Snapshot,
     records::PublishedSource,
     render::{Before, Now},
     sink::{FolderSink, Sink},
@@ -18,6 +19,23 @@ pub(super) struct Rendered {
 }
 
 impl SourceContext {
+    /// Returns the documents in place. Another folder than that of the last publication may have older ones, which
+    /// nothing but their bytes distinguishes, so none of them is assumed to be right.
+    pub(super) fn before(&self, snapshot: &Snapshot) -> Result<Before, Error> {
+        let mut before = published::load(snapshot)?;
+        let placed_in = before.published.placed_in.as_ref();
+        before.repair |= placed_in.is_some_and(|folder| Some(folder) != self.folder().as_ref());
+        before.operators_robots = self.operators_robots()?;
+        Ok(before)
+    }
+
+    /// Returns the folder of the documents; `None` if each server of the Source has its own, and keeps it current.
+    fn folder(&self) -> Option<String> {
+        let out = self.out();
+        let folder = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
+        (!self.catalogue.is_shared()).then(|| folder.to_string_lossy().into_owned())
+    }
+
     /// Puts the staged documents in place. The catalogue is updated before and after, so that an interruption is
     /// detected.
     pub(super) fn place_documents(
@@ -27,6 +45,7 @@ impl SourceContext {
         monitor: &dyn PublishMonitor,
     ) -> Result<Vec<String>, Error> {
         let Rendered { before, next, sink, .. } = rendered;
+        next.placed_in = self.folder();
         let mut expired = next.expire(self.options.lists.grace, now.at);
         if *next == before.published && !before.repair && sink.is_empty() {
             return Ok(Vec::new());

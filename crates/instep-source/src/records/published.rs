@@ -13,6 +13,9 @@ use super::{Moment, Span};
 pub(crate) struct PublishedSource {
     /// The base URL and the version that all documents depend on: if it changes, all of them are rewritten.
     pub written_for: String,
+    /// The folder that the documents were put in; `None` for a Source of several servers, which have a folder each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed_in: Option<String>,
     /// Each set, by its name.
     pub sets: BTreeMap<String, PublishedSet>,
     /// Every document in place that something refers to, by its name.

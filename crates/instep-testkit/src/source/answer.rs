@@ -134,6 +134,7 @@ impl FakeAnswer {
     fn go_wrong(&mut self, fault: Fault) {
         match fault {
             Fault::Status(status) => self.become_status(status),
+            Fault::StatusBeside(status) => self.status = status,
             Fault::RetryAfter(status, value) => {
                 self.become_status(status);
                 self.set("Retry-After", value);

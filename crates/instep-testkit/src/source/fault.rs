@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum Fault {
     /// This status, without the requested body.
     Status(u16),
+    /// This status, with the requested body.
+    StatusBeside(u16),
     /// This status with a `Retry-After` of any form.
     RetryAfter(u16, String),
     /// `302` to this URL.

@@ -159,6 +159,19 @@ fn general(add: Add<'_>) {
         of("RL", &url("length=\"1\"", "^<priority>0.5</priority>")),
         of("RL", &url("length=\"1\"", lastmod)),
     );
+    let priority = |value| of("RL", &url("", &format!("^<priority>{value}</priority>")));
+    for wrong in ["1.1", "-0.1", "high", "1e-1", "NaN", "", "0.5</priority><priority>0.5"] {
+        add("GEN-23", Warning, priority(" 1.0 "), priority(wrong));
+    }
+    for unknown in ["<rs:meta length=\"3\"/>", "<rs:url/>"] {
+        add("GEN-2", Warning, list.clone(), of("RL", &url("", unknown)));
+    }
+    for rule in ["NAV-1", "NAV-2"] {
+        let rel = if rule == "NAV-1" { "up" } else { "index" };
+        let one = link(rel, "");
+        let two = list.replacen("<rs:md", &format!("{one}{one}<rs:md"), 1);
+        add(rule, Warning, list.clone(), two);
+    }
     let declared = format!("<?xml version=\"1.0\"?>{list}");
     for broken in [
         list.replace("</loc>", "&nbsp</loc>"),

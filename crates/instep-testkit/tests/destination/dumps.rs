@@ -173,3 +173,15 @@ fn o279_a_package_that_lacks_resources_of_its_manifest_is_named() {
     assert!(told.contains("the package lacks 1 of its resources, which are requested"), "{told}");
     assert!(told.contains("resourcedump.zip"), "{told}");
 }
+
+#[test]
+fn o348_a_package_with_other_bytes_than_its_manifest_promises_is_named() {
+    let copy = with_dump(false);
+    copy.source.pack_instead("a.txt", "one", "two");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    let told = format!("{:?}", run.heard);
+    assert!(told.contains("the package lacks 1 of its resources, which are requested"), "{told}");
+    assert!(told.contains("It has the digest"), "{told}");
+    assert_eq!(copy.differences(), [""; 0]);
+}

@@ -80,6 +80,27 @@ fn each_state_of_a_change_dump_is_kept() {
 }
 
 #[test]
+fn o340_states_of_one_second_are_all_kept() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    let second = DateTime::parse("2026-01-02T03:04:05Z").unwrap();
+    copy.source.misstate("a.txt", move |entry| entry.lastmod = Some(second));
+    keeping(&copy);
+    for state in ["second", "third", "fourth", "third", "fifth"] {
+        copy.source.put("a.txt", state);
+    }
+    copy.source.rotate();
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), run.report().versions), (0, 4), "{:?}", run.heard);
+    let mut kept = versions(&copy, "a.txt");
+    kept.sort();
+    assert_eq!(kept, ["fourth", "one", "second", "third"]);
+    assert_eq!((copy.read("a.txt").as_deref(), copy.differences()), (Some("fifth"), vec![]));
+    copy.source.put("a.txt", "sixth");
+    copy.source.rotate();
+    assert_eq!((keeping(&copy).report().versions, versions(&copy, "a.txt").len()), (1, 5));
+}
+
+#[test]
 fn a_baseline_takes_the_states_that_change_dumps_have() {
     let copy = Copy::laid_out(|layout| layout.change_dump = true);
     copy.source.put("a.txt", "second");

@@ -153,3 +153,19 @@ fn digests_that_a_service_keeps_are_taken_without_reading() {
     assert!(gets <= 2, "{gets} requests for bytes whose MD5 is their entity tag");
     assert!(source.document("resourcelist.xml").contains("md5:d41d8cd98f00b204e9800998ecf8427e"));
 }
+
+#[test]
+fn o345_objects_that_have_the_names_of_documents_are_reported_as_not_published() {
+    let Some(server) = S3Server::moto() else { return };
+    let source = ObjectSource::new(&server);
+    let told = |more: &[&str], code| Run::of(&mut source.command(more)).with_code(code).stdout;
+    assert!(!told(&[], 0).contains("their names belong"));
+    source.put("resourcesync/mine.csv", "a");
+    source.put("robots.txt", "b");
+    source.put("below/robots.txt", "c");
+    let said = told(&[], 0);
+    assert!(
+        said.contains("their names belong to the documents of a Source: resourcesync/mine.csv, robots.txt")
+    );
+    assert!(said.contains("+1") || said.contains("\"created\":1"), "{said}");
+}

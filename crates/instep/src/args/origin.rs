@@ -39,6 +39,9 @@ pub(crate) struct OriginArgs {
     /// The digests that are published.
     #[arg(skip)]
     pub(crate) hash: Vec<Algorithm>,
+    /// The place in object storage that the documents are delivered to.
+    #[arg(skip)]
+    pub(crate) documents: Option<ObjectPlace>,
     /// The deletions that may be published.
     #[arg(skip)]
     pub(crate) guard: DeletionGuard,
@@ -99,6 +102,9 @@ impl OriginArgs {
         }
         if let Some(url) = from.to_str().filter(|text| ObjectPlace::is_meant(text)) {
             let mut objects = BucketContent::new(ObjectPlace::parse(url)?, place.root, self.hash.clone());
+            if let Some(documents) = &self.documents {
+                objects = objects.with_documents_at(documents);
+            }
             if let Some(inventory) = place.inventory.or_else(|| self.inventory.clone()) {
                 objects = objects.with_inventory(inventory);
             }

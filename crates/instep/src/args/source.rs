@@ -13,6 +13,7 @@ use instep_source::{DumpPolicy, MaxDeletions, ObjectPlace, PublishOptions, Unrea
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
+    documents_out::DocumentsOut,
     headings::{DOCUMENTS, WHAT_TO_PUBLISH},
     origin::{OriginArgs, OriginPlace},
     packages::PackageArgs,
@@ -46,7 +47,7 @@ pub(crate) struct SourceArgs {
     #[command(flatten)]
     origins: OriginArgs,
     /// Folder for the documents, or s3://BUCKET/PREFIX for object storage [default: DIR; serve: DIR/.instep/documents]
-    #[arg(long, value_parser = place_of_documents, value_name = "DIR", help_heading = DOCUMENTS)]
+    #[arg(long, value_parser = DocumentsOut::parse, value_name = "DIR", help_heading = DOCUMENTS)]
     out: Option<DocumentsOut>,
     /// URL of the object storage of --out, if it is not that of AWS [default: AWS_ENDPOINT_URL]
     #[arg(long, value_name = "URL", help_heading = DOCUMENTS, hide_short_help = true)]
@@ -127,20 +128,6 @@ enum WhenUnreadable {
     Skip,
 }
 
-/// The place of the documents.
-#[derive(Clone, Debug)]
-enum DocumentsOut {
-    Folder(PathBuf),
-    Objects(ObjectPlace),
-}
-
-fn place_of_documents(text: &str) -> Result<DocumentsOut, String> {
-    match ObjectPlace::is_meant(text) {
-        true => ObjectPlace::parse(text).map(DocumentsOut::Objects).map_err(|error| error.to_string()),
-        false => values::path(text).map(DocumentsOut::Folder),
-    }
-}
-
 fn algorithm(text: &str) -> Result<Algorithm, String> {
     match Algorithm::parse(text.trim()) {
         Algorithm::Other(name) => {
@@ -179,7 +166,7 @@ impl SourceArgs {
 
     /// Returns `true` if the documents go to object storage.
     pub(crate) fn is_delivered(&self) -> bool {
-        matches!(self.out, Some(DocumentsOut::Objects(_)))
+        self.out.as_ref().is_some_and(|out| out.objects().is_some())
     }
 
     /// Takes the resources from a place in object storage. Returns the folder for the catalogue and the documents, which is
@@ -226,6 +213,7 @@ impl SourceArgs {
         let mut origins = self.origins;
         origins.hash.clone_from(&self.hash);
         origins.guard = options.guard;
+        origins.documents = self.out.as_ref().and_then(DocumentsOut::objects).cloned();
         let from = self.from.as_deref().and_then(Path::to_str);
         let has_objects = from.is_some_and(ObjectPlace::is_meant);
         if !from.is_some_and(RepositoryUrl::is_meant) && config.shared("set").is_none() {

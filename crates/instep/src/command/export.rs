@@ -72,6 +72,8 @@ struct ExportTally {
     bytes: u64,
     problems: u64,
     gone: u64,
+    /// Resources of which the copy has only later versions.
+    later: u64,
     /// Resources that no pack has.
     unpacked: u64,
 }
@@ -129,7 +131,7 @@ impl ExportCommand {
         (tally, output): (&mut ExportTally, &Output),
     ) -> anyhow::Result<()> {
         let mut failed = Ok(());
-        in_parts(contents, self.as_of, &mut |resources, all| {
+        tally.later = in_parts(contents, self.as_of, &mut |resources, all| {
             contents.read_all(all, &mut |index, found| {
                 let (resource, held) = (&resources[index], &all[index]);
                 match form.add(resource, held, found) {
@@ -191,6 +193,12 @@ impl ExportTally {
             output
                 .note(format!("{gone} of them held no more: the copy does not know when they were deleted"));
         }
+        if self.later > 0 {
+            let later = counted(self.later, "resource");
+            output.note(format!(
+                "{later} left out: the copy has only later versions; it keeps former ones with sync --all-versions"
+            ));
+        }
         if self.unpacked > 0 {
             let unpacked = counted(self.unpacked, "resource");
             output.note(format!(
@@ -201,7 +209,7 @@ impl ExportTally {
             "summary",
             json!({
                 "command": "export", "files": self.files, "bytes": self.bytes, "skipped": self.problems,
-                "gone": self.gone, "unpacked": self.unpacked, "to": place,
+                "gone": self.gone, "later": self.later, "unpacked": self.unpacked, "to": place,
             }),
         );
     }

@@ -85,13 +85,7 @@ impl PublishCommand {
                  instep serve --versions"
             );
         }
-        let rebased = self.rebase.get(1).cloned();
-        if let (Some(new), Some(given)) = (&rebased, &self.base_url)
-            && new != given
-        {
-            bail!("--rebase moves the Source to {new}, but --base-url is {given}");
-        }
-        let base_url = self.base_url.or(rebased).unwrap_or_default();
+        let base_url = moved_to(&self.rebase, self.base_url)?.unwrap_or_default();
         if self.activities.is_some() && self.source.is_delivered() {
             bail!(
                 "--activities writes into a folder, not into object storage; leave out one of --activities and --out s3://"
@@ -119,6 +113,19 @@ impl PublishCommand {
             }
         }
     }
+}
+
+/// Returns the base URL of a publication that may move its Source; `None` if no option names one.
+///
+/// Errors: two options name different ones.
+pub(super) fn moved_to(rebase: &[String], base_url: Option<String>) -> anyhow::Result<Option<String>> {
+    let moved = rebase.get(1).cloned();
+    if let (Some(new), Some(given)) = (&moved, &base_url)
+        && new != given
+    {
+        bail!("--rebase moves the Source to {new}, but --base-url is {given}");
+    }
+    Ok(base_url.or(moved))
 }
 
 /// Removes a collection of activities that would stay as it was and be served further on.

@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use instep_source::{Content, DumpPolicy, PublishOptions, serve::ServeOptions};
 
+use super::publish::moved_to;
 use crate::{
     args::{folders, headings::WHAT_TO_PUBLISH, serving::ServingArgs, waiting::WaitArgs},
     config::Config,
@@ -27,6 +28,9 @@ pub(crate) struct RepublishCommand {
     /// The folders of the copies; several are served below their names
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
+    /// Move the Source from one base URL to another, and keep its history
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], help_heading = WHAT_TO_PUBLISH, hide_short_help = true)]
+    rebase: Vec<String>,
     #[command(flatten)]
     serving: ServingArgs,
     #[command(flatten, next_help_heading = WHAT_TO_PUBLISH)]
@@ -39,6 +43,7 @@ const EXAMPLES: &str = "\
 Examples:
   instep republish ./copy --base-url https://mirror.example.org/
   instep republish ./copy --listen 127.0.0.1:8081
+  instep republish ./copy --rebase https://old.example.org/ https://mirror.example.org/
   instep republish ./museum ./archive --out ./documents --base-url https://all.example.org/";
 
 impl RepublishCommand {
@@ -50,13 +55,16 @@ impl RepublishCommand {
         output: &Output,
     ) -> anyhow::Result<Exit> {
         if self.serving.server.listen.is_some() {
+            if !self.rebase.is_empty() {
+                bail!("--rebase moves the Source once, before it is served again: give it without --listen");
+            }
             let again = |is_forced| {
                 reload(is_forced)?.map(|(republish, config)| republish.served(&config)).transpose()
             };
             return serve_until_signal(self.served(config)?, &again, output);
         }
-        let Self { dirs, serving, wait } = self;
-        let Some(base_url) = serving.server.base_url.clone() else {
+        let Self { dirs, rebase, serving, wait } = self;
+        let Some(base_url) = moved_to(&rebase, serving.server.base_url.clone())? else {
             bail!("Set --base-url if another server serves the copy, or --listen to serve it here");
         };
         if dirs.len() > 1 && !serving.source.names_out() {
@@ -65,6 +73,7 @@ impl RepublishCommand {
         let source = serving.source.with_state(folders::state_of_republished(&dirs[0]));
         let mut options = source.options(&dirs[0], &base_url, dirs[0].clone(), DumpPolicy::Never, config)?;
         take_content(&mut options, &dirs, config)?;
+        options.rebase_from = rebase.into_iter().next();
         publish_once("republish", &options, wait, output)
     }
 

@@ -255,3 +255,20 @@ fn o160_a_file_of_events_or_metrics_that_cannot_be_written_is_named() {
     let metrics = run(folder.path(), &["sync", url, "again", "--metrics-file", "none/metrics"], 0);
     assert!(metrics.contains("Cannot write the metrics file none/metrics: "), "{metrics}");
 }
+
+#[test]
+fn o350_resources_of_which_only_later_versions_are_held_are_counted() {
+    let folder = folder(&[("data/a.txt", "one"), ("data/b.txt", "two")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let export = |as_of: &str, into: &str| {
+        run(folder.path(), &["export", "copy", "--folder", into, "--as-of", as_of], 0)
+    };
+    let said = export("2020-01-01", "then");
+    assert!(
+        said.contains("0 files") && said.contains("2 resources left out: the copy has only later"),
+        "{said}"
+    );
+    let said = export("2999-01-01", "now");
+    assert!(said.contains("2 files") && !said.contains("left out"), "{said}");
+}

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::{folder, run};
+use crate::support::{ServedSource, folder, run};
 
 /// Writes a manifest of five resources below a base URL.
 fn manifest(folder: &Path, base: &str, more: &str) {
@@ -60,4 +60,50 @@ fn c35_a_dry_run_of_a_move_shows_what_changed_and_not_the_move() {
     assert!(would.contains("+ http://new/c.txt\n") && would.contains("Would publish: +1 ~0 -0"), "{would}");
     assert!(!would.contains("a.txt"), "{would}");
     run(folder, &["publish", "data", "--rebase", "http://old/", "http://new/"], 0);
+}
+
+#[test]
+fn o347_a_copy_that_is_published_moves_as_its_advice_says() {
+    let folder = folder(&[("data/a.txt", "one"), ("data/b.txt", "two")]);
+    let source = ServedSource::start(folder.path());
+    let folder = folder.path();
+    run(folder, &["sync", &source.url, "copy"], 0);
+    let republish = |more: &[&str], code| run(folder, &[&["republish", "copy"][..], more].concat(), code);
+    republish(&["--base-url", "http://old/"], 0);
+    let said = republish(&["--base-url", "http://new/"], 6);
+    assert!(said.contains("for a copy: instep republish DIR --rebase OLD NEW"), "{said}");
+    let said = republish(&["--rebase", "http://old/", "http://new/", "--listen", "127.0.0.1:0"], 2);
+    assert!(said.contains("give it without --listen"), "{said}");
+    let said = republish(&["--rebase", "http://old/", "http://new/"], 0);
+    assert!(said.contains("+0 ~0 -0 =2"), "{said}");
+    let list = fs::read_to_string(folder.join("copy/resourcesync/resourcelist.xml")).unwrap();
+    assert!(list.contains("<loc>http://new/a.txt</loc>") && !list.contains("http://old/"), "{list}");
+    assert!(list.contains(&format!("{}a.txt", source.url)), "{list}");
+    assert!(republish(&["--base-url", "http://new/"], 0).contains("Nothing new"));
+    assert!(!folder.join("copy/.instep/catalogue.db").exists());
+}
+
+#[test]
+fn o349_documents_that_another_folder_has_of_before_are_written_again() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let folder = folder.path();
+    let publish = |out: &str, more: &[&str]| {
+        run(folder, &[&["publish", "data", "--out", out][..], more].concat(), 0);
+        let list = folder.join(out).join("resourcesync/resourcelist.xml");
+        run(folder, &["validate", out, "--strict"], 0);
+        fs::read_to_string(list).unwrap()
+    };
+    // Digests, times and URIs of before and after have the same length.
+    publish("one", &["--base-url", "http://old/"]);
+    publish("two", &["--base-url", "http://old/"]);
+    fs::write(folder.join("data/a.txt"), "A").unwrap();
+    let entries = |list: &str| list.lines().filter(|line| line.contains("hash=")).collect::<String>();
+    let (two, one) =
+        (publish("two", &["--base-url", "http://old/"]), publish("one", &["--base-url", "http://old/"]));
+    assert_eq!(entries(&one), entries(&two));
+    publish("two", &["--rebase", "http://old/", "http://new/"]);
+    let one = publish("one", &["--base-url", "http://new/"]);
+    assert!(one.contains("http://new/a.txt") && !one.contains("http://old/"), "{one}");
+    let again = run(folder, &["publish", "data", "--out", "one", "--base-url", "http://new/"], 0);
+    assert!(again.contains("0 documents written"), "{again}");
 }

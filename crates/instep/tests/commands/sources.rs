@@ -215,3 +215,41 @@ fn report(folder: &Path, changes: &str) -> String {
     assert_eq!(output.status.code(), Some(3));
     String::from_utf8(output.stdout).unwrap()
 }
+
+/// Validates a list of one resource, with more in its entry and its root; returns the findings.
+fn findings(in_entry: &str, in_root: &str) -> String {
+    let list = format!(
+        "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'>\
+         <rs:ln rel='up' href='http://h/c.xml'/>{in_root}<rs:md capability='resourcelist' at='2026-01-01T00:00:00Z'/>\
+         <url><loc>http://h/a</loc>{in_entry}</url></urlset>"
+    );
+    let folder = folder(&[("list.xml", &list)]);
+    let strict = if in_entry.is_empty() && in_root.is_empty() { 0 } else { 5 };
+    run(folder.path(), &["validate", "list.xml", "--strict"], strict)
+}
+
+#[test]
+fn o342_an_element_that_the_standard_does_not_have_is_found() {
+    assert!(findings("", "").contains("Conforms"));
+    for (in_entry, in_root) in [("<rs:meta length='1'/>", ""), ("", "<rs:meta length='1'/>")] {
+        let said = findings(in_entry, in_root);
+        assert!(
+            said.contains("GEN-2: found the element rs:meta, which ResourceSync does not have"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn o343_a_priority_outside_of_0_to_1_is_found() {
+    for value in ["2.0", "-1", "high"] {
+        let said = findings(&format!("<priority>{value}</priority>"), "");
+        assert!(said.contains(&format!("GEN-23: found priority \"{value}\"; expected a decimal")), "{said}");
+    }
+}
+
+#[test]
+fn o344_a_second_link_up_is_found() {
+    let said = findings("", "<rs:ln rel='up' href='http://h/other.xml'/>");
+    assert!(said.contains("NAV-1: found another link rel=\"up\"; expected one"), "{said}");
+}

@@ -1,7 +1,9 @@
 //! The central directory of a ZIP file. It is accepted only if every reader would read it alike (ZIP-7): a file that
-//! two programs read differently can show one content to a check and another to its user.
+//! two programs read differently can show one content to a check and another to its user. A member that is not safe to
+//! use by itself, such as a link, is left out and costs no other.
 
 mod entries;
+mod manifest_search;
 mod spans;
 
 use std::{
@@ -12,6 +14,7 @@ use std::{
 };
 
 use entries::DirectoryEntries;
+use manifest_search::ManifestSearch;
 use spans::Spans;
 
 use super::{
@@ -45,11 +48,11 @@ impl Default for PackageLimits {
     }
 }
 
-/// A reason to refuse a package.
+/// A reason to refuse a package, or one of its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackageProblem {
-    /// The rule that the package breaks.
+    /// The rule that it breaks.
     pub rule: &'static str,
     /// The fault, for people.
     pub what: String,
@@ -61,12 +64,17 @@ impl fmt::Display for PackageProblem {
     }
 }
 
-/// The directory of a package, and every reason to refuse it. It keeps 16 bytes per member: names and sizes are read
-/// again on demand, so a million members need at most 16 MB.
+/// The directory of a package, every reason to refuse it, and the members that cannot be used. It keeps 16 bytes per
+/// member: names and sizes are read again on demand, so a million members need at most 16 MB.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     /// The reasons to refuse the package; it is safe to read only if this is empty.
     pub(crate) problems: Vec<PackageProblem>,
+    /// The first members that cannot be used, each with the reason.
+    pub(crate) unusable: Vec<PackageProblem>,
+    /// Their number.
+    pub(crate) unusable_count: u64,
+    limits: PackageLimits,
     /// One row for each member, ordered by the hash of its name.
     rows: Vec<Row>,
     keys: RandomState,
@@ -81,9 +89,15 @@ struct Row {
     at: u64,
 }
 
-/// Members below this size may have any ratio of compression.
-const RATIO_FROM: u64 = 1 << 20;
-/// Problems that are kept; one is enough to refuse a package.
+/// The result of looking for a name.
+#[derive(Debug)]
+pub(crate) enum FoundMember {
+    Missing,
+    Unusable(PackageProblem),
+    Member(Member),
+}
+
+/// Problems that are kept, of the package and of its members each.
 const PROBLEMS: usize = 100;
 /// Bytes of the shortest entry.
 const ENTRY_LEAST: u64 = 47;
@@ -94,7 +108,7 @@ impl Directory {
     /// # Errors
     /// If the bytes cannot be read.
     pub(crate) fn read<R: Read + Seek>(source: &mut R, limits: PackageLimits) -> io::Result<Self> {
-        let mut directory = Self::default();
+        let mut directory = Self { limits, ..Self::default() };
         let length = source.seek(SeekFrom::End(0))?;
         let end = match read_end(source, length)? {
             Ok(end) => end,
@@ -118,6 +132,9 @@ impl Directory {
         (directory.start, directory.end) = (end.start, end.limit);
         directory.read_entries(source, end, limits)?;
         directory.check_names(source)?;
+        if let FoundMember::Unusable(problem) = directory.find(source, MANIFEST)? {
+            directory.problems.push(problem);
+        }
         Ok(directory)
     }
 
@@ -144,7 +161,9 @@ impl Directory {
                 break;
             };
             self.check_place(source, &mut entry, &mut spans)?;
-            self.check_size(&entry.member, limits);
+            if let Some(fault) = entry.fault(limits.ratio) {
+                self.leave_out(fault);
+            }
             bytes = bytes.saturating_add(entry.member.length);
             manifest.look_at(&entry.member.name);
             self.rows.push(Row { name: self.keys.hash_one(&*entry.member.name), at });
@@ -190,54 +209,69 @@ impl Directory {
         Ok(())
     }
 
-    fn check_size(&mut self, member: &Member, limits: PackageLimits) {
-        if member.length > RATIO_FROM && member.length / member.compressed.max(1) > limits.ratio {
-            self.refuse("ZIP-7", format!("{:?} is compressed more than {} times", member.name, limits.ratio));
-        }
-    }
-
-    /// Checks that each name occurs once. Only names with equal keys are compared; the keys are random, so that no
-    /// sender can choose names that collide.
+    /// Looks for names that occur more than once: none of their members can be used. Only names with equal keys are
+    /// compared; the keys are random, so that no sender can choose names that collide.
     fn check_names<R: Read + Seek>(&mut self, source: &mut R) -> io::Result<()> {
         self.rows.sort_unstable();
-        let mut twice = None;
+        let mut twice = BTreeSet::new();
         for alike in self.rows.chunk_by(|one, other| one.name == other.name).filter(|rows| rows.len() > 1) {
             let mut names = BTreeSet::new();
             for row in alike {
                 let found = DirectoryEntries::one(row.at, self.end).next(source, &mut |_, _| {})?;
                 let Some((_, entry)) = found else { continue };
                 if let Some(name) = names.replace(entry.member.name) {
-                    twice = Some(name);
-                    break;
+                    twice.insert(name);
                 }
             }
         }
-        if let Some(name) = twice {
-            self.refuse("ZIP-7", format!("two members named {name:?}"));
+        for name in twice {
+            self.leave_out(two_members(&name));
         }
         Ok(())
     }
 
     /// Returns the member of a name.
-    pub(super) fn find<R: Read + Seek>(&self, source: &mut R, name: &str) -> io::Result<Option<Member>> {
+    pub(super) fn find<R: Read + Seek>(&self, source: &mut R, name: &str) -> io::Result<FoundMember> {
         let key = self.keys.hash_one(name);
         let from = self.rows.partition_point(|row| row.name < key);
+        let mut found = FoundMember::Missing;
         for row in self.rows[from..].iter().take_while(|row| row.name == key) {
-            let found = next_member(&mut DirectoryEntries::one(row.at, self.end), source)?;
-            if let Some(member) = found.filter(|member| &*member.name == name) {
-                return Ok(Some(member));
+            let entry = next_entry(&mut DirectoryEntries::one(row.at, self.end), source)?;
+            let Some(entry) = entry.filter(|entry| &*entry.member.name == name) else { continue };
+            if !matches!(found, FoundMember::Missing) {
+                return Ok(FoundMember::Unusable(unusable(two_members(name))));
             }
+            found = match entry.fault(self.limits.ratio) {
+                Some(fault) => FoundMember::Unusable(unusable(fault)),
+                None => FoundMember::Member(entry.member),
+            };
         }
-        Ok(None)
+        Ok(found)
     }
 
-    /// Returns the members, one after the other.
+    /// Returns the members that can be used, one after the other.
     pub(super) fn members<'p, R: Read + Seek>(
         &self,
         source: &'p mut R,
     ) -> impl Iterator<Item = io::Result<Member>> + use<'p, R> {
         let mut entries = DirectoryEntries::all(self.start, self.end);
-        std::iter::from_fn(move || next_member(&mut entries, source).transpose())
+        let ratio = self.limits.ratio;
+        std::iter::from_fn(move || {
+            loop {
+                match next_entry(&mut entries, source).transpose()? {
+                    Ok(entry) if entry.fault(ratio).is_some() => {}
+                    read => return Some(read.map(|entry| entry.member)),
+                }
+            }
+        })
+    }
+
+    /// Counts a member that cannot be used.
+    fn leave_out(&mut self, fault: String) {
+        self.unusable_count += 1;
+        if self.unusable.len() < PROBLEMS {
+            self.unusable.push(unusable(fault));
+        }
     }
 
     fn refuse(&mut self, rule: &'static str, what: impl Into<String>) {
@@ -247,34 +281,20 @@ impl Directory {
     }
 }
 
-fn next_member<R: Read + Seek>(entries: &mut DirectoryEntries, source: &mut R) -> io::Result<Option<Member>> {
+fn next_entry<R: Read + Seek>(
+    entries: &mut DirectoryEntries,
+    source: &mut R,
+) -> io::Result<Option<DirectoryEntry>> {
     let Some((_, mut entry)) = entries.next(source, &mut |_, _| {})? else { return Ok(None) };
     // The bytes of a member start at a place that only its own header gives.
     entry.local_difference(source)?;
-    Ok(Some(entry.member))
+    Ok(Some(entry))
 }
 
-/// Finds the manifest, or a member that may have been meant as one (ZIP-3).
-#[derive(Debug, Default)]
-struct ManifestSearch {
-    found: bool,
-    similar: Option<Box<str>>,
+fn unusable(what: String) -> PackageProblem {
+    PackageProblem { rule: "ZIP-7", what }
 }
 
-impl ManifestSearch {
-    fn look_at(&mut self, name: &str) {
-        self.found |= name == MANIFEST;
-        let last = name.rsplit('/').next().unwrap_or_default();
-        if self.similar.is_none() && last.to_ascii_lowercase().contains("manifest") {
-            self.similar = Some(name.into());
-        }
-    }
-
-    fn problem(self) -> Option<String> {
-        match (self.found, self.similar) {
-            (true, _) => None,
-            (false, Some(other)) => Some(format!("no manifest.xml at top level, but {other:?}")),
-            (false, None) => Some("no manifest.xml".into()),
-        }
-    }
+fn two_members(name: &str) -> String {
+    format!("two members are named {name:?}")
 }

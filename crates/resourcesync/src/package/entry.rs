@@ -1,4 +1,4 @@
-//! An entry of the central directory, and the reasons to refuse it.
+//! An entry of the central directory, the reasons to refuse its package, and those not to use its member.
 
 use std::io::{self, Read, Seek};
 
@@ -20,6 +20,8 @@ const FULL: u64 = 0xffff_ffff;
 const FLAG_DESCRIPTOR: u16 = 1 << 3;
 /// Flags of members that are encrypted, patched, strongly encrypted, or have a masked directory.
 const FLAGS_REFUSED: u16 = 1 | 1 << 5 | 1 << 6 | 1 << 13;
+/// Members below this size may have any ratio of compression.
+const RATIO_FROM: u64 = 1 << 20;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
@@ -31,10 +33,12 @@ pub(super) struct DirectoryEntry {
     flags: u16,
     method: u16,
     raw_name: Vec<u8>,
+    /// The reason why this member cannot be used. It concerns no other.
+    fault: Option<&'static str>,
 }
 
 impl DirectoryEntry {
-    /// Reads the next entry; `None` if the bytes are not an entry. Reasons against it go to `refuse`.
+    /// Reads the next entry; `None` if the bytes are not an entry. Reasons to refuse the package go to `refuse`.
     pub(super) fn read(
         bytes: &mut impl Read,
         refuse: &mut dyn FnMut(&'static str, String),
@@ -64,28 +68,42 @@ impl DirectoryEntry {
             deflated: method == DEFLATED,
             data_start: 0,
         };
-        let mut entry = Self { member, header_at: header_at.into(), flags, method, raw_name };
-        let mut problems = vec![entry.name_problem(), entry.kind_problem(made_by, attributes)];
-        problems.push(entry.read_extra(&extra));
-        problems.push((disk != 0).then_some("lies in another part"));
-        problems.push(entry.form_problem());
-        for problem in problems.into_iter().flatten() {
+        let mut entry = Self { member, header_at: header_at.into(), flags, method, raw_name, fault: None };
+        let ambiguous = [
+            entry.read_extra(&extra),
+            (disk != 0).then_some("lies in another part"),
+            entry.has_two_lengths().then_some("is stored with two lengths"),
+        ];
+        for problem in ambiguous.into_iter().flatten() {
             refuse("ZIP-7", format!("{:?} {problem}", entry.member.name));
         }
+        entry.fault = entry.name_fault().or(entry.kind_fault(made_by, attributes)).or(entry.form_fault());
         // The bytes of a member start at a place that only its own header gives; until that is read, this is the
         // smallest possible offset.
         entry.member.data_start = entry.header_at.saturating_add((LOCAL_SIZE + entry.raw_name.len()) as u64);
         Ok(Some(entry))
     }
 
-    fn name_problem(&self) -> Option<&'static str> {
+    /// Returns the reason why this member cannot be used, whatever the others are.
+    pub(super) fn fault(&self, most_ratio: u64) -> Option<String> {
+        let Member { name, length, compressed, .. } = &self.member;
+        if let Some(fault) = self.fault {
+            return Some(format!("{name:?} {fault}"));
+        }
+        let swells = *length > RATIO_FROM && length / compressed.max(&1) > most_ratio;
+        swells.then(|| format!("{name:?} is compressed more than {most_ratio} times"))
+    }
+
+    /// A name is only compared with paths of the manifest; one that leads elsewhere, or that readers would change,
+    /// names nothing.
+    fn name_fault(&self) -> Option<&'static str> {
         let name = std::str::from_utf8(&self.raw_name).unwrap_or("\0");
         let safe = !name.starts_with('/') && PackagePath::new(name).member() == Ok(name);
         (!safe).then_some("leads out of the package, or is not a usable name")
     }
 
-    /// Refuses links, devices and the like: they must not be treated as files.
-    fn kind_problem(&self, made_by: u16, attributes: u32) -> Option<&'static str> {
+    /// Links, devices and the like must not be treated as files.
+    fn kind_fault(&self, made_by: u16, attributes: u32) -> Option<&'static str> {
         const UNIX: u16 = 3;
         const OS_X: u16 = 19;
         let kind = attributes >> 28;
@@ -98,12 +116,17 @@ impl DirectoryEntry {
         (unix && !plain).then_some("is a link or a special file")
     }
 
-    fn form_problem(&self) -> Option<&'static str> {
+    /// A stored member of two lengths ends where each reader thinks.
+    fn has_two_lengths(&self) -> bool {
+        let is_plain = self.method == STORED && self.flags & FLAGS_REFUSED == 0;
+        is_plain && self.member.length != self.member.compressed
+    }
+
+    fn form_fault(&self) -> Option<&'static str> {
         if self.flags & FLAGS_REFUSED != 0 {
             return Some("is encrypted");
         }
         match self.method {
-            STORED if self.member.length != self.member.compressed => Some("is stored with two lengths"),
             STORED | DEFLATED if self.member.is_folder() && self.member.length > 0 => {
                 Some("is a folder with bytes")
             }

@@ -232,6 +232,13 @@ fn check_links(header: &Header, rules: &DocumentRules, options: &ValidateOptions
     if place(&Relation::Up).is_none() && !rules.up.is_empty() {
         out.add(rules.up, root, "no link rel=\"up\"", "one, to the document that leads here");
     }
+    for (rel, rule) in [(Relation::Up, "NAV-1"), (Relation::Index, "NAV-2")] {
+        let places = header.links.iter().zip(&header.places.links).filter(|(link, _)| link.rel == rel);
+        for (_, at) in places.skip(1) {
+            let found = format!("another link rel=\"{rel}\"");
+            out.weigh(rule, Severity::Warning, *at, found, "one; readers follow the first");
+        }
+    }
     let describes = match (&rules.capability, rules.form) {
         (Capability::Description, Form::List) => "SD-5",
         (Capability::CapabilityList, Form::List) => "CAP-4",

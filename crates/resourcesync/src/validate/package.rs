@@ -12,7 +12,7 @@ use super::{
 use crate::{
     document::{Entry, Header, Metadata},
     finding::{Position, Severity},
-    package::{Directory, MANIFEST, Package, PackageError, PackageLimits, PackageProblem},
+    package::{Directory, FoundMember, MANIFEST, Package, PackageError, PackageLimits, PackageProblem},
     value::{Capability, Digests, Hasher, PackagePath, Relation},
 };
 
@@ -50,7 +50,7 @@ impl Validator {
     ) -> io::Result<PackageReport> {
         let mut out = Findings::new(&self.options);
         let directory = Directory::read(&mut source, limits)?;
-        for PackageProblem { rule, what } in &directory.problems {
+        for PackageProblem { rule, what } in directory.problems.iter().chain(&directory.unusable) {
             let severity = if *rule == "ZIP-1" { Severity::Warning } else { Severity::Error };
             out.weigh(
                 rule,
@@ -114,7 +114,12 @@ impl Validator {
         // In reverse order: in some dialects, only the last of several entries with one path can be verified
         // (CDM-10).
         for promise in promises.iter().rev() {
-            let Some(member) = package.member(&promise.path)? else {
+            let found = package.find(&promise.path)?;
+            if matches!(found, FoundMember::Unusable(_)) {
+                // Reported with the directory.
+                continue;
+            }
+            let FoundMember::Member(member) = found else {
                 let found = format!("no member for path=\"{}\"", promise.path);
                 judged.weigh(
                     "ZIP-6",

@@ -4,11 +4,14 @@ use futures_util::{StreamExt as _, stream};
 use instep_net::Origin;
 use resourcesync::{DateTime, Form, Uri};
 
-use super::{Inventory, generation::Generation, plausible_time, refuse_other_kind};
+use super::{Inventory, generation::Generation, plausible_time};
 use crate::{
     Error,
     documents::{Document, DocumentError, Documents},
-    read::applied::{digest_of, joined},
+    read::{
+        applied::{digest_of, joined},
+        kind::ExpectedKind,
+    },
     run::{SetRun, SyncRun},
 };
 
@@ -45,7 +48,7 @@ impl Inventory {
         let mut opened = std::pin::pin!(opened.buffered(AHEAD));
         while let Some((uri, document)) = opened.next().await {
             let document = match document {
-                Ok(document) => refuse_other_kind(&document).map(|()| document),
+                Ok(document) => ExpectedKind::ResourceList.check(&document).map(|()| document),
                 Err(error) => Err(error.into()),
             };
             let read = match document {

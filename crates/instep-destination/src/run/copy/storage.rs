@@ -103,7 +103,10 @@ fn chosen(state: &dyn ReadState, options: &SyncOptions) -> Result<Option<CopyPla
         _ if options.backup_dir.is_some() => {
             cannot("keep what it replaces as files; keep versions of the bucket")
         }
-        _ => Ok(Some(place)),
+        _ => {
+            let CopyPlace { place, layout } = place;
+            Ok(Some(CopyPlace { place: place.with_retries(options.access.retries), layout }))
+        }
     }
 }
 

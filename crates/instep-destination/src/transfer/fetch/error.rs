@@ -21,6 +21,11 @@ pub(crate) enum FetchError {
         /// The coding.
         coding: String,
     },
+    /// A proxy on the way may have changed it (203), and no digest shows that it did not.
+    #[error(
+        "It answers 203: a proxy on the way may have changed it, and the Source lists no digest that shows if it did"
+    )]
+    Transformed,
     /// Its package does not contain it as listed (D21).
     #[error("The package does not contain it as listed")]
     Member(#[from] PackageError),

@@ -1,23 +1,18 @@
 //! The received part of a resource, and the conditions for its continuation.
 
-use std::{
-    io::Write as _,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use flate2::write::MultiGzDecoder;
 use http::header;
 use instep_net::{Response, ResponseTimes, Validators};
 use resourcesync::{Algorithm, DateTime};
 
 use super::{
     Arrival, Expected, FetchError,
-    verify::{ListedForm, Seen},
+    decoding::{Decoding, DecodingError},
 };
 use crate::{
     clock::now,
-    documents::Documents,
-    store::{Staged, StagingArea, StagingFile, StoreError},
+    store::{StagingArea, StagingFile, StoreError},
 };
 
 /// The bytes of a resource that have arrived, and the headers of the response that they began with.
@@ -40,7 +35,7 @@ pub(super) struct Partial {
 
 struct Coded {
     coding: String,
-    decoded: Option<(MultiGzDecoder<Vec<u8>>, StagingFile)>,
+    decoded: Option<Decoding>,
 }
 
 impl Partial {
@@ -55,9 +50,7 @@ impl Partial {
         response: &Response,
     ) -> Result<Self, StoreError> {
         let coded = response.coding().map(|coding| {
-            let known = coding == "gzip" || coding == "x-gzip";
-            let decoded = known.then(|| store.stage(algorithms)).transpose()?;
-            let decoded = decoded.map(|file| (MultiGzDecoder::new(Vec::new()), file));
+            let decoded = Decoding::of(&coding, || store.stage(algorithms))?;
             Ok::<_, StoreError>(Coded { coding, decoded })
         });
         let times = response.times();
@@ -142,14 +135,8 @@ impl Partial {
 
     pub(super) fn take(&mut self, uri: &str, data: &[u8]) -> Result<(), FetchError> {
         self.plain.write(data)?;
-        if let Some(Coded { coding, decoded: Some((decoder, file)) }) = &mut self.coded {
-            let bad = |_| FetchError::Coding { coding: coding.clone() };
-            decoder.write_all(data).map_err(bad)?;
-            drain(decoder, file)?;
-            let most = self.plain.length().max(64 << 10).saturating_mul(Documents::MOST_RATIO);
-            if file.length() > most {
-                return Err(FetchError::Coding { coding: coding.clone() });
-            }
+        if let Some(Coded { coding, decoded: Some(decoding) }) = &mut self.coded {
+            decoding.write(data).map_err(|error| named(error, coding))?;
         }
         if !self.kept && self.plain.length() > Self::LARGE && self.coded.is_none() {
             if let Some(etag) = self.validators.strong_etag() {
@@ -185,25 +172,12 @@ impl Partial {
                 return Err(FetchError::Coding { coding });
             }
             Some(Coded { coding, decoded: None }) => (None, Some(coding)),
-            Some(Coded { coding, decoded: Some((decoder, file)) }) => {
-                (Some(finish_decoding(decoder, file, modified, &coding)?), None)
+            Some(Coded { coding, decoded: Some(decoding) }) => {
+                (Some(decoding.finish(modified).map_err(|error| named(error, &coding))?), None)
             }
             None => (None, None),
         };
-        fn seen(staged: &Staged) -> Seen<'_> {
-            Seen { length: staged.length, digests: &staged.digests }
-        }
-        let choice = expected.choose(seen(&plain), decoded.as_ref().map(seen));
-        let (staged, others) = match (&choice, decoded) {
-            (Ok((ListedForm::Decoded, _)), Some(decoded)) => (decoded, vec![plain.name]),
-            (Ok(_), decoded) => (plain, decoded.into_iter().map(|decoded| decoded.name).collect()),
-            (Err(_), decoded) => {
-                let others = vec![plain.name];
-                (plain, decoded.into_iter().map(|decoded| decoded.name).chain(others).collect())
-            }
-        };
-        store.discard(&others);
-        let (_, verified) = match (choice, unknown) {
+        let (staged, verified) = match (expected.choose_staged(store, plain, decoded), unknown) {
             // The coded bytes differ, which says nothing about the resource.
             (Err(_), Some(coding)) => return Err(FetchError::Coding { coding }),
             (choice, _) => choice?,
@@ -213,21 +187,11 @@ impl Partial {
     }
 }
 
-fn finish_decoding(
-    mut decoder: MultiGzDecoder<Vec<u8>>,
-    mut file: StagingFile,
-    modified: Option<DateTime>,
-    coding: &str,
-) -> Result<Staged, FetchError> {
-    decoder.try_finish().map_err(|_| FetchError::Coding { coding: coding.to_owned() })?;
-    drain(&mut decoder, &mut file)?;
-    Ok(file.finish(modified)?)
-}
-
-fn drain(decoder: &mut MultiGzDecoder<Vec<u8>>, file: &mut StagingFile) -> Result<(), StoreError> {
-    file.write(decoder.get_ref())?;
-    decoder.get_mut().clear();
-    Ok(())
+fn named(error: DecodingError, coding: &str) -> FetchError {
+    match error {
+        DecodingError::Coding => FetchError::Coding { coding: coding.to_owned() },
+        DecodingError::Store(error) => error.into(),
+    }
 }
 
 /// Microseconds that this machine's clock may be ahead of that of a server which does not state its own.

@@ -130,6 +130,20 @@ async fn o278_an_unknown_coding_is_named_also_if_a_length_is_listed() {
 }
 
 #[tokio::test]
+async fn o341_what_a_proxy_may_have_changed_is_taken_if_a_digest_shows_that_it_did_not() {
+    let bench = Bench::new();
+    bench.source.put("a", "text");
+    bench.source.fail_always("a", Fault::StatusBeside(203));
+    assert_eq!(bench.bytes(&bench.expecting("a", b"text")).await, b"text");
+    let error = bench.error(&bench.expecting("a", b"TEXT")).await;
+    assert!(matches!(error, FetchError::Mismatch(_)), "{error:?}");
+    let error = bench.error(&bench.task("a")).await;
+    assert!(matches!(error, FetchError::Transformed), "{error:?}");
+    assert!(error.to_string().contains("203"), "{error}");
+    assert_eq!(bench.staged_files(), 1);
+}
+
+#[tokio::test]
 async fn a_truncated_body_is_asked_for_again_and_never_staged() {
     let bench = Bench::new();
     bench.source.put("a", "text");

@@ -208,11 +208,17 @@ impl<'a> Transfer<'a> {
 
     /// Compares the headers with the expectation, so that a wrong body need not be received.
     fn expect(&self, response: &Response) -> Result<(), FetchError> {
-        if response.status != StatusCode::OK {
-            let (uri, status) = (response.uri.to_string(), response.status);
-            return Err(HttpError::Status { uri, status, retry_after: None }.into());
+        let has_digest = self.expected.digests.strongest().is_some();
+        match response.status {
+            StatusCode::NON_AUTHORITATIVE_INFORMATION if !has_digest => return Err(FetchError::Transformed),
+            // A digest shows if the proxy that says so has changed the bytes.
+            StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION => {}
+            status => {
+                let uri = response.uri.to_string();
+                return Err(HttpError::Status { uri, status, retry_after: None }.into());
+            }
         }
-        if self.expected.digests.strongest().is_none() {
+        if !has_digest {
             self.expect_moment(response)?;
         }
         match response.length() {

@@ -15,7 +15,7 @@ use crate::{
 };
 use instep_net::{Client, HttpOptions, Scope};
 use instep_testkit::{FakeSource, Layout, Page};
-use resourcesync::{Entry, Link, PackagePath, Relation, Uri};
+use resourcesync::{Algorithm, Entry, Hasher, Link, PackagePath, Relation, Uri};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 struct Bench {
@@ -112,21 +112,30 @@ async fn a_manifest_can_be_read_without_its_package() {
 }
 
 #[tokio::test]
-async fn d2_d19_d20_an_unsafe_package_is_refused_whole() {
+async fn d2_d19_an_unsafe_member_is_never_staged_and_costs_no_other() {
     let bench = Bench::new();
     let good = manifest("");
     let bomb = vec![0; 30 << 20];
-    let deflated: &[(&str, &[u8])] = &[("manifest.xml", &good), ("bomb", &bomb)];
-    let cases: [&[(&str, &[u8])]; 4] = [
-        &[("manifest.xml", &good), ("../escape", b"x")],
-        &[("manifest.xml", &good), ("/absolute", b"x")],
-        &[("manifest.xml", &good), ("a\\..\\..\\x", b"x")],
-        deflated,
-    ];
-    for members in cases {
-        let error = bench.package(members).await.unwrap_err();
-        assert!(matches!(error, PackageFetchError::Unsafe { .. }), "{}: {error:?}", members[1].0);
+    let unsafe_members: [(&str, &[u8]); 4] =
+        [("../escape", b"x"), ("/absolute", b"x"), ("a\\..\\..\\x", b"x"), ("bomb", &bomb)];
+    for (name, bytes) in unsafe_members {
+        let members: [(&str, &[u8]); 3] = [("manifest.xml", &good), (name, bytes), ("a", b"text")];
+        let mut package = bench.package(&members).await.unwrap();
+        let told = package.unusable().unwrap();
+        assert!(told.starts_with("the package has a member that cannot be used: "), "{told}");
+        for path in [name.to_owned(), format!("/{name}")] {
+            let error = package.stage(&entry(&path, bytes.len() as u64)).unwrap_err();
+            assert!(matches!(error, FetchError::Member(_)), "{name}: {error:?}");
+        }
+        let staged = package.stage(&entry("/a", 4)).unwrap().staged;
+        bench.packages.fetcher.store().discard(&[staged.name]);
     }
+    assert_eq!(bench.staged_files(), 0);
+}
+
+#[tokio::test]
+async fn d20_what_is_no_package_is_refused_whole() {
+    let bench = Bench::new();
     bench.source.serve("p.zip", Page::from("no package"));
     let error = bench.packages.fetch(&Entry::new(uri(bench.source.url("p.zip"))), None).await.unwrap_err();
     assert!(matches!(error, PackageFetchError::Unsafe { .. }), "{error:?}");
@@ -147,6 +156,40 @@ async fn d21_a_member_that_is_not_as_listed_concerns_no_other() {
     assert!(matches!(error, FetchError::Mismatch(Mismatch::Length { found: 4, expected: 5 })), "{error:?}");
     assert_eq!(package.stage(&entry("/a", 4)).unwrap().staged.length, 4);
     assert_eq!(bench.staged_files(), 1);
+}
+
+#[tokio::test]
+async fn o339_a_member_in_the_coding_that_its_entry_names_gives_the_form_that_is_listed() {
+    let bench = Bench::new();
+    let good = manifest("");
+    let body = b"text ".repeat(100);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&body).unwrap();
+    let coded = encoder.finish().unwrap();
+    let sha256 = |bytes: &[u8]| {
+        let mut hasher = Hasher::new([&Algorithm::Sha256]);
+        hasher.update(bytes);
+        hasher.finish()
+    };
+    let mut package =
+        bench.package(&[("manifest.xml", &good), ("coded", &coded), ("plain", &body)]).await.unwrap();
+    let mut stage = |path: &str, coding: &str, of: &[u8], length: Option<usize>| {
+        let mut entry = entry(path, 0);
+        entry.metadata.length = length.map(|length| length as u64);
+        (entry.metadata.hash, entry.metadata.encoding) = (sha256(of), Some(coding.into()));
+        let staged = package.stage(&entry).map(|arrival| arrival.staged);
+        let staged = staged.inspect(|staged| bench.packages.fetcher.store().discard(&[staged.name]));
+        staged.map(|staged| staged.length as usize)
+    };
+    let (whole, packed) = (body.len(), coded.len());
+    for length in [None, Some(whole), Some(packed)] {
+        assert_eq!(stage("/coded", "gzip", &body, length).unwrap(), whole, "{length:?}");
+        assert_eq!(stage("/plain", "gzip", &body, length).unwrap(), whole, "{length:?}");
+    }
+    assert_eq!(stage("/coded", "x-GZIP", &coded, Some(packed)).unwrap(), packed);
+    let error = stage("/coded", "br", &body, None).unwrap_err();
+    assert!(matches!(error, FetchError::Mismatch(Mismatch::Digest { .. })), "{error:?}");
+    assert_eq!(bench.staged_files(), 0);
 }
 
 #[tokio::test]

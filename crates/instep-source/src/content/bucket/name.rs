@@ -5,7 +5,11 @@ use instep_objects::{ListedObject, ObjectPlace};
 use crate::{
     PublishMonitor, PublishProblem,
     content::{filter::is_left_out, root::OWN_NAMES},
+    render::{DOCUMENTS, ROBOTS},
 };
+
+/// Names that a report shows.
+const SHOWN: usize = 5;
 
 /// The use of an object according to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub(super) enum ObjectName {
     Resource,
     /// The object is left out, as a file with that name would be, or it marks a folder.
     LeftOut,
+    /// The object is left out because its name belongs to the documents of a Source.
+    OfDocuments,
     /// The object is meant as a resource but cannot have a URI; the reason.
     Unusable(&'static str),
 }
@@ -24,7 +30,8 @@ impl ObjectName {
         if (name.is_empty() || name.ends_with('/')) && object.length == 0 {
             return Self::LeftOut;
         }
-        let mut left_out = name.split('/').next().is_some_and(|first| OWN_NAMES.contains(&first));
+        let first = name.split('/').next().unwrap_or_default();
+        let mut left_out = OWN_NAMES.contains(&first);
         for segment in name.split('/') {
             match segment {
                 "" => return Self::Unusable("has a slash at an end of its name, or two in a row"),
@@ -35,27 +42,67 @@ impl ObjectName {
                 _ => left_out |= is_left_out(segment.as_bytes()),
             }
         }
-        if left_out { Self::LeftOut } else { Self::Resource }
+        match left_out {
+            true if first == DOCUMENTS || name == ROBOTS => Self::OfDocuments,
+            true => Self::LeftOut,
+            false => Self::Resource,
+        }
     }
 }
 
-/// Objects that cannot be resources because of their names.
+/// Objects that are no resources because of their names.
 #[derive(Debug, Default)]
 pub(super) struct UnusableNames {
     pub(super) count: u64,
     first: Option<(String, &'static str)>,
+    of_documents: u64,
+    first_of_documents: Vec<String>,
 }
 
 impl UnusableNames {
-    /// Adds one. Returns `false`: the listing continues.
-    pub(super) fn add(&mut self, name: String, why: &'static str) -> bool {
-        self.count += 1;
-        self.first.get_or_insert((name, why));
-        false
+    /// Returns an object if it is a resource. Otherwise counts it, unless it is left out as a file of that name is.
+    pub(super) fn resource(&mut self, object: ListedObject) -> Option<ListedObject> {
+        match ObjectName::of(&object) {
+            ObjectName::Resource => return Some(object),
+            ObjectName::LeftOut => {}
+            ObjectName::OfDocuments => {
+                self.of_documents += 1;
+                if self.first_of_documents.len() < SHOWN {
+                    self.first_of_documents.push(object.name);
+                }
+            }
+            ObjectName::Unusable(why) => {
+                self.count += 1;
+                self.first.get_or_insert((object.name, why));
+            }
+        }
+        None
     }
 
-    /// Reports them with one line, which names the first.
-    pub(super) fn report(&self, place: &ObjectPlace, monitor: &dyn PublishMonitor) {
+    /// Reports those whose names belong to documents with one line. They are no fault, as such files are none.
+    fn report_of_documents(&self, place: &ObjectPlace, monitor: &dyn PublishMonitor) {
+        if self.of_documents == 0 {
+            return;
+        }
+        let shown = self.first_of_documents.join(", ");
+        let more = match self.of_documents - self.first_of_documents.len() as u64 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let what = format!(
+            "has objects that are not published, because their names belong to the documents of a Source: \
+             {}{more}; move them to other names",
+            shown.escape_debug()
+        );
+        monitor.problem(&PublishProblem::warning(place.to_string(), what));
+    }
+
+    /// Reports those that cannot be resources with one line, which names the first; and those whose names belong to
+    /// documents, unless the documents lie there.
+    pub(super) fn report(&self, place: &ObjectPlace, has_documents: bool, monitor: &dyn PublishMonitor) {
+        if !has_documents {
+            self.report_of_documents(place, monitor);
+        }
         if let Some((name, why)) = &self.first {
             let what = format!("{why}, so it is not published; {} in all", self.count);
             monitor.problem(&PublishProblem::skipped(format!("{place}/{}", name.escape_debug()), what));
@@ -93,8 +140,11 @@ mod tests {
         ] {
             assert_eq!(named(name, 1), ObjectName::Resource, "{name:?}");
         }
-        for name in [".hidden", "a/.b/c", "a~", "#a#", "resourcesync/capabilitylist.xml", "robots.txt"] {
+        for name in [".hidden", "a/.b/c", "a~", "#a#", ".well-known/resourcesync", "instep.toml"] {
             assert_eq!(named(name, 1), ObjectName::LeftOut, "{name:?}");
+        }
+        for name in ["resourcesync/capabilitylist.xml", "resourcesync", "robots.txt"] {
+            assert_eq!(named(name, 1), ObjectName::OfDocuments, "{name:?}");
         }
         for folder in ["", "a/", "a/b/"] {
             assert_eq!(named(folder, 0), ObjectName::LeftOut, "{folder:?}");

@@ -37,7 +37,8 @@ impl DirectoryEntries {
         self.next < self.end
     }
 
-    /// Reads the next entry and its offset; `None` if the bytes are not an entry. Reasons against it go to `refuse`.
+    /// Reads the next entry and its offset; `None` if the bytes are not an entry. Reasons to refuse the package go to
+    /// `refuse`.
     pub(crate) fn next<R: Read + Seek>(
         &mut self,
         source: &mut R,

@@ -22,6 +22,7 @@ struct SeenElements {
     loc: u32,
     lastmod: u32,
     changefreq: u32,
+    priority: u32,
     metadata: u32,
     rank: u8,
     usable: bool,
@@ -135,7 +136,10 @@ impl<R: BufRead> DocumentReader<R> {
             }
             Element::Priority => {
                 self.read_text(empty, LEAF_DEPTH)?;
-                entry.priority = Some(self.text.trim_ascii().into());
+                match once(&mut seen.priority) {
+                    true => entry.priority = Some(self.priority()),
+                    false => self.report("GEN-23", Severity::Warning, "a second priority", FIRST_TAKEN),
+                }
                 return Ok(());
             }
             Element::Media => return self.read_media(entry, empty),
@@ -184,6 +188,17 @@ impl<R: BufRead> DocumentReader<R> {
             );
         }
         value
+    }
+
+    /// Returns the priority as written. The Sitemap schema has decimal numbers from 0 to 1 (GEN-23).
+    fn priority(&mut self) -> Box<str> {
+        let text: Box<str> = self.text.trim_ascii().into();
+        let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.".contains(&byte));
+        if !is_decimal || !text.parse().is_ok_and(|number: f64| (0.0..=1.0).contains(&number)) {
+            let found = format!("priority \"{text}\"");
+            self.report("GEN-23", Severity::Warning, found, "a decimal number from 0.0 to 1.0");
+        }
+        text
     }
 
     /// Reports the text in `self.text` if it is not blank: only elements are allowed here.

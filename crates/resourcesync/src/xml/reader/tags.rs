@@ -56,6 +56,7 @@ impl<R: BufRead> DocumentReader<R> {
             self.require_root(kind, &namespace, local)?;
         }
         let stray = stray_namespace(kind, &namespace, (name, local));
+        let is_unknown = kind == Element::Foreign && namespace.is_rs();
         let variant = match &*namespace {
             Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
@@ -69,6 +70,10 @@ impl<R: BufRead> DocumentReader<R> {
         if kind == Element::Foreign && !self.scope.declares(name) {
             let found = format!("the prefix of {name}, which is not declared");
             self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
+        }
+        if is_unknown {
+            let found = format!("the element {name}, which ResourceSync does not have");
+            self.report("GEN-2", Severity::Warning, found, "md or ln");
         }
         if let Some(found) = stray {
             self.report("GEN-2", Severity::Error, found, RS);

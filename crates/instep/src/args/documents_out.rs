@@ -1,0 +1,34 @@
+//! The place of the documents of a Source, as `--out` names it.
+
+use std::path::PathBuf;
+
+use instep_source::ObjectPlace;
+
+use super::values;
+
+/// The place of the documents.
+#[derive(Clone, Debug)]
+pub(super) enum DocumentsOut {
+    Folder(PathBuf),
+    Objects(ObjectPlace),
+}
+
+impl DocumentsOut {
+    /// Parses the value of `--out`.
+    ///
+    /// Errors: it is no path, or a place in object storage that cannot be used.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match ObjectPlace::is_meant(text) {
+            true => ObjectPlace::parse(text).map(Self::Objects).map_err(|error| error.to_string()),
+            false => values::path(text).map(Self::Folder),
+        }
+    }
+
+    /// Returns the place in object storage; `None` for a folder.
+    pub(super) fn objects(&self) -> Option<&ObjectPlace> {
+        match self {
+            Self::Objects(place) => Some(place),
+            Self::Folder(_) => None,
+        }
+    }
+}
