@@ -123,7 +123,7 @@ pub fn install_python() {
     }
 }
 
-/// How peers that come from crates are built.
+/// The build of peers that come from crates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerBuild {
     /// In the shortest time, for tests.

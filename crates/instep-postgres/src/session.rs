@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Sends requests and takes answers while it is polled; ends with the connection.
-type Carrier = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
+type MessageCarrier = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
 
 /// Values of the places of a statement.
 pub type Values<'a> = [&'a (dyn ToSql + Sync)];
@@ -40,7 +40,7 @@ pub struct Session {
     client: Client,
     /// `None` after the connection was lost. Whoever waits for an answer polls it: with a task of its own each statement would
     /// wake two threads more.
-    carrier: Mutex<Option<Carrier>>,
+    carrier: Mutex<Option<MessageCarrier>>,
     statements: Mutex<BTreeMap<String, Statement>>,
     /// The form of the tables in the schema, and when it was read.
     form: Mutex<Option<(TablesForm, Instant)>>,
@@ -67,7 +67,7 @@ impl Session {
         let (client, connection) = wait(driver.spawn(async move { config.connect(tls).await }))
             .map_err(|error| unreachable(std::io::Error::other(error)))?
             .map_err(|error| PostgresError::of(&address.shown, error))?;
-        let carrier = Mutex::new(Some(Box::pin(connection) as Carrier));
+        let carrier = Mutex::new(Some(Box::pin(connection) as MessageCarrier));
         let (statements, form) = (Mutex::default(), Mutex::default());
         let session = Self { address: address.clone(), client, carrier, statements, form };
         // The order of groups and of what is recorded with them needs commits that stay. Each statement names one copy and
@@ -220,7 +220,7 @@ impl Drop for Session {
 }
 
 /// Sends and receives as much as is possible now.
-fn carry(carrier: &mut Option<Carrier>, context: &mut Context<'_>) {
+fn carry(carrier: &mut Option<MessageCarrier>, context: &mut Context<'_>) {
     if let Some(connection) = carrier
         && let Poll::Ready(ended) = connection.as_mut().poll(context)
     {

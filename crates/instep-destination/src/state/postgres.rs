@@ -5,6 +5,7 @@
 //! recognized by its number (`writer.rs`).
 
 mod changes;
+mod copy_table;
 mod followed;
 mod followed_row;
 mod groups;
@@ -32,7 +33,8 @@ use instep_postgres::{Address, Claimant, EngineFault, NumberedWriter, ServerLink
 
 use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
-use known::{CopyTable, RememberedRows};
+use copy_table::CopyTable;
+use known::RememberedRows;
 use lease::CopyRight;
 use schema::TABLES;
 use shares::ShareKey;

@@ -4,8 +4,8 @@ use resourcesync::Uri;
 
 use super::{
     PostgresState,
+    copy_table::CopyTable,
     followed_row::{self, DOCUMENT, FollowedSet, read_document},
-    known::CopyTable,
 };
 use crate::state::{Checkpoint, DocumentRecord, ReadFollowed, SetId, SourceId, StateError};
 

@@ -6,7 +6,7 @@ use instep_postgres::{EngineFault, Session};
 use resourcesync::Uri;
 use tokio_postgres::Row;
 
-use super::{known::CopyTable, row};
+use super::{copy_table::CopyTable, row};
 use crate::state::{Checkpoint, DocumentRecord, PassedEntry, SetId, SourceId, codec};
 
 pub(super) fn set_id(from: &Row, column: usize) -> Result<SetId, EngineFault> {

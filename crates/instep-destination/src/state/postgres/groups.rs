@@ -7,8 +7,7 @@ use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 
 use super::{
-    LONGEST_URI, PostgresState, changes, followed_row, held,
-    known::{CopyTable, RememberedRows},
+    LONGEST_URI, PostgresState, changes, copy_table::CopyTable, followed_row, held, known::RememberedRows,
     packs, pending, row, slices,
 };
 use crate::{

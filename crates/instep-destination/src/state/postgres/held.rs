@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 
 use super::{
     PostgresState,
+    copy_table::CopyTable,
     held_row::{COLUMNS, place, read},
-    known::CopyTable,
     meet,
     packs::PlaceColumns,
     row,

@@ -1,4 +1,4 @@
-//! What the run that has a copy knows about its rows: read once and then kept up to date here, since nobody else writes them.
+//! The knowledge of the run that has a copy about its rows: read once, and kept up to date here, because nobody else writes them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,33 +7,11 @@ use std::{
 
 use instep_postgres::{PostgresError, ServerLink};
 
-use super::followed_row::{self, FollowedSet};
+use super::{
+    copy_table::CopyTable,
+    followed_row::{self, FollowedSet},
+};
 use crate::state::{Checkpoint, SetId, SourceId};
-
-/// Tables in which a copy may have no row: most of them for a new copy, some for every one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum CopyTable {
-    Held,
-    Owed,
-    Gone,
-    Pack,
-    Document,
-}
-
-impl CopyTable {
-    pub(super) const ALL: [Self; 5] = [Self::Held, Self::Owed, Self::Gone, Self::Pack, Self::Document];
-
-    /// Returns the name of the table.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Owed => "owed",
-            Self::Gone => "gone",
-            Self::Pack => "pack",
-            Self::Document => "document",
-        }
-    }
-}
 
 /// The few rows that describe a copy, and the tables in which it has any, for the run and all its readers.
 #[derive(Clone, Debug, Default)]

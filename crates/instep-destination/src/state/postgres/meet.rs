@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{PostgresState, held_row, known::CopyTable};
+use super::{PostgresState, copy_table::CopyTable, held_row};
 use crate::{
     plan::Desired,
     state::{HeldResource, Marks, Meeting, SetId, StateError},

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use instep_postgres::{EngineFault, Session};
 use instep_store::NameKind;
 
-use super::{PostgresState, known::CopyTable, row};
+use super::{PostgresState, copy_table::CopyTable, row};
 use crate::{
     map::CopyPath,
     state::{HeldAt, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},

@@ -4,7 +4,7 @@ use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
 use tokio_postgres::Row;
 
-use super::{PostgresState, known::CopyTable, row, row::MetadataColumns};
+use super::{PostgresState, copy_table::CopyTable, row, row::MetadataColumns};
 use crate::{
     plan::{Desired, DesiredPresence},
     report::PendingRetry,
