@@ -24,7 +24,8 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     }
     checked(&mut cargo(&["build", "--profile", "dist", "-p", "instep", "-p", "instep-bench"]))?;
     let mut bench = cargo(&["run", "--profile", "dist", "--quiet", "-p", "instep-bench", "--"]);
-    checked(bench.args(arguments).env("INSTEP_TARGET", target()))
+    // Databases and object storage are on the tmpfs too.
+    checked(bench.args(arguments).env("INSTEP_TARGET", target()).env("TMPDIR", "/dev/shm"))
 }
 
 /// Holds the instructions of the main jobs against those recorded in `bench/instructions.tsv`. The build is that of people, which
