@@ -53,10 +53,15 @@ impl ChangeDocuments {
         anew: bool,
     ) -> Result<Option<Self>, Error> {
         let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
-        // If no list was read before, any of them may have grown under an unchanged index (O26).
+        // If no list was read before, any of them may have grown under an unchanged index (O26). The document that was read
+        // last may also be one of the other kind, or be under an index of that (O378).
         let inventory = set.get(&Capability::ResourceList).map(|offer| &offer.uri);
-        let read_before = checkpoint.document.as_ref().filter(|uri| Some(*uri) != inventory);
-        let record = run.state().document(&offer.uri)?.filter(|_| !anew && read_before.is_some());
+        let other = set.get(&kind.other().capability()).map(|offer| &offer.uri);
+        let read_before =
+            checkpoint.document.as_ref().filter(|uri| ![inventory, other].contains(&Some(*uri)));
+        let follows_other = other.map(|uri| run.state().document(uri)).transpose()?.flatten().is_some();
+        let is_certain = !anew && !follows_other && read_before.is_some();
+        let record = run.state().document(&offer.uri)?.filter(|_| is_certain);
         let opened = match &offer.document {
             Some(document) => Ok(Some(document.clone())),
             None => run.network.open(&offer.uri, set.capability_list.as_ref(), record.as_ref()).await,

@@ -89,6 +89,14 @@ impl ChangeKind {
         }
     }
 
+    /// Returns the kind that has the same changes.
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Lists => Self::Dumps,
+            Self::Dumps => Self::Lists,
+        }
+    }
+
     pub(super) fn document(self) -> ExpectedKind {
         match self {
             Self::Lists => ExpectedKind::ChangeList,

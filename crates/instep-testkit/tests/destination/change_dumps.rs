@@ -266,3 +266,19 @@ fn a_state_without_digest_is_told_from_others_by_its_time() {
     assert_eq!((run.exit_code(), copy.read("a.txt").as_deref()), (0, Some("other")));
     assert_eq!(copy.source.requests_for("a.txt"), 0);
 }
+
+#[test]
+fn o378_after_a_change_dump_an_index_of_change_lists_that_stays_as_it_is_is_read() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    deleting(&copy);
+    change(&copy);
+    assert_eq!((deleting(&copy).exit_code(), copy.differences()), (0, vec![]));
+    copy.source.fail_always("changelist.xml", Fault::Status(500));
+    let run = deleting(&copy);
+    assert_eq!(run.report().reason, "the inventory is the one that was applied; changes are listed");
+    assert_ne!(requests(&copy, &["changedump.xml"]), [0]);
+    copy.source.heal();
+    copy.source.put("a.txt", "in a list of an index that was read before");
+    let run = deleting(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+}
