@@ -193,7 +193,7 @@ impl<'a> SyncRun<'a> {
         Ok(behind)
     }
 
-    /// Returns a time that an earlier run wrote down, unless no clock has reached it.
+    /// Returns a time that a document states or an earlier run wrote down, unless no clock has reached it.
     pub(crate) fn believed(&self, time: Option<DateTime>) -> Option<DateTime> {
         plausible(time, Some(self.network.documents.clocks().latest_time()))
     }

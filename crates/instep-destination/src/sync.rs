@@ -62,6 +62,8 @@ impl SyncRun<'_> {
                 ) if source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
                     self.reporter.problem(ProblemKind::Document, name, &error.beside(name));
+                    // Nothing shows what the set has now.
+                    self.reporter.report.coverage = Some(Coverage::Unknown);
                 }
                 Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
                     self.reporter.note(&error_chain(&error));

@@ -70,6 +70,30 @@ fn the_copy_of_any_source_is_the_same_with_its_state_in_postgresql() {
     follow_all((30, 1_000), Some(&server.url()));
 }
 
+/// Sources of which a copy was wrong once, each with the finding, or with what the model did not know.
+const REMEMBERED: [(&str, u64); 12] = [
+    ("o378", 20_439),
+    ("o379", 21_823),
+    ("o380", 22_170),
+    ("o381", 21_084),
+    ("o382", 20_086),
+    ("o383", 21_602),
+    ("o384", 21_048),
+    ("o385", 21_552),
+    ("a deletion that an undated inventory does not take back", 20_992),
+    ("a return that is not noticed where only the number of deletions is known", 21_463),
+    ("archives that reach back to the inventory of a copy that never read all", 21_560),
+    ("a state that may be right and is not served any more", 21_896),
+];
+
+#[test]
+fn o379_o380_o381_o382_o383_o384_o385_sources_that_a_copy_was_wrong_of_once() {
+    for (of, seed) in REMEMBERED {
+        let difference = follow((seed, seed + 1), None);
+        assert!(difference.is_none(), "{of}: {}", difference.unwrap_or_default());
+    }
+}
+
 /// Follows Sources: so many in a plain run, so many in a long one, or those that the environment names.
 ///
 /// # Panics
@@ -84,6 +108,12 @@ fn follow_all((plain, long): (u64, u64), database: Option<&str>) {
         Err(_) if env::var_os("INSTEP_LONG").is_some() => (0, long),
         Err(_) => (0, plain),
     };
+    let difference = follow((first, last), database);
+    assert!(difference.is_none(), "{}", difference.unwrap_or_default());
+}
+
+/// Follows the Sources of seeds. Returns how copies differ from the model; `None` if they do not.
+fn follow((first, last): (u64, u64), database: Option<&str>) -> Option<String> {
     let only: Option<BTreeSet<String>> =
         env::var("INSTEP_FEATURES").ok().map(|names| names.split(',').map(str::to_owned).collect());
     let allows = |feature: Feature| match &only {
@@ -116,7 +146,7 @@ fn follow_all((plain, long): (u64, u64), database: Option<&str>) {
     });
     let mut differences = differences.into_inner().unwrap();
     differences.sort_by_key(|difference| difference.seed);
-    assert!(differences.is_empty(), "{}", describe(&differences, last - first));
+    (!differences.is_empty()).then(|| describe(&differences, last - first))
 }
 
 /// The first Source in full, the others in a line each.

@@ -32,10 +32,14 @@ impl Draft {
         let is_later = |change: DateTime, newest: DateTime| {
             newest.instant() < change.instant() || was_applied && newest.instant() < change.end()
         };
-        let may_be_gone =
-            |change: DateTime| !was_applied && self.last_gap.is_some_and(|gap| change.end() <= gap.instant());
-        let change = change.filter(|change| !may_be_gone(*change));
+        let change = change.filter(|change| !self.may_be_gone(*change));
         change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
+    }
+
+    /// Returns `true` if a resource that changed at a time may have been deleted in a later gap, and the inventory is new,
+    /// so that it can tell (O52).
+    fn may_be_gone(&self, change: DateTime) -> bool {
+        !self.inventory.was_applied && self.last_gap.is_some_and(|gap| change.end() <= gap.instant())
     }
 
     /// Takes note that the listed changes begin at a time after the last one that was applied.
@@ -113,13 +117,14 @@ impl Draft {
     }
 
     /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time and lists nothing that
-    /// is later than all of the day or second of the change (O41).
+    /// is later than all of the day or second of the change (O41), unless a gap came after that.
     fn may_have_missed(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
         let change = plausible(change, Some(self.clocks.latest_time()));
         let is_undated = inventory.is_none() && self.applied_changes;
         let is_over =
             |change: DateTime| self.inventory.newest.is_some_and(|newest| change.end() <= newest.instant());
-        is_undated && change.is_some_and(|change| !is_over(change)) || is_later(change, inventory)
+        let is_open = |change: DateTime| !is_over(change) && !self.may_be_gone(change);
+        is_undated && change.is_some_and(is_open) || is_later(change, inventory)
     }
 
     /// Returns `true` if a change of a resource is pending that an inventory may have missed: its held version stays

@@ -101,7 +101,7 @@ impl Merging<'_> {
         if decision == Decision::Act(ActionKind::Keep) {
             *self.kept.of(known.deleted, deletion_time(desired, known)) += 1;
         }
-        if is_back(desired, known) {
+        if is_back(desired, known, &self.rules) {
             self.actions.add_note(PlanNote::Returned, uri)?;
         } else if desired.presence == DesiredPresence::Absent && self.may_hold_earlier {
             self.actions.forget_note(PlanNote::Returned, uri)?;

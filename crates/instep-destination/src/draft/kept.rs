@@ -3,7 +3,7 @@
 use resourcesync::DateTime;
 
 use crate::{
-    plan::{Decision, Desired, DesiredPresence, Known, Rest, plausible},
+    plan::{Decision, DecisionRules, Desired, DesiredPresence, Known, Rest, plausible},
     state::{Action, ActionKind, HeldResource, ReadState, SetId, StateError},
 };
 
@@ -68,12 +68,17 @@ pub(super) fn kept_by_plan<'a>(known: &Known<'a>) -> Option<&'a Action> {
     known.earlier.filter(|earlier| earlier.kind == ActionKind::Keep)
 }
 
-/// Returns `true` if a change shows that a resource exists again. Within a moment, the last word counts.
-pub(super) fn is_back(desired: &Desired, known: &Known<'_>) -> bool {
-    let (deleted, changed) = (known.deleted, desired.metadata.datetime);
-    !desired.is_listed
-        && desired.presence != DesiredPresence::Absent
-        && deleted
-            .zip(changed)
-            .is_some_and(|(deleted, changed)| deleted.unix_micros() <= changed.unix_micros())
+/// Returns `true` if a change, or an inventory that came after the deletion, shows that a resource exists again. Within a
+/// moment, the last word of a change counts.
+pub(super) fn is_back(desired: &Desired, known: &Known<'_>, rules: &DecisionRules) -> bool {
+    let Some(deleted) = known.deleted.filter(|_| desired.presence != DesiredPresence::Absent) else {
+        return false;
+    };
+    match desired.is_listed {
+        // What failed in this run was noted with the inventory that listed it first.
+        true => !known.is_awaited && rules.came_after(deleted),
+        false => {
+            desired.metadata.datetime.is_some_and(|changed| deleted.unix_micros() <= changed.unix_micros())
+        }
+    }
 }

@@ -39,6 +39,15 @@ impl DecisionRules {
         is_later(change, time) || self.is_undated && time.is_none() && change.is_some()
     }
 
+    /// Returns `true` if the inventory came after a deletion. A deletion of its very moment may be the later one; and
+    /// without a time it is the newest state if no changes were applied (O34).
+    pub(crate) fn came_after(&self, deleted: DateTime) -> bool {
+        match self.inventory {
+            Some(at) => deleted.unix_micros() < at.unix_micros(),
+            None => !self.is_undated,
+        }
+    }
+
     /// Returns `true` if an inventory that is new lists other bytes than those that were deleted and are kept, and does
     /// not say since when: it did not only miss the deletion, so the Source is asked (O36).
     fn brings_back(&self, desired: &Desired, held: &HeldResource) -> bool {

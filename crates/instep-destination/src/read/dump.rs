@@ -126,6 +126,7 @@ impl Dump {
             self.at.as_ref(),
         )?;
         let (stated, bring, mut complete) = (self.at, run.network.packages(), true);
+        let mut is_undated = false;
         let mut planned = self.packages.successor();
         while let Some(mut package) = self.packages.take()? {
             let mut read = package.read_as_inventory(set, stated, was_applied).await;
@@ -137,7 +138,10 @@ impl Dump {
             }
             run.reporter.problems_of(set);
             match read {
-                Ok(at) => self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant),
+                Ok(at) => {
+                    is_undated |= package.manifest.is_some() && at.or(stated).is_none();
+                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
+                }
                 Err(error) if error.loses_document() => {
                     complete = false;
                     run.reporter.lost_document(&package.entry.loc, &error);
@@ -147,6 +151,8 @@ impl Dump {
             planned.push(package)?;
         }
         self.packages = planned;
+        // The earliest time is unknown if that of a part is (DST-2).
+        self.at = self.at.filter(|_| !is_undated);
         Ok(complete)
     }
 }

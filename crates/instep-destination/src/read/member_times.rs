@@ -17,15 +17,17 @@ const MOST_OPENED: usize = 256;
 
 /// Finds the times of members for which the index states neither beginning nor end: from the member itself, otherwise
 /// from the index's own beginning for the first one, otherwise from the entries (§12.2 only recommends the
-/// attributes). Returns the documents that were opened for this.
+/// attributes). Times that no clock has reached are none: a list that seems to end in years would be read after each
+/// inventory, and take it back. Returns the documents that were opened for this.
 pub(super) async fn find_times(
     run: &SyncRun<'_>,
     index: &Document,
     members: &mut [IndexMember],
 ) -> Result<BTreeMap<Uri, Document>, Error> {
     let mut opened = BTreeMap::new();
-    let root = index.header.metadata.as_ref().and_then(|root| root.from);
+    let root = run.believed(index.header.metadata.as_ref().and_then(|root| root.from));
     for (place, member) in members.iter_mut().enumerate() {
+        (member.from, member.until) = (run.believed(member.from), run.believed(member.until));
         if member.from.is_some() || member.until.is_some() || opened.len() >= MOST_OPENED {
             continue;
         }
@@ -34,7 +36,7 @@ pub(super) async fn find_times(
             continue;
         };
         let header = document.header.metadata.clone().unwrap_or_default();
-        (member.from, member.until) = (header.from, header.until);
+        (member.from, member.until) = (run.believed(header.from), run.believed(header.until));
         if member.from.is_none() && place == 0 {
             member.from = root;
         }

@@ -20,7 +20,7 @@ pub(crate) struct ReadChanges {
     pub(crate) checkpoint: Checkpoint,
     /// The packages with the states that were planned, oldest first.
     pub(crate) packages: PackageList,
-    /// `true` if no package was lost on the way.
+    /// `true` if no package was lost on the way, nor all documents that lead to changes.
     pub(crate) complete: bool,
     /// The lists that were lost, and the documents that should lead to some.
     pub(crate) lost: Vec<LostDocument>,
@@ -31,6 +31,11 @@ impl ReadChanges {
     pub(crate) fn without_packages(run: &SyncRun<'_>, checkpoint: Checkpoint) -> Self {
         let packages = PackageList::new(run.network.documents.folder());
         Self { checkpoint, packages, complete: true, lost: Vec::new() }
+    }
+
+    /// Returns `true` if nothing of the changes was lost.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.complete && self.lost.is_empty()
     }
 }
 

@@ -95,7 +95,9 @@ impl SyncRun<'_> {
             stay_at_least(&mut read.checkpoint, held.as_ref());
         }
         set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
-        let checkpoint = inventory.complete.then_some(read.checkpoint);
+        // Earlier plans may have left out what the lost changes name: the next run compares the complete copy again.
+        let is_settled = !anew || self.options.as_of.is_some() || read.is_whole();
+        let checkpoint = (inventory.complete && is_settled).then_some(read.checkpoint);
         let packages = FoundPackages { dump: inventory.dump, changes: read.packages };
         let way = self.carrier(found, held.as_ref(), set, choice, packages).await?;
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })

@@ -1,6 +1,6 @@
 //! The comparison of a package's members with the states that the plan wants.
 
-use resourcesync::{Change, Digests, Entry, Header, patch::PatchFormat, value::Precision};
+use resourcesync::{Change, DateTime, Digests, Entry, Header, patch::PatchFormat, value::Precision};
 
 use crate::{
     plan::{Currency, Fixity, currency, packed_difference},
@@ -61,13 +61,21 @@ impl ManifestFit {
             (Some(same), ..) => same,
             // Several states may have one second, and then also one `lastmod` and one length (O53).
             (None, Some(packed), Some(wanted)) if packed.instant() == wanted.instant() => {
-                fixity != Currency::Stale
-                    && [packed, wanted].iter().all(|time| time.precision() > Precision::Second)
+                fixity != Currency::Stale && [packed, wanted].iter().all(is_of_one_state)
             }
             (None, Some(_), Some(_)) => false,
-            _ => fixity == Currency::Current,
+            // What an inventory lists has no time of a change: only `lastmod` could tell the states apart.
+            _ => {
+                fixity == Currency::Current
+                    && [entry.lastmod, desired.lastmod].iter().flatten().all(is_of_one_state)
+            }
         }
     }
+}
+
+/// Returns `true` if a time is that of one state: several may have one second (O53).
+fn is_of_one_state(time: &DateTime) -> bool {
+    time.precision() > Precision::Second
 }
 
 /// Sets the expected metadata of an entry to that of the plan: the unpacked bytes must match it, regardless of the
@@ -137,6 +145,9 @@ mod tests {
         };
         let second = changed("2026-01-02T00:00:01Z", Some("2026-01-02T00:00:01Z"));
         assert!(!fits(&second, &second));
+        let mut listed = second.clone();
+        listed.metadata.datetime = None;
+        assert!(!fits(&second, &listed), "nor do they for what an inventory lists");
         let (mut packed, mut wanted) = (second.clone(), second);
         packed.metadata.hash = Digests::parse(&format!("md5:{:032x}", 1), |_| {});
         wanted.metadata.hash = packed.metadata.hash.clone();

@@ -135,7 +135,10 @@ impl Story<'_> {
         if ended.is_in_step && (misses || state.unsatisfied || state.kept_surplus) {
             wrong.push("in step, although something differs or is kept".to_owned());
         }
-        let is_whole = ended.sync == 0 && ended.is_covered && untroubled && !misses;
+        let is_certain = phase.site.offers.iter().all(|offer| offer.certain);
+        // Of what is kept since a deletion without a time only the number is known: a return may not be noticed.
+        let is_counted = self.wishes.delete || is_certain;
+        let is_whole = ended.sync == 0 && ended.is_covered && untroubled && !misses && is_counted;
         if !ended.is_in_step && is_whole && !state.unsatisfied && !state.kept_surplus {
             wrong.push("not in step, although nothing differs and nothing is kept".to_owned());
         }
@@ -161,7 +164,6 @@ impl Story<'_> {
         let alike = phase.broken.is_empty() || misses || state.unsatisfied;
         // A damaged file that is not selected is pending once a run has looked for damage; an audit has a selection of its own.
         // And changes of what is not selected are forgotten, so that an inventory without a time may seem to be later.
-        let is_certain = phase.site.offers.iter().all(|offer| offer.certain);
         let alike = alike && !(state.holds_left_out && (self.oddities.damages || !is_certain));
         // Deletions make room for what a limit left out; the next run that compares the complete copy adds it.
         let alike = alike && (self.wishes.limit.is_none() || !has_deleted);
@@ -256,7 +258,8 @@ impl Resource {
             return;
         }
         state.unsatisfied = true;
-        if (self.is_broken || outdated || expected.may_wait) && self.is == self.was {
+        // A state that may be right as well, and that the Source does not serve any more, cannot be had either.
+        if (self.is_broken || may_be_later || expected.may_wait) && self.is == self.was {
             return;
         }
         let name = |bytes: &Option<Vec<u8>>| {

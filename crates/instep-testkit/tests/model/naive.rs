@@ -79,12 +79,28 @@ impl Knowledge {
         }
     }
 
+    /// Keeps absent what was perhaps absent, while only inventories name it that may be older than its deletion: they take
+    /// back no change (O11).
+    fn stay_absent(&mut self, offer: &Offer) {
+        let changes = || offer.changes.iter().chain(&offer.archived).flat_map(|part| &part.claims);
+        for (resource, (claim, versions)) in &mut self.perhaps {
+            let newest = self.newest.get(resource);
+            if !offer.certain && newest != claim.as_ref() && !changes().any(|one| Some(one) == newest) {
+                *claim = newest.copied();
+                versions.retain(Option::is_none);
+            }
+        }
+    }
+
     /// Reads what is published, except for the broken paths, and says what is right now.
     pub(crate) fn read(&mut self, offer: &Offer, broken: &BTreeSet<String>, published: i64) -> Verdict {
         let is_whole = |part: &Part| part.is_whole(&|path| broken.contains(path));
         let before = self.newest.clone();
-        let continuous = self.until.is_none_or(|until| offer.covered_from <= until);
-        let bridged = !continuous && self.until.is_some_and(|until| offer.archived_from <= until);
+        // Whoever never read everything knows the changes up to the inventory, if all of that can be read.
+        let inventories = offer.inventories.iter().filter(|inventory| inventory.parts.iter().all(is_whole));
+        let until = self.until.or(inventories.map(|inventory| inventory.at).max());
+        let continuous = until.is_none_or(|until| offer.covered_from <= until);
+        let bridged = !continuous && until.is_some_and(|until| offer.archived_from <= until);
         let mut verdict = Verdict::default();
 
         // Everything that is published, readable or not.
@@ -161,10 +177,9 @@ impl Knowledge {
         let is_new =
             |(resource, claim): (&usize, &Claim)| claim.version.is_some() && !archived.contains_key(resource);
         verdict.misses |= whole.iter().any(is_new);
+        self.stay_absent(offer);
         self.remember_perhaps(&mut verdict, may_wait);
-        if broken.is_empty() {
-            self.until = Some(published);
-        }
+        self.until = if broken.is_empty() { Some(published) } else { until };
         verdict
     }
 }

@@ -61,7 +61,9 @@ impl Inventory {
             let later = run.copy.new_actions()?;
             set.with(|draft| draft.watch_later_changes(later));
         }
-        let read = changes.read(run, found, set, checkpoint.clone()).await?;
+        let is_lost = found.offers_changes() && !changes.are_offered();
+        let mut read = changes.read(run, found, set, checkpoint.clone()).await?;
+        read.complete &= !is_lost;
         run.reporter.lost_documents(&read.lost);
         if let (Some(Coverage::Complete { .. }), reached) = (set.coverage, read.checkpoint.datetime) {
             set.coverage = Some(Coverage::Complete { at: reached });
@@ -88,6 +90,6 @@ impl Inventory {
         );
         run.reporter.problem(ProblemKind::Document, self.uri.as_str(), &what);
         set.coverage = Some(Coverage::Unknown);
-        ReadChanges::without_packages(run, checkpoint)
+        ReadChanges { complete: false, ..ReadChanges::without_packages(run, checkpoint) }
     }
 }
