@@ -120,6 +120,8 @@ pub(crate) struct InventoryCount {
     pub(crate) selected: u64,
     /// `true` if the operator's limit left out entries: nothing that changes name is added then.
     is_cut: bool,
+    /// `true` if a selected entry states nothing that a change would show in.
+    pub(crate) has_silent: bool,
     /// Selected entries whose resources are current.
     unchanged: u64,
     /// The newest time of an entry.

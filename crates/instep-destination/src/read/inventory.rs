@@ -106,8 +106,11 @@ impl Inventory {
         let mut record = record_of(&offer.uri, &document);
         record.at = plausible_time(run, &offer.uri, &document);
         record.digest = Some(digest);
-        if document.header.form == Form::Index && !Generation::of(&document)?.0.tells_changes() {
-            // Its members may be others while it stays as it is (O12).
+        let hides_members =
+            document.header.form == Form::Index && !Generation::of(&document)?.0.tells_changes();
+        let hides_changes = record.at.is_none() && set.with(|draft| draft.inventory.has_silent);
+        if hides_members || hides_changes {
+            // Its members (O12) or resources (O386) may be others while it stays as it is.
             (record.etag, record.last_modified) = (None, None);
         }
         set.records.push(record);
