@@ -190,7 +190,7 @@ impl Session {
 
     /// Returns `true` if the connection is lost.
     pub fn is_closed(&self) -> bool {
-        // What arrived since the last statement may be the end.
+        // The end of the connection may have arrived since the last statement.
         if let Ok(mut carrier) = self.carrier.try_lock() {
             carry(&mut carrier, &mut Context::from_waker(Waker::noop()));
         }

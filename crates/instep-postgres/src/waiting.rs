@@ -10,8 +10,8 @@ use std::{
 
 use tokio::runtime::{Builder, Handle};
 
-/// The separate thread that drives the connections of this process, so that callers may also wait on a thread that
-/// runs tasks.
+/// The separate thread that waits for the sockets of this process and opens its connections, so that callers may also wait
+/// on a thread that runs tasks.
 static DRIVER: Mutex<Option<Handle>> = Mutex::new(None);
 
 /// Returns the runtime of the connections; started with the first one.

@@ -75,7 +75,7 @@ pub(super) fn is_back(desired: &Desired, known: &Known<'_>, rules: &DecisionRule
         return false;
     };
     match desired.is_listed {
-        // What failed in this run was noted with the inventory that listed it first.
+        // A failure of this run was noted with the inventory that listed the resource first.
         true => !known.is_awaited && rules.came_after(deleted),
         false => {
             desired.metadata.datetime.is_some_and(|changed| deleted.unix_micros() <= changed.unix_micros())

@@ -1,8 +1,7 @@
 //! The state in a PostgreSQL database, beside those of other copies.
 //!
-//! Readers share a connection, since each reads with single statements; the writer has its own. If a server restarts
-//! or fails over, the run waits and continues with a new connection, and a transaction whose answer was lost is
-//! recognized by its number (`writer.rs`).
+//! Each read and each transaction takes a connection that is free. If a server restarts or fails over, the run waits and
+//! continues with a new one, and a transaction whose answer was lost is recognized by its number (`NumberedWriter`).
 
 mod changes;
 mod copy_table;

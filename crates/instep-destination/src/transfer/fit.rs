@@ -64,7 +64,7 @@ impl ManifestFit {
                 fixity != Currency::Stale && [packed, wanted].iter().all(is_of_one_state)
             }
             (None, Some(_), Some(_)) => false,
-            // What an inventory lists has no time of a change: only `lastmod` could tell the states apart.
+            // An entry of an inventory has no time of a change: only `lastmod` could tell the states apart.
             _ => {
                 fixity == Currency::Current
                     && [entry.lastmod, desired.lastmod].iter().flatten().all(is_of_one_state)
