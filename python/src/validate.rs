@@ -9,7 +9,7 @@ use resourcesync::{
 
 use crate::{errors, fields::uri, header::HeaderValue, stream};
 
-/// Something noticeable about a document, with the rule that makes it so and the place where it is.
+/// An observation about a document, with the rule that it concerns and its place.
 ///
 /// >>> import instep
 /// >>> report = instep.validate(b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url/></urlset>")

@@ -16,8 +16,8 @@ use crate::{
 use hash::{Hashed, Hashing, Verdict};
 use tempfile::TempDir;
 
-/// Compares the copy with its Source (DST-5): what the Resource List and the changes since then promise with what is
-/// held, and what is held with the bytes on disk. Without a URL only the latter.
+/// Compares the copy with its Source (DST-5): the Resource List and the changes since then with the state of the copy,
+/// and the state with the bytes on disk. Without a URL, only the second comparison is made.
 ///
 /// ```no_run
 /// use instep_destination::{AuditOptions, VoidMonitor, audit};

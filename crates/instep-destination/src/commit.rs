@@ -60,7 +60,7 @@ pub(crate) struct Committer {
     group: Group,
     hook: Option<StepHook>,
     sink: Option<Arc<dyn ChangeSink>>,
-    /// The sink failed, and is left alone until then.
+    /// The time until which a failed sink is not called.
     quiet_until: Option<Instant>,
     /// The base of the paths, until the first group has recorded it.
     base: Option<String>,

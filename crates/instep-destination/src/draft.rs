@@ -89,7 +89,10 @@ pub(crate) struct Draft {
     clocks: Clocks,
     /// `true` if changes were applied to the set before.
     applied_changes: bool,
-    /// The end of the last gap in the changes of the set: before it, a deletion may have been missed.
+    /// `true` if no changes were applied, and the Source lists none.
+    has_no_changes: bool,
+    /// The end of the last gap in the changes of the set, before which a deletion may have been missed, or the time of an
+    /// inventory since: of what changed before it, a new inventory without a time can tell.
     pub(crate) last_gap: Option<DateTime>,
     /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     keeps_deletions: bool,
@@ -97,6 +100,8 @@ pub(crate) struct Draft {
     may_hold_earlier: bool,
     begins_with_owed: bool,
     begins_with_kept: bool,
+    /// `true` while changes are read only for resources that earlier plans left out.
+    pub(crate) seeks_left_out: bool,
     /// `true` if a changed resource may be a metadata record: then the resources it describes are selected again.
     pub(crate) met_a_record: bool,
     /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
@@ -120,6 +125,8 @@ pub(crate) struct InventoryCount {
     pub(crate) selected: u64,
     /// `true` if the operator's limit left out entries: nothing that changes name is added then.
     is_cut: bool,
+    /// `true` once what stays, although the inventory has no time and does not name it, counts as selected.
+    counts_unnamed: bool,
     /// `true` if a selected entry states nothing that a change would show in.
     pub(crate) has_silent: bool,
     /// Selected entries whose resources are current.
@@ -172,11 +179,13 @@ impl Draft {
             in_scope: None,
             clocks,
             applied_changes,
+            has_no_changes: false,
             last_gap,
             keeps_deletions,
             may_hold_earlier: false,
             begins_with_owed: false,
             begins_with_kept: false,
+            seeks_left_out: false,
             met_a_record: false,
             met_undated: false,
             repeated: 0,
@@ -233,7 +242,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes a resource from the plan: the operator does not want it.
+    /// Removes a resource from the plan: the operator's selection leaves it out.
     pub(crate) fn exclude(&mut self, uri: &str) -> Result<(), Error> {
         let removed = self.actions.remove(uri)?;
         self.account.planned -= removed;

@@ -43,7 +43,7 @@ pub enum Error {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// Nothing there leads to a capability.
+    /// No document at the URL, or at the places tried for it, leads to a capability.
     #[error("No ResourceSync capability found at {url}: {}", reasons.join("; "))]
     NotResourceSync {
         /// The operator's URL.
@@ -121,7 +121,7 @@ pub enum Error {
         /// The newest version known here.
         known: i64,
     },
-    /// The caller ended the work, or its time is over.
+    /// The caller ended the work, or its time limit was reached.
     #[error("The run ended before it was complete")]
     Interrupted,
     /// A part of the program ended unexpectedly.
@@ -137,23 +137,23 @@ pub enum Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// 1
+    /// A part of the program failed; exit code 1.
     Failed,
-    /// 2
+    /// The operator has to change an option or the configuration; exit code 2.
     Usage,
-    /// 4
+    /// The Source cannot be reached, or is not a ResourceSync Source; exit code 4.
     Unreachable,
-    /// 5
+    /// A document of the Source is invalid; exit code 5.
     InvalidDocument,
-    /// 6
+    /// A guard refused the run; exit code 6.
     Refused,
-    /// 7
+    /// Another run has the copy; exit code 7.
     Locked,
-    /// 8
+    /// The disk, the object storage or the state failed; exit code 8.
     Storage,
-    /// 10
+    /// The state was written by a newer version; exit code 10.
     NewerState,
-    /// 130
+    /// The run was ended before it was complete; exit code 130.
     Interrupted,
 }
 
@@ -206,7 +206,7 @@ impl Error {
         }
     }
 
-    /// Returns `true` if it costs a document, and other documents may make up for that.
+    /// Returns `true` if a document is lost, and other documents may replace it.
     pub(crate) fn loses_document(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::InvalidDocument { .. })
     }
@@ -263,7 +263,7 @@ impl Error {
         }
     }
 
-    /// The exit code of the program.
+    /// Returns the exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self.kind() {
             ErrorKind::Failed => 1,

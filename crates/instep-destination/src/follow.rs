@@ -55,7 +55,7 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
 struct Following<'a> {
     options: &'a SyncOptions,
     monitor: &'a dyn Monitor,
-    /// Of all rounds together.
+    /// The limits of all rounds together.
     limits: RunLimits,
     listener: Listener,
     pace: Pace,

@@ -28,7 +28,7 @@ pub use recorded::{RecordedEvents, TestMonitor};
 /// }
 /// ```
 pub trait Monitor: Send + Sync {
-    /// Something happened.
+    /// Receives one event.
     fn event(&self, event: Event<'_>);
 }
 
@@ -78,12 +78,12 @@ pub enum Event<'a> {
     },
     /// A run ended; while following, each round is one.
     Ended {
-        /// The exit code that it would have for itself.
+        /// The exit code of this run, or of this round alone.
         exit_code: u8,
     },
     /// A problem occurred; the work continues.
     Problem(Problem<'a>),
-    /// Something was read otherwise than it was written; nothing is lost by it.
+    /// A document deviates from the standard and was read anyway; nothing is lost.
     Warning(Problem<'a>),
 }
 
@@ -134,7 +134,7 @@ pub struct PlanTotals {
 }
 
 impl PlanTotals {
-    /// Nothing to do.
+    /// Returns the totals of an empty plan.
     pub fn new() -> Self {
         Self::default()
     }

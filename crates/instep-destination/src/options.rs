@@ -62,9 +62,9 @@ pub struct SyncOptions {
     pub durability: Durability,
     /// The folder that keeps replaced and deleted files; relative paths begin at the copy's own folder.
     pub backup_dir: Option<PathBuf>,
-    /// After how long the run commits and ends.
+    /// The time after which the run commits and ends.
     pub max_duration: Option<Duration>,
-    /// After how many bytes of resources the run commits and ends.
+    /// The number of bytes of resources after which the run commits and ends.
     pub max_transfer: Option<u64>,
     /// A state older than this is refused (D37).
     pub max_age: Option<Duration>,
@@ -201,7 +201,7 @@ pub struct AuditOptions {
     pub selection: SelectionOptions,
     /// Options of access to the network.
     pub access: AccessOptions,
-    /// Asks the audit to end.
+    /// The signal that ends the audit.
     pub shutdown: Shutdown,
 }
 

@@ -58,7 +58,7 @@ pub struct SyncReport {
 }
 
 impl SyncReport {
-    /// Of a run that has done nothing yet.
+    /// Returns the report of a run that has done nothing yet.
     pub fn new(strategy: Strategy, reason: impl Into<String>) -> Self {
         Self {
             strategy,
@@ -98,7 +98,7 @@ impl SyncReport {
         self.failed + self.owed + self.skipped > 0
     }
 
-    /// The exit code of the program; 130 means an interrupted run, with any signal.
+    /// Returns the exit code of the program; 130 means an interrupted run, with any signal.
     pub fn exit_code(&self) -> u8 {
         match self.outcome {
             Outcome::Interrupted => 130,
@@ -183,8 +183,8 @@ impl SourceAudit {
 }
 
 impl AuditReport {
-    /// The exit code of the program: with several Sources the worst. That one could not be compared at all is worse
-    /// than a difference.
+    /// Returns the exit code of the program: with several Sources the worst. A Source that could not be compared counts
+    /// as worse than a difference.
     pub fn exit_code(&self) -> u8 {
         let error = self.sources.iter().find_map(|source| source.error.as_ref());
         match self {

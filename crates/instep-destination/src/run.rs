@@ -42,7 +42,7 @@ pub(crate) use set::SetRun;
 pub(crate) use tally::{TransferTally, is_outcome};
 use wait_reporter::WaitReporter;
 
-/// A run.
+/// A run over one copy, with the data that its steps share.
 pub(crate) struct SyncRun<'a> {
     pub(crate) options: &'a SyncOptions,
     pub(crate) policy: Policy,
@@ -69,7 +69,7 @@ pub(crate) struct SyncRun<'a> {
 }
 
 impl<'a> SyncRun<'a> {
-    /// Takes the copy, once the options make sense.
+    /// Checks the options, then takes the copy.
     pub(crate) fn begin(
         options: &'a SyncOptions,
         monitor: &'a dyn Monitor,
@@ -176,9 +176,15 @@ impl<'a> SyncRun<'a> {
         Ok(Some(checkpoint))
     }
 
-    /// Returns the time that a set has reached, and reports it, if the clock of the Source is behind it (O45): what
-    /// changes now has times that are over, and cannot be told from what was applied. The old times are not believed
-    /// either, since who replays old documents states them too (D36).
+    /// Returns `true` if the time that a set has reached is later than all clocks.
+    pub(crate) fn is_ahead(&self, id: SetId) -> Result<bool, Error> {
+        let reached = self.state().checkpoint(id)?.and_then(|checkpoint| checkpoint.datetime);
+        Ok(reached.is_some() && self.believed(reached).is_none())
+    }
+
+    /// Returns the time that a set has reached if the clock of the Source is behind it, and reports this (O45): new
+    /// changes then have old times, and look like applied ones. The old times are not trusted either, because an attacker
+    /// who replays old documents states them too (D36).
     pub(crate) fn time_behind_itself(&mut self, id: SetId) -> Result<Option<DateTime>, Error> {
         let reached = self.state().checkpoint(id)?.and_then(|checkpoint| checkpoint.datetime);
         let reached = self.believed(reached);
@@ -200,9 +206,7 @@ impl<'a> SyncRun<'a> {
 
     /// Returns an empty plan for a set; with the owed entries if requested.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
-        let (clocks, actions) = (self.network.documents.clocks().clone(), self.copy.new_actions()?);
-        let mut draft = Draft::new(self.state().reader()?, id, self.policy.clone(), actions, clocks)?;
-        draft.end_with(self.stop.token().clone());
+        let mut draft = self.empty_draft(self.state().reader()?, id)?;
         draft.repair(&self.damaged);
         if with_owed {
             draft.plan_owed()?;
@@ -218,10 +222,14 @@ impl<'a> SyncRun<'a> {
         found: &CapabilitySet,
     ) -> Result<SetRun, Error> {
         let id = state.set(found.name())?;
+        Ok(SetRun::new(id, self.empty_draft(state.reader()?, id)?))
+    }
+
+    fn empty_draft(&mut self, reader: Box<dyn ReadState>, id: SetId) -> Result<Draft, Error> {
         let (clocks, actions) = (self.network.documents.clocks().clone(), self.copy.new_actions()?);
-        let mut draft = Draft::new(state.reader()?, id, self.policy.clone(), actions, clocks)?;
+        let mut draft = Draft::new(reader, id, self.policy.clone(), actions, clocks)?;
         draft.end_with(self.stop.token().clone());
-        Ok(SetRun::new(id, draft))
+        Ok(draft)
     }
 
     /// Returns the outcome of the run if it should end before its work is done.
@@ -235,7 +243,7 @@ impl<'a> SyncRun<'a> {
         self.limits.are_reached(self.reporter.report.bytes).then_some(Outcome::BudgetSpent)
     }
 
-    /// Ends the run. How it ended is written down whether it failed or not, and the copy is free for the next.
+    /// Ends the run: records its result, also if it failed, and frees the copy for the next run.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         self.reporter.conclude();
         // Last, so that it has exchanges that belong to no group: documents, and answers for unchanged resources.

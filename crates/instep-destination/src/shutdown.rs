@@ -2,8 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-/// Asks work to end from elsewhere: a run that is asked commits what is in flight and returns. Clones are one and the
-/// same.
+/// A signal that ends a run from elsewhere: the run commits what is in flight and returns. Clones share the signal.
 ///
 /// ```
 /// let shutdown = instep_destination::Shutdown::new();
@@ -15,27 +14,27 @@ use tokio_util::sync::CancellationToken;
 pub struct Shutdown(CancellationToken);
 
 impl Shutdown {
-    /// Returns one that was not requested yet.
+    /// Returns a signal that was not given yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks the work to end. Doing so again changes nothing.
+    /// Gives the signal. Giving it again changes nothing.
     pub fn request(&self) {
         self.0.cancel();
     }
 
-    /// Returns `true` once the work was asked to end.
+    /// Returns `true` once the signal was given.
     pub fn is_requested(&self) -> bool {
         self.0.is_cancelled()
     }
 
-    /// Waits until the work is asked to end.
+    /// Waits until the signal is given.
     pub async fn requested(&self) {
         self.0.cancelled().await;
     }
 
-    /// Returns one that this one requests too, and that requests nothing here.
+    /// Returns a signal that this one also gives, but that does not give this one.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())

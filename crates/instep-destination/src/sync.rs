@@ -1,6 +1,6 @@
 //! One run: discover, read, decide, transfer, commit, report.
 //!
-//! This file defines the order of the steps, and nothing else: `read/` reads documents, `plan/` (by
+//! This file defines the order of the steps and adds up their results: `read/` reads documents, `plan/` (by
 //! [`decide`](crate::plan::decide)) and `draft/` decide about them, `transfer/` fetches bytes, and `commit/` makes
 //! them part of the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` are beside it.
 
@@ -23,10 +23,11 @@ use crate::{
     versions::resources_held,
 };
 
-/// Makes or updates a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
+/// Makes or updates a copy of a Source's resources (§5.2). With [`SyncOptions::follow`] it runs until
+/// [`SyncOptions::shutdown`] is given.
 ///
 /// # Errors
-/// If the run cannot continue; a problem with one resource is reported to the monitor, and the resource is owed.
+/// If the run cannot continue. A problem with one resource is reported to the monitor, and the resource is pending.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     if options.follow {
         return follow(options, monitor).await;
@@ -51,12 +52,12 @@ impl SyncRun<'_> {
         }
         let mut refused = None;
         if let Some(listener) = listener {
-            // Before anything is read, so that nothing falls between.
+            // Before anything is read, so that no change is missed in between.
             listener.listen_to(&source, &self.network.client);
         }
         for found in &source.sets {
             match self.bring_in_step(found).await {
-                // One bad set never costs the others (invariant 10).
+                // A bad set does not prevent copying the others (invariant 10).
                 Err(
                     error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
                 ) if source.sets.len() > 1 => {
@@ -121,7 +122,7 @@ impl SyncRun<'_> {
         self.note_plain_sitemap(&set);
         self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
-        // Once for all sets of which it is true.
+        // The note is written once, even if several sets use the same documents for the same reason.
         let before = &self.reporter.report;
         let was_said = (before.strategy, &before.reason) == (strategy, &reason);
         if let Some(documents) = strategy.documents().filter(|_| !was_said) {
@@ -174,6 +175,10 @@ impl SyncRun<'_> {
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
         let behind_now = self.time_behind_itself(set.id)?;
+        if found.has_inventory() && self.is_ahead(set.id)? && !self.options.dry_run {
+            // Until an inventory is applied, also once a clock has reached that time again (O33).
+            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+        }
         let behind = match behind_now {
             None => self.copy.clock_step(set.id)?,
             Some(time) if self.options.dry_run => Some(time),
@@ -200,9 +205,9 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Leaves the coverage unknown after the clock of the Source went back behind a time, unless an inventory that is
-    /// later was read: what is held with a time before that may be older or newer than it (O54). One that is later than
-    /// the clock of the Source is from before it went back.
+    /// Leaves the coverage unknown after the clock of the Source went back, unless an inventory of a later time was read:
+    /// a held resource with an earlier time may be older or newer than it (O54). An inventory whose time the clock has
+    /// not reached again was made before the clock went back.
     fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime, is_now: bool) -> Result<(), Error> {
         let later = set.inventory.filter(|at| behind.end() <= at.instant());
         if is_now || later.is_none() {

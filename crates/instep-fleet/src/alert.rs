@@ -51,7 +51,7 @@ pub struct Alert {
 /// The exit code of a refusal by a guard.
 const REFUSED: u8 = 6;
 
-/// Returns the reason for a message after the last look. `None` if there is no news, or if it was already sent: a
+/// Returns the reason for a message after the last look. `None` if nothing is new, or if it was already sent: a
 /// Source that keeps failing is reported again only when it gets worse.
 pub(crate) fn due(standing: &SourceStanding, alert_after: u32) -> Option<AlertKind> {
     let kind = match standing {

@@ -105,7 +105,7 @@ pub enum FleetError {
     /// The folder or the database has no fleet.
     #[error("There is no fleet in {place}; add a Source, or start instep run")]
     NoFleet {
-        /// The database.
+        /// The folder or the database.
         place: String,
     },
     /// The record is in a database that cannot be used.
@@ -124,7 +124,7 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// The exit code of the program.
+    /// Returns the exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Locked { .. } => 7,
@@ -148,7 +148,7 @@ impl FleetError {
     }
 }
 
-/// The exit code for a database, as for the state of a single copy.
+/// Returns the exit code for a failure of a database, as for the state of a single copy.
 #[cfg(feature = "postgres")]
 fn exit_code_of(error: &PostgresError) -> u8 {
     match error {

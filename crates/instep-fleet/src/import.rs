@@ -88,7 +88,7 @@ const URL_COLUMNS: [&str; 9] = [
 ];
 const NAME_COLUMNS: [&str; 6] = ["name", "id", "identifier", "repositoryname", "repository_name", "title"];
 
-/// Reads a list of Sources. A line that cannot be used costs itself.
+/// Reads a list of Sources. A line that cannot be used is left out.
 ///
 /// ```
 /// use instep_fleet::{ImportFormat, import};

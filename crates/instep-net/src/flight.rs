@@ -43,8 +43,7 @@ impl Counts {
     }
 }
 
-/// One request, from the moment at which it is sent to the end of the body that answers it: a host that does not answer
-/// is waited for too (D10).
+/// A request, from its sending to the end of the response body. It counts also while the host does not answer (D10).
 #[derive(Debug)]
 pub(crate) struct Flight {
     flights: Arc<Flights>,

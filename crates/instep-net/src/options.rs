@@ -67,7 +67,7 @@ pub struct HttpOptions {
 }
 
 impl HttpOptions {
-    /// The longest pause between two attempts that the server did not ask for.
+    /// The longest pause between two attempts, unless the server requests another one.
     pub const MAX_BACKOFF: Duration = MAX_BACKOFF;
     /// The number of redirects that are followed unless another one is chosen (D25).
     pub const REDIRECTS: usize = 5;

@@ -26,7 +26,7 @@ pub enum OriginError {
     /// There is no host.
     #[error("a web URL needs a host, as in http://example.org/")]
     NoHost,
-    /// The port is none of those that exist. The parser of requests takes it for the usual one.
+    /// The port number does not exist. The parser of requests would use the default port instead.
     #[error("there is no port {port}: the last one is 65535")]
     Port {
         /// The port as it is written.

@@ -28,7 +28,7 @@ impl Response {
         self.validators_beside(&self.times())
     }
 
-    /// Returns the validators for who has read the times of the response already.
+    /// Returns the validators, for a caller that has already read the times of the response.
     pub fn validators_beside(&self, times: &ResponseTimes) -> Validators {
         Validators::new(self.header(header::ETAG), self.header(header::LAST_MODIFIED))
             .settled(times.modified, times.sent)

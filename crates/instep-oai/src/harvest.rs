@@ -103,7 +103,7 @@ impl<'a> Harvest<'a> {
         Ok(Some(Self { repository, options, folder, state, monitor, ends, report: HarvestReport::default() }))
     }
 
-    /// Asks a repository who it is.
+    /// Requests the identity of a repository.
     ///
     /// # Errors
     /// If it cannot be reached, or does not answer as a repository.

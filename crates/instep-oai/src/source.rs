@@ -118,7 +118,7 @@ impl SharedRepository {
         }
     }
 
-    /// Asks the repository who it is. Only a harvest shows the records that it has now.
+    /// Requests the identity of the repository. Only a harvest shows the records that it has now.
     fn probe(&self, monitor: &dyn PublishMonitor) -> io::Result<u64> {
         let client = Client::new(self.http.clone()).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -100,7 +100,7 @@ impl Session {
         })))
     }
 
-    /// Begins a transaction. The server is told together with the next statement, which fails if this does.
+    /// Begins a transaction. The request is sent together with the next statement, which fails if this one fails.
     pub fn begin(&self) {
         let mut begun = pin!(self.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"));
         // Polled once, so that it is in line; its answer is passed over.

@@ -1,4 +1,4 @@
-//! Mounts a Source in an application of one's own: its documents and resources beside other routes.
+//! Mounts a Source in your own application: its documents and resources beside other routes.
 //!
 //! `cargo run --example mount -- FOLDER 127.0.0.1:3000`, then `instep sync http://127.0.0.1:3000/ COPY`.
 #![expect(clippy::print_stdout, reason = "an example prints")]

@@ -23,7 +23,7 @@ pub enum Error {
     /// An option, or the configuration, cannot be followed.
     #[error("{option}: {what}")]
     Options {
-        /// Which one.
+        /// The option.
         option: String,
         /// A sentence that describes the fault and a correct value.
         what: String,
@@ -124,7 +124,7 @@ pub enum Error {
     /// continues from there.
     #[error("The publication was stopped before it was complete")]
     Stopped,
-    /// Something cannot be read.
+    /// A file or folder cannot be read.
     #[error("Cannot read {}", path.display())]
     Read {
         /// The file or folder.
@@ -133,7 +133,7 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// Something cannot be written.
+    /// A file or folder cannot be written.
     #[error("Cannot write {}", path.display())]
     Write {
         /// The file or folder.
@@ -192,7 +192,7 @@ pub enum Error {
     /// A batch request has URIs that are not resources of the set.
     #[error("{} of the URIs are not resources of this set", uris.len())]
     UnknownResources {
-        /// Which.
+        /// The URIs.
         uris: Vec<String>,
     },
     /// A batch request exceeds a limit.

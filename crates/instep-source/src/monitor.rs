@@ -82,7 +82,7 @@ pub enum PublishPhase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PublishProgress {
-    /// Which phase.
+    /// The phase.
     pub phase: PublishPhase,
     /// Resources done.
     pub done: u64,

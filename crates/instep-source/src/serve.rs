@@ -1,7 +1,7 @@
 //! Documents and resources over HTTP.
 //!
-//! [`serve()`] does all of it. For a server of one's own, [`Source`] has the routes, and [`run()`] a server that
-//! withstands slow and many clients.
+//! [`serve()`] does all of it. For your own server, [`Source`] has the routes; [`run()`] is a server with limits on slow
+//! clients and on the number of connections.
 
 mod address;
 mod admin;

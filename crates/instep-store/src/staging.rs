@@ -176,8 +176,8 @@ impl Staging {
         }
     }
 
-    /// Lets a staged file be written anew, under another number. For files that are never placed: to remove and to make one for
-    /// each resource costs the file system more than its bytes. Nobody may still read it.
+    /// Makes a staged file available for new content, under another number, if it is never placed: removing and creating
+    /// a file for each resource costs the file system more than its bytes. No reader of the file may be left.
     ///
     /// # Errors
     /// As for [`Staging::discard`].

@@ -47,18 +47,6 @@ const PURE: [&str; 22] = [
 /// Lines of a file without its tests.
 const LONGEST: usize = 300;
 
-/// Rooms that still have longer files.
-const LONG_ROOMS: [&str; 5] = [
-    "instep-destination/src/commit",
-    "instep-destination/src/run",
-    "instep-destination/src/state",
-    "instep-destination/src/store",
-    "instep-oai/src",
-];
-
-/// Lines of a file in one of those rooms.
-const LONGEST_IN_LONG_ROOMS: usize = 360;
-
 /// Lines of code that hold one of these words, outside of comments, in the files that `within` accepts.
 fn lines_with(words: &[&str], within: impl Fn(&str) -> bool) -> Vec<String> {
     let sources = sources();
@@ -242,12 +230,8 @@ fn every_public_document_type_names_its_clause() {
 fn files_can_be_held_in_the_head() {
     let sources = sources();
     let mut lengths: Vec<_> = sources.iter().map(|(_, text)| text.lines().count()).collect();
-    let longest = |name: &str| {
-        let is_long = LONG_ROOMS.iter().any(|room| is_in(name, room));
-        if is_long { LONGEST_IN_LONG_ROOMS } else { LONGEST }
-    };
     let long = sources.iter().map(|(name, text)| (name, text.lines().count()));
-    let long = long.filter(|(name, lines)| *lines > longest(name));
+    let long = long.filter(|(_, lines)| *lines > LONGEST);
     let long: Vec<_> = long.map(|(name, lines)| format!("{name}: {lines}")).collect();
     assert_none(&long, "too long");
     lengths.sort_unstable();

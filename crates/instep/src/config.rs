@@ -65,7 +65,7 @@ impl Config {
 
     fn read(path: PathBuf) -> anyhow::Result<Self> {
         let text = fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
-        // The first fault: a parser that goes on takes what follows for further ones.
+        // Only the first fault: behind it the parser reports faults in correct lines too.
         let at = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         if let Some(error) = DeTable::parse_recoverable(&text).1.iter().min_by_key(|error| at(error)) {
             let place = line(&text, at(error));

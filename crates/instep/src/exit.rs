@@ -152,6 +152,7 @@ mod tests {
     fn every_exit_code_is_in_the_table_once() {
         let mut codes: Vec<_> = Exit::TABLE.iter().map(|(exit, code, _)| (exit.code(), *code)).collect();
         assert!(codes.iter().all(|(code, listed)| code == listed));
+        codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), table().lines().count() - 2);
     }

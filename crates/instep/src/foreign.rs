@@ -1,4 +1,4 @@
-//! Resources on other hosts than that of their Source: copies do not fetch them unless they are told to.
+//! Resources on other hosts than that of their Source: copies fetch them only if the operator allows the host.
 
 use url::{Origin, Url};
 

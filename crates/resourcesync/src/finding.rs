@@ -46,7 +46,7 @@ impl Places {
 /// The weight of a finding: `must` -> error, `should` -> warning, `may` -> info; derived rules weigh one less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Something worth knowing.
+    /// A remark: nothing has to be changed.
     Info,
     /// A *should* is not followed, or a value was not read as it is written.
     Warning,
@@ -71,7 +71,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something noticeable about a document, with the rule that makes it so.
+/// An observation about a document, with the rule that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {

@@ -36,7 +36,7 @@ impl Audit<'_> {
             }
             let names_all = !by_origin || (complete && number == source.sets.len());
             complete &= match self.read_set(run, found, &mut set, names_all).await {
-                // One bad set never costs the others (invariant 10).
+                // A bad set does not prevent comparing the others (invariant 10).
                 Err(error) if error.loses_document() && source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
                     run.reporter.problem(ProblemKind::Document, name, &error.beside(name));

@@ -22,11 +22,11 @@ use crate::{
 /// The result of checking one held file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It matches the state.
+    /// The file matches the state.
     Same,
-    /// Nothing.
+    /// There is no file.
     Missing,
-    /// Something else.
+    /// The file differs, for this reason.
     Differs(String),
     /// The file could not be checked, for this reason.
     Failed(String),

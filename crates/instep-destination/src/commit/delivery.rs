@@ -7,7 +7,7 @@ use std::{
 
 use super::{CommitError, Committer};
 
-/// The time for which a sink that failed is left alone.
+/// The time for which a failed sink is not called.
 const QUIET: Duration = Duration::from_secs(30);
 
 impl Committer {

@@ -1,5 +1,5 @@
-//! Names that are free: asked for together, where the state of a copy knows them and lies behind a network. One question for
-//! each resource would cost the engine more than the resource itself (O75).
+//! Looks up together which names are free, if the state of a copy knows them and is behind a network. A query for each
+//! resource would cost the engine more than the resource itself (O75).
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ impl Committer {
         now: DateTime,
     ) -> Result<usize, CommitError> {
         let last = self.state.setting(LOOKED)?.and_then(|time| DateTime::parse(&time).ok());
-        // A time to come is that of a clock that was wrong.
+        // A time in the future comes from a wrong clock.
         let is_recent = |last: DateTime| (0..AGE).contains(&(now.unix_micros() - last.unix_micros()));
         if last.is_some_and(is_recent) {
             return Ok(0);

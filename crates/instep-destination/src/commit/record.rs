@@ -137,9 +137,9 @@ impl Commit {
 /// Commits that come together, and the room that they take while they wait.
 #[derive(Debug)]
 pub(crate) struct CommitBatch {
-    /// In their order.
+    /// The commits, in their order.
     pub commits: Vec<Commit>,
-    /// Given back once they are in a group.
+    /// The room that they take; it is given back once they are in a group.
     pub _room: OwnedSemaphorePermit,
 }
 

@@ -13,7 +13,7 @@ use crate::{
 /// A group that is being carried out.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// In their order; refused ones are removed.
+    /// The operations in their order, without those that were refused.
     pub(super) operations: Vec<Operation>,
     /// The report of each of them.
     pub(super) notes: Vec<OperationReport>,

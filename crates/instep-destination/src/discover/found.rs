@@ -60,7 +60,7 @@ pub struct CapabilitySet {
     pub capabilities: BTreeMap<Capability, Offer>,
     /// Further entries of a capability (AMB-B34): channels alone may have several, and of others only the first is read.
     pub(crate) further: Vec<(Capability, Offer)>,
-    /// Its documents were made of others, and are not there at their URIs.
+    /// `true` if its documents were translated from others, and do not exist at their URIs.
     pub(crate) is_translated: bool,
     /// `true` if something was lost in that translation: what is not listed may still be there.
     pub(crate) lacks_entries: bool,
@@ -149,7 +149,7 @@ impl Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
-    /// It is the URL that the operator named.
+    /// The URL that the operator gave.
     Itself,
     /// The well-known URI (§6.3.2).
     WellKnown,

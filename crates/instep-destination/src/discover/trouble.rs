@@ -14,7 +14,7 @@ pub struct Trouble {
     pub what: String,
     /// `true` if a requested set of resources, or its capabilities, are lost because of it.
     pub costs_a_set: bool,
-    /// `true` if it costs entries of what was found.
+    /// `true` if entries of the documents that were found are lost because of it.
     pub costs_entries: bool,
     /// `true` if it was not requested, because that was not allowed.
     pub is_out_of_scope: bool,

@@ -16,6 +16,7 @@ impl Draft {
         let checkpoint = self.state.checkpoint(self.set)?;
         self.applied_changes =
             checkpoint.is_some_and(|checkpoint| checkpoint.leading.is_some() || checkpoint.last.is_some());
+        self.has_no_changes = !self.applied_changes;
         Ok(())
     }
 
@@ -36,13 +37,15 @@ impl Draft {
         change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
     }
 
-    /// Returns `true` if a resource that changed at a time may have been deleted in a later gap, and the inventory is new,
-    /// so that it can tell (O52).
+    /// Returns `true` if a resource that changed at a time may have been deleted in a later gap (O52), or since a later
+    /// inventory, and the inventory is new, so that it can tell.
     fn may_be_gone(&self, change: DateTime) -> bool {
-        !self.inventory.was_applied && self.last_gap.is_some_and(|gap| change.end() <= gap.instant())
+        let known = plausible(self.last_gap, Some(self.clocks.latest_time()));
+        !self.inventory.was_applied && known.is_some_and(|known| change.end() <= known.instant())
     }
 
-    /// Takes note that the listed changes begin at a time after the last one that was applied.
+    /// Takes note that the listed changes begin at a time after the last one that was applied, or that an inventory is of
+    /// that time.
     pub(crate) fn meet_gap(&mut self, ends: DateTime) {
         let is_later = |known: DateTime| known.instant() < ends.instant();
         if self.last_gap.is_none_or(is_later) {
@@ -62,7 +65,7 @@ impl Draft {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.uri.as_str().to_owned());
             for held in page {
-                if self.may_be_later(held.metadata.datetime, inventory) && !self.is_known_gone(&held)? {
+                if self.stays_unnamed(&held, inventory)? {
                     continue;
                 }
                 if may_wait && self.is_pending_later(held.uri.as_str(), inventory)? {
@@ -82,6 +85,11 @@ impl Draft {
                 self.actions.push(&Action::new(kind, Desired::new(held.uri)))?;
             }
         }
+    }
+
+    /// Returns `true` if a held resource stays although an inventory does not name it.
+    fn stays_unnamed(&self, held: &HeldResource, inventory: Option<DateTime>) -> Result<bool, Error> {
+        Ok(self.may_be_later(held.metadata.datetime, inventory) && !self.is_known_gone(held)?)
     }
 
     /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
@@ -143,14 +151,35 @@ impl Draft {
     /// Counts the held resources that nothing that was read has named, and that did not change after the time of the
     /// inventory.
     pub(crate) fn count_unnamed(&self, inventory: Option<DateTime>) -> Result<u64, Error> {
+        self.count_surplus(|held| Ok(!self.may_be_later(held.metadata.datetime, inventory)))
+    }
+
+    /// Takes what stays beside an inventory without a time off the operator's limit: the changes that brought it are not
+    /// read again (O61).
+    pub(crate) fn take_unnamed_from_limit(&mut self) -> Result<(), Error> {
+        if self.policy.limit.is_some() && self.inventory.usable > 0 {
+            self.inventory.selected += self.count_surplus(|held| self.stays_unnamed(held, None))?;
+            self.inventory.counts_unnamed = true;
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if a held resource that no document has named yet was taken off the limit.
+    pub(super) fn was_taken_from_limit(&self, held: &HeldResource) -> Result<bool, Error> {
+        Ok(self.inventory.counts_unnamed && held.is_in(self.set) && self.stays_unnamed(held, None)?)
+    }
+
+    /// Counts some of the held resources that nothing that was read has named.
+    fn count_surplus(&self, counts: impl Fn(&HeldResource) -> Result<bool, Error>) -> Result<u64, Error> {
         let (mut count, mut after) = (0, None::<String>);
         loop {
             self.go_on()?;
             let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { return Ok(count) };
             after = Some(last.uri.as_str().to_owned());
-            count += page.iter().filter(|held| !self.may_be_later(held.metadata.datetime, inventory)).count()
-                as u64;
+            for held in &page {
+                count += u64::from(counts(held)?);
+            }
         }
     }
 }

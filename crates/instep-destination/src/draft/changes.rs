@@ -9,8 +9,8 @@ use crate::{
     clock::latest_time,
     documents::{Document, Entries},
     plan::{
-        Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, packed_difference, plausible,
-        resource,
+        Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, is_later, packed_difference,
+        plausible, resource, supersedes,
     },
     state::ActionKind,
 };
@@ -81,7 +81,10 @@ impl Draft {
             let place = shape.place(&entry, &mut inherited, ordinal);
             // In a list that was read before, the position of an entry shows that it is new, with any time.
             let is_before = shape.known == 0 && shape.is_before(&entry, ordinal);
-            if ordinal <= shape.known || is_before {
+            if ordinal <= shape.known
+                || is_before
+                || self.seeks_left_out && self.has_change(&entry, place.time)?
+            {
                 self.account.known += 1;
             } else if self.is_deletion_of_nothing(speaker.as_ref(), &entry)? {
                 self.account.equal += 1;
@@ -92,9 +95,11 @@ impl Draft {
                 (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
                 desired.is_appended = shape.known > 0;
                 if place.time.is_none() {
-                    // It is not older than its list: no inventory from before that takes it back.
+                    // It is not older than its list: no inventory from before that takes it back. If the list does not
+                    // say when it begins, it is not older than its own bytes.
                     self.met_undated = true;
-                    (desired.metadata.datetime, desired.is_undated) = (begins, true);
+                    let modified = plausible(desired.metadata.lastmod, shape.latest);
+                    (desired.metadata.datetime, desired.is_undated) = (begins.or(modified), true);
                 }
                 if packs_differences && packed_difference(&entry).is_some() {
                     desired.forget_fixity();
@@ -137,6 +142,14 @@ impl Draft {
         Ok(is_outside && self.state.held(uri)?.is_none())
     }
 
+    /// Returns `true` if what is held has a change, as far as is known. One that is later than the last change that was
+    /// applied was left out: what is not selected stays as it is.
+    fn has_change(&self, entry: &Entry, changed: Option<DateTime>) -> Result<bool, Error> {
+        let Some(held) = self.state.held(resource(&entry.loc).as_str())? else { return Ok(false) };
+        let applied = plausible(held.metadata.datetime, Some(self.clocks.latest_time()));
+        Ok(changed.is_none() || applied.is_some() && !is_later(changed, applied))
+    }
+
     /// Returns the state after a change. `None` if it is later than the requested time.
     fn desired_after(
         &mut self,
@@ -177,7 +190,7 @@ impl Draft {
         self.account.superseded += fold(&mut part);
         let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
         if self.inventory.usable > 0 {
-            self.inventory.selected += self.count_held_beside_inventory(&part)?;
+            self.count_held_beside_inventory(&part)?;
         } else {
             self.inventory.selected = self.count_held_after(&part)?;
         }
@@ -190,32 +203,47 @@ impl Draft {
     }
 
     /// Counts the resources that the set will hold without those that a part adds. Without an inventory in the plan, the
-    /// limit refers to them.
+    /// limit refers to them. What an earlier list deletes and this part names again makes no room: it stays.
     fn count_held_after(&self, part: &[Desired]) -> Result<u64, Error> {
         let planned = |kind| self.actions.totals(kind).0;
         let mut gone = planned(ActionKind::Delete);
-        for desired in part.iter().filter(|one| self.policy.delete && one.presence == DesiredPresence::Absent)
-        {
+        let may_return = gone > 0;
+        for desired in part.iter().filter(|_| self.policy.delete) {
+            let is_absent = desired.presence == DesiredPresence::Absent;
+            if !is_absent && !may_return {
+                continue;
+            }
             let uri = desired.uri.as_str();
-            let is_planned =
-                self.actions.for_uri(uri)?.is_some_and(|action| action.kind == ActionKind::Delete);
-            gone += u64::from(!is_planned && self.state.held(uri)?.is_some());
+            let earlier = self.actions.for_uri(uri)?.filter(|action| action.kind == ActionKind::Delete);
+            match earlier {
+                Some(earlier) => {
+                    let returns = !is_absent && supersedes(desired.place(), earlier.desired.place());
+                    gone -= u64::from(returns);
+                }
+                None => gone += u64::from(is_absent && self.state.held(uri)?.is_some()),
+            }
         }
         let held = self.state.held_in(&[self.set])? + planned(ActionKind::Create);
         Ok(held.saturating_sub(gone))
     }
 
     /// Counts the held resources among changes that no document of the plan named before: they count for the limit as
-    /// much as those that the changes add, otherwise each comparison of the complete copy would add others (O61).
-    fn count_held_beside_inventory(&self, part: &[Desired]) -> Result<u64, Error> {
-        let mut count = 0;
-        let exist = |desired: &&Desired| {
-            matches!(desired.presence, DesiredPresence::Present | DesiredPresence::Unclear)
-        };
-        for desired in part.iter().filter(exist) {
+    /// much as those that the changes add, otherwise each comparison of the complete copy would add others (O61). Those
+    /// that count already and go make room.
+    fn count_held_beside_inventory(&mut self, part: &[Desired]) -> Result<(), Error> {
+        for desired in part {
             let held = self.state.held(desired.uri.as_str())?;
-            count += u64::from(held.is_some_and(|held| !self.marks.has(held.id)));
+            let Some(held) = held.filter(|held| !self.marks.has(held.id)) else { continue };
+            let counts = self.was_taken_from_limit(&held)?;
+            let selected = &mut self.inventory.selected;
+            match desired.presence {
+                DesiredPresence::Present | DesiredPresence::Unclear => *selected += u64::from(!counts),
+                DesiredPresence::Absent if self.policy.delete => {
+                    *selected = selected.saturating_sub(u64::from(counts));
+                }
+                DesiredPresence::Absent | DesiredPresence::Excluded => {}
+            }
         }
-        Ok(count)
+        Ok(())
     }
 }

@@ -18,14 +18,20 @@ struct InventoryTime {
     at: Option<DateTime>,
     /// Times later than this are no times.
     latest: Option<DateTime>,
+    /// `true` if there may be changes to compare its entries with.
+    meets_changes: bool,
 }
 
 impl InventoryTime {
     /// Returns the time of the state that an entry lists. If the inventory has no time, the last modification shows
-    /// if a listed change came before or after it.
+    /// if a listed change came before or after it. Where no changes are, it would only outlast later inventories: a file
+    /// may be replaced by an older one, and a clock may go back (O34).
     fn of(self, metadata: &ResourceMetadata) -> Option<DateTime> {
         let datetime = plausible(metadata.datetime, self.latest);
-        if self.at.is_some() { datetime } else { datetime.or(plausible(metadata.lastmod, self.latest)) }
+        if self.at.is_some() || !self.meets_changes {
+            return datetime;
+        }
+        datetime.or(plausible(metadata.lastmod, self.latest))
     }
 }
 
@@ -80,6 +86,7 @@ impl Draft {
         let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
         let at = deciding_time(at, was_applied);
         self.inventory.was_applied = was_applied;
+        let time = InventoryTime { at, latest, meets_changes: !self.has_no_changes };
         let is_plain = document.header.metadata.is_none();
         let mut part = Part::default();
         let mut usable = 0;
@@ -97,7 +104,7 @@ impl Draft {
             if self.policy.lastmod == LastmodTrust::Ask {
                 entry.lastmod = None;
             }
-            self.add_entry(&mut part, speaker.as_ref(), entry, InventoryTime { at, latest })?;
+            self.add_entry(&mut part, speaker.as_ref(), entry, time)?;
             if part.weight >= Self::PART {
                 self.merge_part(std::mem::take(&mut part), at, was_applied)?;
             }
@@ -218,7 +225,7 @@ impl Draft {
         });
     }
 
-    /// Reports entries without a usable `loc`: they cost themselves only (invariant 10).
+    /// Reports entries without a usable `loc`; no other entry is affected (invariant 10).
     pub(super) fn report_unusable(&mut self, document: &Document, findings: Vec<Finding>, unusable: u64) {
         self.account.read += unusable;
         self.account.unusable += unusable;

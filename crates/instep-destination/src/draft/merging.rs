@@ -63,7 +63,7 @@ impl Draft {
             awaited: &mut self.awaited,
             failure: None,
         };
-        // The part and the rows are walked once, side by side: a look-up for each entry would cost a million of them.
+        // The part and the rows are read once, side by side, because a million entries would need a million look-ups.
         let joining =
             self.state.meet(self.set, &mut self.marks, &mut part, &mut |desired, held, was_named| {
                 merging.take(desired, held, was_named);
@@ -77,7 +77,7 @@ impl Draft {
 }
 
 impl Draft {
-    /// Leaves out the resources whose URIs are longer than the state can keep: they cost themselves only (invariant 10).
+    /// Leaves out the resources whose URIs are longer than the state can keep; no other one is affected (invariant 10).
     fn leave_out_longer(&mut self, part: &mut Vec<Desired>, most: usize) {
         let (problems, account) = (&mut self.problems, &mut self.account);
         part.retain(|desired| {

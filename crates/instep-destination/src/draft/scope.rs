@@ -1,4 +1,4 @@
-//! Scope: the places that a document may speak for.
+//! Scope: the URIs that a document may list.
 
 use instep_net::Origin;
 use resourcesync::Uri;

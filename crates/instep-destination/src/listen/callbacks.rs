@@ -62,7 +62,7 @@ impl Drop for Callbacks {
 /// The subscriptions that requests are about, and the connections that requests come over.
 #[derive(Debug)]
 struct CallbackServer {
-    /// By the part of their tokens that stays: a request costs the same with one subscription and with thousands.
+    /// The subscriptions by the part of their tokens that stays, so that a request costs the same with any number of them.
     subscriptions: Mutex<BTreeMap<String, Weak<Subscription>>>,
     connections: Mutex<CallbackConnections<IpAddr>>,
     sha1: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::hub_request::{Ask, Delivery, HubAnswer, Identity, Mode};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// The shortest lease that is believed. A hub that grants less would make this Destination renew without end.
+/// The shortest lease that is accepted as granted. A hub that grants less would make this Destination renew without end.
 const SHORTEST: Duration = Duration::from_secs(10);
 /// The time that a hub may take to verify.
 const VERIFICATION: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ const MOST_FORMER: usize = 4;
 /// The subscription to one topic.
 #[derive(Debug)]
 pub(super) struct Lease {
-    /// The lease to ask for.
+    /// The lease to request.
     wanted: Duration,
     hubs: usize,
     hub: usize,

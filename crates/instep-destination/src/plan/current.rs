@@ -31,9 +31,9 @@ impl<'a> Fixity<'a> {
 /// The result of comparing a held resource with the Source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Currency {
-    /// It is: equal digests, or equal length and time, or an equal time of at least seconds.
+    /// The held bytes are those of the Source: equal digests, or equal length and time, or an equal time of at least seconds.
     Current,
-    /// It is another state.
+    /// The held bytes are those of another state.
     Stale,
     /// The documents do not show it; a conditional request does.
     Unknown,

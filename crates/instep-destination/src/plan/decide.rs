@@ -8,7 +8,7 @@ use crate::state::{Action, ActionKind, HeldResource, SetId};
 /// The rules that hold for all entries of a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecisionRules {
-    /// The set that the document speaks for.
+    /// The set that the document describes.
     pub set: SetId,
     /// `true` if resources that the Source deleted are removed from the copy (DST-4).
     pub delete: bool,
@@ -19,12 +19,12 @@ pub(crate) struct DecisionRules {
     /// `true` if the entries come from an inventory without a time, after changes were applied: each has only its own
     /// time.
     pub is_undated: bool,
-    /// `true` if the entries come from the inventory that was applied last: all that is known of it is later.
+    /// `true` if the entries come from the inventory that was applied last: everything applied since is later.
     pub was_applied: bool,
 }
 
 impl DecisionRules {
-    /// Returns the time for which an entry of an inventory speaks.
+    /// Returns the time that an entry of an inventory describes.
     fn time_of(&self, desired: &Desired) -> Option<DateTime> {
         if self.is_undated {
             deciding_time(desired.metadata.datetime, self.was_applied)
@@ -39,8 +39,8 @@ impl DecisionRules {
         is_later(change, time) || self.is_undated && time.is_none() && change.is_some()
     }
 
-    /// Returns `true` if the inventory came after a deletion. A deletion of its very moment may be the later one; and
-    /// without a time it is the newest state if no changes were applied (O34).
+    /// Returns `true` if the inventory came after a deletion. A deletion at the same moment may be the later one. An
+    /// inventory without a time is the newest state if no changes were applied (O34).
     pub(crate) fn came_after(&self, deleted: DateTime) -> bool {
         match self.inventory {
             Some(at) => deleted.unix_micros() < at.unix_micros(),
@@ -48,8 +48,8 @@ impl DecisionRules {
         }
     }
 
-    /// Returns `true` if an inventory that is new lists other bytes than those that were deleted and are kept, and does
-    /// not say since when: it did not only miss the deletion, so the Source is asked (O36).
+    /// Returns `true` if a new inventory without times lists other bytes than those that are kept of a deleted resource.
+    /// It did not only miss the deletion, so a request decides (O36).
     fn brings_back(&self, desired: &Desired, held: &HeldResource) -> bool {
         let is_unknown = self.is_undated && !self.was_applied && desired.metadata.datetime.is_none();
         is_unknown
@@ -57,16 +57,16 @@ impl DecisionRules {
             && currency_of(held, desired) == Currency::Stale
     }
 
-    /// Returns `true` if what differs from an inventory came by another set since (O37, O44). What could not be had when it was
-    /// applied is pending.
+    /// Returns `true` if the difference from an inventory came from another set since (O37, O44). It did not if the
+    /// resource is pending: then it could not be fetched when the inventory was applied.
     fn is_of_another_set(&self, held: &HeldResource, known: &Known<'_>) -> bool {
         let is_shared = held.is_in(self.set) && !held.is_only_in(self.set);
         let came_since = self.was_applied && is_shared || known.is_described_since;
         came_since && known.earlier.is_none() && !known.is_awaited
     }
 
-    /// Returns `true` if an entry may be older than what is held, so that what it says of the bytes is not expected of the
-    /// answer.
+    /// Returns `true` if an entry may be older than the held resource, so that the response need not have its length and
+    /// digests.
     pub(crate) fn leave_open(&self, desired: &Desired, known: Known<'_>) -> bool {
         let changed = known.held.and(known.changed).max(known.deleted);
         self.may_precede(desired, changed) || self.is_undated && known.is_misdated
@@ -89,10 +89,10 @@ pub(crate) struct Known<'a> {
     pub held: Option<&'a HeldResource>,
     /// The action that is already planned for it, by an earlier entry or because it is owed from an earlier run.
     pub earlier: Option<&'a Action>,
-    /// The time of the last change of it that was applied, if that is known and can be believed: of what is held the one
-    /// that brought it, of what is not held its deletion.
+    /// The time of its last applied change, if it is known and plausible: for a held resource that of the change that
+    /// brought it, otherwise that of its deletion.
     pub changed: Option<DateTime>,
-    /// The time of a deletion of what is held and the operator keeps, if nothing that was applied since brought it again.
+    /// The time of the deletion of a held resource that the operator keeps, unless a later change created it again.
     pub deleted: Option<DateTime>,
     /// `true` if the held file is missing or differs from the state.
     pub is_damaged: bool,
@@ -100,7 +100,7 @@ pub(crate) struct Known<'a> {
     pub is_awaited: bool,
     /// `true` if another set has described it later than the inventory, and has it.
     pub is_described_since: bool,
-    /// `true` if what is held has a time that cannot be believed: it may be of any (O33).
+    /// `true` if the held resource has an implausible time, so that its true time is unknown (O33).
     pub is_misdated: bool,
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
                 }
                 // The answer shows since when it exists again.
                 Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
-                // A change that is news contradicts its own time of modification, and may be right (O263).
+                // A new change contradicts its own time of modification, and may be right (O263).
                 Currency::Current if is_unseen(desired, held, known) => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),
@@ -228,8 +228,8 @@ fn currency_of(held: &HeldResource, desired: &Desired) -> Currency {
     currency(Fixity::of_metadata(&held.metadata), Fixity::of_metadata(&desired.metadata))
 }
 
-/// Returns `true` if an entry is a change of an earlier time than what is known: that may have come by a later list,
-/// while the one of this change was lost (O16).
+/// Returns `true` if an entry is a change of an earlier time than the last applied one, which may have come from a later
+/// list while the list of this change was lost (O16).
 fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
     let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
     desired.says_when && !is_damaged && is_later(known.changed, desired.metadata.datetime)
@@ -240,13 +240,13 @@ pub(crate) fn removal(held: &HeldResource, set: SetId) -> ActionKind {
     if held.is_only_in(set) { ActionKind::Delete } else { ActionKind::Leave }
 }
 
-/// Returns `true` if a change is later than an inventory, which therefore says nothing about its resource: the changes
-/// that were applied since are not to be taken back, whether the inventory names the resource or not.
+/// Returns `true` if a change is later than an inventory. The inventory then decides nothing about the resource, also
+/// if it does not name it: applied changes are not undone.
 pub(crate) fn is_later(change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
     matches!((change, inventory), (Some(change), Some(at)) if at.end() <= change.instant())
 }
 
-/// Returns the time that decides between an inventory and the changes that were applied. One that was applied already is
+/// Returns the time that decides between an inventory and the applied changes. An inventory that was applied before is
 /// older than each of them, also than those of its own day or second (O15).
 pub(crate) fn deciding_time(at: Option<DateTime>, was_applied: bool) -> Option<DateTime> {
     at.map(|at| if was_applied { DateTime::from_unix_micros(at.unix_micros() - 1) } else { at })

@@ -26,7 +26,7 @@ impl ResourceMetadata {
     /// The number of links that take as much memory as the rest of a resource.
     const LINKS_OF_USUAL_SIZE: usize = 8;
 
-    /// Nothing known.
+    /// Returns metadata of which nothing is known.
     pub fn new() -> Self {
         Self::default()
     }

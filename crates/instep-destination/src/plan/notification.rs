@@ -13,9 +13,9 @@ pub(crate) enum Standing {
         until: DateTime,
     },
     /// It has changes with times, but states no interval that could be theirs, or there is a gap before it: the Change
-    /// List must be read. What that does not have yet counts too, but passes nothing over.
+    /// List must be read. Changes that the list lacks are applied too, but do not move the checkpoint.
     Apart,
-    /// It has changes without times or of a time to come, or is about something else: the Change List must be read.
+    /// It has changes without times or with times in the future, or is about something else: the Change List must be read.
     Unclear,
 }
 

@@ -25,12 +25,12 @@ impl Pace {
         self.pause
     }
 
-    /// The pause as it is now.
+    /// Returns the present pause.
     pub(crate) fn pause(&self) -> Duration {
         self.pause
     }
 
-    /// The pause after a look that failed: the Source is left alone for longer.
+    /// Returns the pause after a failed look, which doubles each time.
     pub(crate) fn after_failure(&mut self) -> Duration {
         self.pause = self.pause.saturating_mul(2).clamp(self.shortest, self.longest);
         self.pause

@@ -26,7 +26,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// One word.
+    /// Returns its name, in lower case with hyphens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",

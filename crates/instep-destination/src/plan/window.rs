@@ -28,6 +28,11 @@ impl IndexMember {
     pub(crate) fn is(&self, last: &PassedEntry) -> bool {
         self.uri == last.uri && self.until == last.datetime
     }
+
+    /// Returns `true` if it ends before it begins: the clock of the Source went back while it was open.
+    pub(crate) fn went_back(&self) -> bool {
+        self.from.zip(self.until).is_some_and(|(from, until)| until.end() <= from.instant())
+    }
 }
 
 impl From<&Entry> for IndexMember {
@@ -47,7 +52,7 @@ pub enum Reach {
         /// The time at which they start.
         earliest: DateTime,
     },
-    /// They do not state their beginning.
+    /// They do not state their beginning, or the clock of the Source went back meanwhile.
     Unknown,
 }
 
@@ -65,13 +70,17 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
 ///
 /// A list is complete from its beginning on (TIME-5): one without an end is not read if a later one begins before the
 /// checkpoint. Its entries without a time could not be distinguished from new ones (O3).
+///
+/// A list that ends before it begins is over once its beginning is: until then, the times in it and in those after it do
+/// not tell what is new (O45).
 pub(crate) fn members_to_read<'a>(
     checkpoint: &DateTime,
     members: &'a [IndexMember],
 ) -> (Vec<&'a IndexMember>, Reach) {
     let is_over = |time: DateTime| time.end() <= checkpoint.instant();
     // The last member that begins before the checkpoint.
-    let begun = members.iter().enumerate().filter_map(|(place, member)| Some((place, member.from?)));
+    let forward = members.iter().enumerate().filter(|(_, member)| !member.went_back());
+    let begun = forward.filter_map(|(place, member)| Some((place, member.from?)));
     let last = begun.filter(|(_, from)| is_over(*from)).max_by_key(|(_, from)| from.instant());
     let is_followed = |(place, member): (usize, &IndexMember)| match (member.from, last) {
         (Some(from), Some((_, last))) => from.end() <= last.instant(),
@@ -79,6 +88,7 @@ pub(crate) fn members_to_read<'a>(
         (_, None) => false,
     };
     let ends_before = |(place, member): (usize, &IndexMember)| match member.until {
+        Some(_) if member.went_back() => member.from.is_some_and(is_over),
         Some(until) => is_over(until),
         None => is_followed((place, member)),
     };
@@ -93,7 +103,10 @@ pub(crate) fn members_to_read<'a>(
         let (until, from) = (pair[0].until?, pair[1].from?);
         (until.end() <= from.instant()).then_some(Reach::Gap { earliest: from })
     });
-    (wanted, hole.unwrap_or(start))
+    match hole.unwrap_or(start) {
+        Reach::Covered if wanted.iter().any(|member| member.went_back()) => (wanted, Reach::Unknown),
+        reach => (wanted, reach),
+    }
 }
 
 #[cfg(test)]
@@ -154,6 +167,17 @@ mod tests {
     fn a_hole_between_members_is_a_gap() {
         let members = [member("1", 0, Some(10)), member("3", 20, None)];
         assert_eq!(members_to_read(&time(5), &members).1, Reach::Gap { earliest: time(20) });
+    }
+
+    #[test]
+    fn o286_a_list_that_ends_before_it_begins_hides_nothing() {
+        let members = [member("1", 40, Some(20)), member("2", 20, None)];
+        let read = |checkpoint| {
+            let (wanted, reach) = members_to_read(&time(checkpoint), &members);
+            (wanted.len(), reach)
+        };
+        assert_eq!(read(40), (2, Reach::Unknown), "the times of both are over");
+        assert_eq!(read(50), (1, Reach::Covered), "the open one is not followed by the one before it");
     }
 
     proptest! {

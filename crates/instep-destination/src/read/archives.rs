@@ -28,6 +28,9 @@ impl ChangeDocuments {
                 return Ok(());
             }
         };
+        for member in &mut archived {
+            (member.from, member.until) = (run.believed(member.from), run.believed(member.until));
+        }
         // The current lists hold themselves everything that begins after they do. Of one day, either may be the
         // earlier one (O13).
         archived.retain(|member| member.from.is_none_or(|from| from.instant() < earliest.end()));

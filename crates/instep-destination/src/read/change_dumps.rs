@@ -16,7 +16,7 @@ use crate::{
     clock::latest_time,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Shape, members_to_read},
+    plan::{IndexMember, Shape, members_to_read, plausible},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
     transfer::package::Packages,
@@ -186,8 +186,9 @@ async fn read_manifest(
 
 impl PackageList {
     /// Adds the packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that
-    /// was read is not among them, although its end is the checkpoint.
+    /// was read is not among them, although its end is the checkpoint. Times that no clock has reached are none (O382).
     fn add_new_of(&mut self, dump: &Document, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let latest = Some(latest_time(dump.date));
         let mut members = Vec::new();
         dump.for_each(|entry| members.push(IndexMember::from(entry)))?;
         let mut first = 0;
@@ -195,6 +196,9 @@ impl PackageList {
             && let Some(passed) = members.iter().position(|member| member.is(last))
         {
             first = passed + 1;
+        }
+        for member in &mut members {
+            (member.from, member.until) = (plausible(member.from, latest), plausible(member.until, latest));
         }
         if let Some(time) = &checkpoint.datetime {
             let left = &members[first..];

@@ -28,7 +28,7 @@ pub(crate) struct ChangeDocuments {
     pub(crate) reach: Reach,
     /// The lists that may hold something new, oldest first.
     pub(crate) lists: Vec<MemberDocument>,
-    /// The document that speaks for them.
+    /// The document in whose scope they must lie.
     pub(crate) speaker: Uri,
     /// The document that leads to them, if it is new.
     pub(crate) top: Option<DocumentRecord>,
@@ -74,7 +74,8 @@ impl ChangeDocuments {
                     document.for_each(|entry| members.push(IndexMember::from(entry)))?;
                 }
                 let read = find_times(run, &document, &mut members).await?;
-                let mut lists = Self::of(&offer.uri, document, members, kind, checkpoint);
+                let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
+                let mut lists = Self::of(&offer.uri, document, members, kind, checkpoint, is_doubtful);
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -118,6 +119,7 @@ impl ChangeDocuments {
         members: Vec<IndexMember>,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
+        is_doubtful: bool,
     ) -> Self {
         let mut top = record_of(uri, &document);
         let root = document.header.metadata.clone().unwrap_or_default();
@@ -137,6 +139,7 @@ impl ChangeDocuments {
         };
         let reach = match (reach, members.first()) {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
+            (Reach::Covered, _) if is_doubtful => Reach::Unknown,
             (reach, _) => reach,
         };
         // If the next run finds the index unchanged, it uses the same knowledge of its reach.
@@ -267,6 +270,15 @@ fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
 fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()
+}
+
+/// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it
+/// begins, and none of those after it was read. The copy may have reached any time while that list was open, so what
+/// follows is new although its times may be over (O45).
+fn may_have_gone_back(members: &[IndexMember], last: Option<&Uri>) -> bool {
+    let stepped = members.iter().rposition(IndexMember::went_back);
+    let read = members.iter().rposition(|member| Some(&member.uri) == last);
+    stepped.is_some_and(|stepped| read.is_none_or(|read| read <= stepped))
 }
 
 fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {

@@ -40,7 +40,7 @@ impl DumpPackage {
         Ok([own, at].into_iter().flatten().min_by_key(DateTime::instant))
     }
 
-    /// With its manifest, or the fault that prevents reading it.
+    /// Returns the package with its manifest, or with the fault that prevents reading it.
     pub(super) async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
         self.look_at_contents(packages).await;
         if self.manifest.is_some() {
@@ -50,7 +50,7 @@ impl DumpPackage {
         (self, trouble)
     }
 
-    /// With the copy of its manifest, if offered: the package is fetched only if it has a wanted resource.
+    /// Reads the copy of its manifest, if one is offered: the package is then fetched only if it has a wanted resource.
     pub(crate) async fn look_at_contents(&mut self, packages: &Packages) {
         if self.manifest.is_some() {
             return;
@@ -65,7 +65,7 @@ impl DumpPackage {
         }
     }
 
-    /// With the package itself.
+    /// Fetches the package itself, and reads its manifest.
     pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<(), String> {
         if self.open.is_none() {
             let open = packages

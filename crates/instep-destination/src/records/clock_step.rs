@@ -27,7 +27,7 @@ pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Option<DateTime>
     step.filter(|step| !step.is_over).map(time).transpose()
 }
 
-/// Records the time behind which the clock of the Source went back, and whether that is over.
+/// Records the time behind which the clock of the Source went back; `is_over` if a later inventory was applied.
 pub(crate) fn write(
     state: &mut dyn CopyState,
     set: SetId,

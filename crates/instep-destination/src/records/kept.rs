@@ -15,9 +15,9 @@ const PAGE: usize = 1_000;
 /// Resources of a set that are kept although they are gone at the Source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeptResources {
-    /// Their number.
+    /// The number of these resources.
     pub(crate) all: u64,
-    /// Those of them of which it is unknown since when they are gone.
+    /// The number of those whose time of deletion is unknown.
     pub(crate) undated: u64,
 }
 

@@ -1,4 +1,5 @@
-//! The end of the last gap in the changes of a set: a change before it may have been missed, one since then was not.
+//! The end of the last gap in the changes of a set: a change before it may have been missed, one since then was not. An
+//! inventory that states its time is such an end: what it names may be gone in the next one.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};

@@ -42,7 +42,12 @@ impl PlanRules {
     /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are
     /// wanted now with deleting.
     pub(crate) fn stand_for(&self, now: &Self) -> bool {
-        self.selection == now.selection && (self.deletes || !now.deletes)
+        self.selects_as(now) && (self.deletes || !now.deletes)
+    }
+
+    /// Returns `true` if a plan for these rules selects the same resources as one for `now`.
+    pub(crate) fn selects_as(&self, now: &Self) -> bool {
+        self.selection == now.selection
     }
 }
 

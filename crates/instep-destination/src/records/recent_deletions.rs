@@ -37,7 +37,7 @@ impl RecentDeletions {
         Ok(versioned::read(state, NAME, VERSION)?.unwrap_or_default())
     }
 
-    /// Records them.
+    /// Records the deletions.
     pub(crate) fn write(&self, state: &mut dyn CopyState) -> Result<(), StateError> {
         versioned::write(state, NAME, VERSION, self)
     }

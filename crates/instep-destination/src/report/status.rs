@@ -117,7 +117,7 @@ impl Status {
         self.checkpoint.map(|checkpoint| age(checkpoint, now))
     }
 
-    /// Of an empty copy.
+    /// Returns the status of an empty copy.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),

@@ -84,12 +84,12 @@ impl LocalCopy {
         Ok(StatePlace::of(&Self::own_folder(&copy.dir), copy.state.as_deref())?)
     }
 
-    /// The folder of everything in a copy that is not a resource.
+    /// Returns the folder of everything in a copy that is not a resource.
     pub(crate) fn own_folder(dir: &Path) -> PathBuf {
         dir.join(OWN)
     }
 
-    /// The state, to read.
+    /// Returns the state for reading.
     pub(crate) fn state(&self) -> &dyn ReadState {
         &*self.reader
     }
@@ -99,7 +99,7 @@ impl LocalCopy {
         &self.own
     }
 
-    /// An empty plan.
+    /// Returns an empty plan.
     pub(crate) fn new_actions(&mut self) -> Result<Actions, Error> {
         self.plans += 1;
         Ok(Actions::create(&self.own.join(Actions::file_name(self.plans)))?)
@@ -112,7 +112,7 @@ impl LocalCopy {
         }
     }
 
-    /// Gives the committer away; [`Self::take_back`] ends that.
+    /// Lends the committer, until [`Self::take_back`].
     pub(crate) fn lend(&mut self) -> Result<Committer, Error> {
         self.committer.take().ok_or_else(|| Error::Task { source: "the committer is lent already".into() })
     }
@@ -126,7 +126,7 @@ impl LocalCopy {
         Ok(self.committer.as_mut().map_or(Ok(()), Committer::keep_base)?)
     }
 
-    /// The state, to write records that belong to no group.
+    /// Returns the state for writing records that belong to no group.
     pub(crate) fn state_mut(&mut self) -> Result<&mut dyn CopyState, Error> {
         let committer = self.committer.as_mut();
         committer
@@ -199,6 +199,12 @@ impl LocalCopy {
     pub(crate) fn policy_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
         let now = PlanRules::new(&options.selection, options.delete);
         Ok(PlanRules::read(self.state(), set)?.is_none_or(|held| held.stand_for(&now)))
+    }
+
+    /// Returns `true` if the last plan of a set was made for the present selection.
+    pub(crate) fn selection_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
+        let now = PlanRules::new(&options.selection, options.delete);
+        Ok(PlanRules::read(self.state(), set)?.is_none_or(|held| held.selects_as(&now)))
     }
 
     /// Returns how many resources runs with the same limit removed within the last day.

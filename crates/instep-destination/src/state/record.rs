@@ -155,7 +155,7 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Before everything.
+    /// Returns the checkpoint before all changes.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -204,7 +204,7 @@ pub(crate) enum Waits {
     Disk,
     /// The disk has it before anything that is written later.
     Order,
-    /// Nothing.
+    /// The commit waits for nothing.
     Nothing,
 }
 

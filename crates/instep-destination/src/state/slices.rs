@@ -119,7 +119,7 @@ impl ShareCounts {
         [done, created, updated, unchanged, unverified, bytes]
     }
 
-    /// Adds others.
+    /// Adds the counts of another group.
     pub(crate) fn add(&mut self, mut others: Self) {
         self.each().into_iter().zip(others.each()).for_each(|(sum, more)| *sum += *more);
     }

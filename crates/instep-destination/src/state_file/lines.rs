@@ -52,7 +52,7 @@ struct LastLine {
 #[derive(Serialize, Deserialize)]
 struct FinalCount {
     records: u64,
-    /// Of all lines before.
+    /// The digest of all lines before.
     hash: String,
 }
 

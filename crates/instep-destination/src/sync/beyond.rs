@@ -27,10 +27,17 @@ impl SyncRun<'_> {
     /// Returns `true` if the applied changes cannot give the wanted copy: another selection, deletions that were held
     /// back, or another scope for entries that were out of it.
     pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
-        let unusable = self.copy.unusable(set)?;
         Ok(self.options.repair
             || self.options.as_of.is_some()
-            || unusable.count > 0 && unusable.scope != self.options.access.scope_text()
+            || self.may_have_left_out(set)?
             || !self.copy.policy_stands(set, self.options)?)
+    }
+
+    /// Returns `true` if earlier plans may have left out what is wanted now: another selection, or another scope for
+    /// entries that were out of it.
+    pub(crate) fn may_have_left_out(&self, set: SetId) -> Result<bool, Error> {
+        let unusable = self.copy.unusable(set)?;
+        Ok(unusable.count > 0 && unusable.scope != self.options.access.scope_text()
+            || !self.copy.selection_stands(set, self.options)?)
     }
 }

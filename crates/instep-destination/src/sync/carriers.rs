@@ -121,16 +121,22 @@ impl SyncRun<'_> {
         Ok(ChosenWay { choice, carrier })
     }
 
-    /// Reads the Resource Dump. One that cannot be read costs requests, no resource (B11).
+    /// Reads the Resource Dump. If it cannot be read, the resources are requested one by one (B11).
     async fn dump_if_readable(&mut self, found: &CapabilitySet) -> Result<Option<Dump>, Error> {
         match Dump::look(self, found).await {
-            Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
-                let url = &self.options.url;
-                self.reporter.warn(ProblemKind::Document, url, &error.beside(url));
-                Ok(None)
-            }
+            Err(error) => self.warn_if_lost(error).map(|()| None),
             dump => dump,
         }
+    }
+
+    /// Warns that a dump is lost: without it the resources are requested one by one (B11). Returns any other error.
+    fn warn_if_lost(&mut self, error: Error) -> Result<(), Error> {
+        if !error.loses_document() {
+            return Err(error);
+        }
+        let url = &self.options.url;
+        self.reporter.warn(ProblemKind::Document, url, &error.beside(url));
+        Ok(())
     }
 
     /// Returns the packages of the Change Dumps since a checkpoint; empty if there are no Change Dumps.
@@ -145,15 +151,7 @@ impl SyncRun<'_> {
             Ok(None) => Ok(PackageList::new(&folder)),
             Err(error) => Err(error),
         };
-        // A dump that cannot be read costs requests, no resource (B11).
-        packages.or_else(|error| match error {
-            Error::Unreachable { .. } | Error::InvalidDocument { .. } => {
-                let url = &self.options.url;
-                self.reporter.warn(ProblemKind::Document, url, &error.beside(url));
-                Ok(PackageList::new(&folder))
-            }
-            error => Err(error),
-        })
+        packages.or_else(|error| self.warn_if_lost(error).map(|()| PackageList::new(&folder)))
     }
 
     fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {

@@ -130,7 +130,7 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.
+    /// Returns `true` if a set can be planned without a document that is missing or unreadable: it has an inventory.
     fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
         error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
     }

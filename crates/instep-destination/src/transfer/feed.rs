@@ -25,9 +25,9 @@ use crate::{
 pub(super) enum FeedState {
     /// There may be more once tasks have finished.
     More,
-    /// As [`Self::More`], and the feed must be asked again after a pause, in any case.
+    /// As [`Self::More`], and the feed must also be called again after this pause.
     Again(Duration),
-    /// There is nothing more.
+    /// No more tasks follow.
     Done,
 }
 
@@ -137,7 +137,7 @@ impl TaskMaker {
                 task.mirrors.extend(retrieval.timegate.as_deref().and_then(|gate| Uri::parse(gate).ok()));
                 task.moment = Some(moment.clone());
             }
-            // `loc` moves on, a memento stays: it is asked last, and believed by its digest only.
+            // A memento never changes, `loc` does: it is requested last, and used only if its digest is the expected one.
             None => task.fallbacks = uris(&retrieval.mementos),
         }
         task.mirrors.extend(uris(&retrieval.mirrors));

@@ -64,9 +64,11 @@ impl ManifestFit {
                 fixity != Currency::Stale && [packed, wanted].iter().all(is_of_one_state)
             }
             (None, Some(_), Some(_)) => false,
-            // An entry of an inventory has no time of a change: only `lastmod` could tell the states apart.
+            // An entry of an inventory has no time of a change: only `lastmod` could tell the states apart, and an
+            // earlier state has the same one if the time of a file was set back (O284).
             _ => {
-                fixity == Currency::Current
+                !action.desired.is_listed
+                    && fixity == Currency::Current
                     && [entry.lastmod, desired.lastmod].iter().flatten().all(is_of_one_state)
             }
         }

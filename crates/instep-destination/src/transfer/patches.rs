@@ -126,11 +126,13 @@ pub(super) fn held_version(
     desired: &Desired,
 ) -> Result<Option<HeldBytes>, Error> {
     let Some(held) = reader.held(desired.uri.as_str())? else { return Ok(None) };
-    let small = held.metadata.length.is_some_and(|length| length <= MOST_BYTES as u64);
+    if held.metadata.length.is_none_or(|length| length > MOST_BYTES as u64) {
+        return Ok(None);
+    }
     let Ok(file) = placer.store.read(&held.path, &held.place) else { return Ok(None) };
     let mut bytes = Vec::new();
     let read = file.take(MOST_BYTES as u64).read_to_end(&mut bytes);
-    Ok((small && read.is_ok()).then_some(HeldBytes { bytes, digests: held.metadata.digests }))
+    Ok(read.is_ok().then_some(HeldBytes { bytes, digests: held.metadata.digests }))
 }
 
 pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<Arrival> {

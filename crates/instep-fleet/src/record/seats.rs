@@ -112,7 +112,7 @@ impl FleetRecord {
         self.engine.execute(sql, &[lane.into(), pause.into(), rest.number.into()]).map(drop)
     }
 
-    /// Forgets a rest that is over.
+    /// Removes a pause that has ended.
     pub(crate) fn end_rest(&self, lane: &str, number: i64) -> Result<(), FleetError> {
         let sql = "UPDATE lane SET rest = 0 WHERE origin = $1 AND rest_number = $2";
         self.engine.execute(sql, &[lane.into(), number.into()]).map(drop)

@@ -21,7 +21,7 @@ const LOOK_WITHOUT_SEAT: Duration = Duration::from_millis(250);
 /// compared with the waits of others.
 const UNUSED: Duration = Duration::from_secs(2);
 
-/// Seats are asked for in multiples of this number. A small Source soon has use for as many, and each question costs the server
+/// Seats are requested in multiples of this number. A small Source soon needs as many, and each request costs the server
 /// as much as the rows of the Source.
 const TOGETHER: u64 = 8;
 
@@ -37,11 +37,11 @@ pub(crate) struct LaneDemand {
 /// A step that the rows need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LaneStep<K> {
-    /// Ask for this number of seats.
+    /// Request this number of seats.
     Ask(K, u64),
     /// Leave the lane.
     Leave(K),
-    /// Forget a rest of the host that is over.
+    /// Remove a pause of the host that has ended.
     EndRest(K, i64),
 }
 

@@ -6,8 +6,8 @@ use super::{Host, Permit};
 use crate::{adaptive::AdaptiveLimit, error::HttpError, seating::Seating};
 
 impl Host {
-    /// Waits until one more transfer may begin: first for a permit of the host, so that those who wait for a slow host
-    /// hold nothing that others need, then for one of those that several processes share, then for a seat.
+    /// Waits until one more transfer may begin: for a permit of the host, then for a seat that several processes share,
+    /// then for a seat of this process. The permit comes first, so that waiting for a slow host holds no seat.
     pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
         self.pause.wait(&self.origin).await?;
@@ -28,7 +28,7 @@ impl Host {
         Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
     }
 
-    /// Sends fewer requests at a time once other processes were told that there are too many.
+    /// Sends fewer requests at a time after the host reported overload to another process.
     fn narrow_as_others(&self) {
         let Some(seats) = &self.seats else { return };
         let pauses = seats.rests_of_others(&self.origin);

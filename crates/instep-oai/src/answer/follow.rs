@@ -86,7 +86,7 @@ impl RepositoryIndex {
     fn pass(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let pass = self.number(PASS)?.unwrap_or(0);
         let now = snapshot.at().instant().0;
-        // At first nothing was harvested, so any datestamp is right; later, changes are news.
+        // Nothing was harvested before the first pass, so any datestamp is right; later, a change needs a new one.
         let is_first = pass == 1;
         let mut statement = self.connection.prepare("SELECT value FROM meta WHERE name = ?1")?;
         let mut rows = statement.query([PASS_KEY])?;

@@ -24,7 +24,7 @@ pub(crate) struct RepositoryIdentity {
 }
 
 impl RepositoryIdentity {
-    /// Asks a repository who it is.
+    /// Requests the identity of a repository (`Identify`).
     ///
     /// # Errors
     /// If it does not answer, or answers with an error.

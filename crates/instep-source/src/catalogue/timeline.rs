@@ -32,7 +32,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// Goes on after the last datetime that was given out before.
+    /// Returns a timeline that continues after the last datetime that was given out before.
     pub(super) fn after(last: i64, clock: Clock) -> Self {
         Self { clock, last: AtomicI64::new(last) }
     }
@@ -46,7 +46,7 @@ impl Timeline {
         DateTime::from_unix_micros(later(last.unwrap_or_default()))
     }
 
-    /// Goes on after a datetime that was given out elsewhere.
+    /// Continues after a datetime that was given out elsewhere.
     #[cfg(feature = "postgres")]
     pub(super) fn go_on_after(&self, last: i64) {
         self.last.fetch_max(last, Ordering::SeqCst);

@@ -18,8 +18,8 @@ use crate::PublishOptions;
 use account::Account;
 pub use account::SpoolUsage;
 
-/// States of resources under the names of their strongest digests, so that equal ones are kept once. It costs the
-/// bytes of each new state, up to a limit; beyond that the oldest go.
+/// States of resources under the names of their strongest digests, so that equal ones are kept once. Each new state
+/// takes space for its bytes; beyond a limit the oldest states are removed.
 #[derive(Clone, Debug)]
 pub(crate) struct StateSpool {
     folder: PathBuf,
@@ -54,7 +54,7 @@ impl StateSpool {
         &self.folder
     }
 
-    /// The bytes of a state, if they still exist. The caller must hash them while reading.
+    /// Returns the bytes of a state, if they still exist. The caller must hash them while reading.
     ///
     /// # Errors
     /// If they exist but cannot be opened.
@@ -148,7 +148,8 @@ impl StateSpool {
         })
     }
 
-    /// Drops the oldest states beyond the limit, and some more, so that the next reading of all of them is far away.
+    /// Drops the oldest states beyond the limit, and some more: reading all states takes time in proportion to their
+    /// number, so it should not be needed again soon.
     fn shrink(&self) -> io::Result<SpoolUsage> {
         let mut states = self.states()?;
         let mut kept = sum(&states);
@@ -157,7 +158,6 @@ impl StateSpool {
         }
         states.sort_unstable();
         for state in states {
-            // Some more than needed, because each reading of all states costs time in proportion to their number.
             if kept.bytes <= self.limit - self.limit / 16 {
                 break;
             }
@@ -168,7 +168,7 @@ impl StateSpool {
         Ok(kept)
     }
 
-    /// The states; unfinished ones of a killed process are removed.
+    /// Returns the states, and removes unfinished ones of a killed process.
     fn states(&self) -> io::Result<Vec<Stored>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -49,7 +49,7 @@ use store::{HubStore, KeepBook};
 /// delivery.
 const VERIFICATIONS_AT_A_TIME: usize = 64;
 
-/// The time for which deliveries are collected before they are written down: one by one that costs as much as they do.
+/// The time for which deliveries are collected before they are recorded: recording each one would cost as much as it did.
 const WRITE_AFTER: Duration = Duration::from_millis(200);
 
 /// The hub.

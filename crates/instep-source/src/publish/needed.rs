@@ -1,4 +1,4 @@
-//! Which lines of the change log published documents still need.
+//! The lines of the change log that published documents still need.
 
 use crate::records::{PublishedSet, PublishedSource};
 

@@ -27,8 +27,7 @@ const GROUP: usize = 256;
 const FOLDER: u64 = 100;
 
 impl SourceContext {
-    /// Makes the patches for the changes since the last time. One that cannot be made costs nothing: the resource is
-    /// there.
+    /// Makes the patches for the changes since the last time. If one cannot be made, readers fetch the whole resource.
     pub(super) fn make_patches(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         let (Some(options), Some(spool)) = (self.options.patches(), StateSpool::of(&self.options)) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Which number a set has in the catalogue.
+//! The number of a set in the catalogue.
 
 use crate::{Error, SetOptions, catalogue::Catalogue, records::SETS};
 

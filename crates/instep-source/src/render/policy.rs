@@ -57,7 +57,7 @@ pub(crate) struct SetPolicy {
     /// The URIs that resources of the set lie below, and their folders; resources of a manifest may lie anywhere
     /// else.
     pub prefixes: Vec<(String, Option<PathBuf>)>,
-    /// Which resources are stored in a content coding.
+    /// The resources that are stored in a content coding.
     pub codings: Vec<CodingRule>,
     /// Further entries of the Capability List.
     pub channels: Vec<Entry>,

@@ -20,7 +20,7 @@ use crate::{
 pub struct Difference {
     /// The resource.
     pub uri: Uri,
-    /// In which way.
+    /// The kind of difference.
     pub kind: DifferenceKind,
 }
 

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, header};
 pub(crate) struct RepresentationValidators {
     /// A strong ETag, with its quotes.
     pub etag: HeaderValue,
-    /// In seconds since 1970.
+    /// The time of last modification, in seconds since 1970.
     pub modified: u64,
 }
 
@@ -18,9 +18,9 @@ pub(crate) struct RepresentationValidators {
 pub(crate) enum Precondition {
     /// Answer as if there were no condition.
     Proceed,
-    /// 304
+    /// Answer 304: the client has the current state.
     NotModified,
-    /// 412
+    /// Answer 412: a precondition does not hold.
     Failed,
 }
 

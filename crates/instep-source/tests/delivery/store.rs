@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
 };
 
 use async_trait::async_trait;
@@ -19,7 +22,7 @@ const UPWARDS: [&str; 4] = ["\"up\"", "\"index\"", "\"resourcesync\"", "\"archiv
 
 const DESCRIPTION: &str = ".well-known/resourcesync";
 
-/// What happens at the change with the given number, the first one being 1.
+/// The interruption at the change with a given number; the first one is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interruption {
     /// It fails, and so does each later one.
@@ -30,8 +33,7 @@ pub(crate) enum Interruption {
 
 #[derive(Debug)]
 pub(crate) struct ObservedStore {
-    inner: InMemory,
-    base: &'static str,
+    bucket: Arc<ReadBucket>,
     changes: AtomicUsize,
     multipart: AtomicUsize,
     fails_at: AtomicUsize,
@@ -42,7 +44,8 @@ impl ObservedStore {
     pub(crate) fn new(base: &'static str) -> Self {
         let never = || AtomicUsize::new(usize::MAX);
         let (changes, multipart) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { inner: InMemory::new(), base, changes, multipart, fails_at: never(), kills_at: never() }
+        let bucket = Arc::new(ReadBucket { inner: InMemory::new(), base });
+        Self { bucket, changes, multipart, fails_at: never(), kills_at: never() }
     }
 
     pub(crate) fn interrupt(&self, at: usize, interruption: Interruption) {
@@ -67,25 +70,15 @@ impl ObservedStore {
     }
 
     pub(crate) fn plant(&self, name: &str, bytes: &'static [u8]) {
-        wait(self.inner.put(&Path::from(name), PutPayload::from_static(bytes))).unwrap();
+        wait(self.bucket.inner.put(&Path::from(name), PutPayload::from_static(bytes))).unwrap();
     }
 
     pub(crate) fn attributes(&self, name: &str) -> Attributes {
-        wait(self.inner.get(&Path::from(name))).unwrap().attributes
+        wait(self.bucket.inner.get(&Path::from(name))).unwrap().attributes
     }
 
     pub(crate) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
-        wait(self.read()).unwrap()
-    }
-
-    async fn read(&self) -> Result<BTreeMap<String, Vec<u8>>> {
-        let found: Vec<_> = self.inner.list(None).try_collect().await?;
-        let mut objects = BTreeMap::new();
-        for object in found {
-            let bytes = self.inner.get(&object.location).await?.bytes().await?;
-            objects.insert(object.location.to_string(), bytes.to_vec());
-        }
-        Ok(objects)
+        wait(self.bucket.read()).unwrap()
     }
 
     fn begin_change(&self) -> Result<()> {
@@ -95,6 +88,25 @@ impl ObservedStore {
             true => Ok(()),
             false => Err(Error::Generic { store: "test", source: "out of order".into() }),
         }
+    }
+}
+
+/// The objects, and the strict reader.
+#[derive(Debug)]
+struct ReadBucket {
+    inner: InMemory,
+    base: &'static str,
+}
+
+impl ReadBucket {
+    async fn read(&self) -> Result<BTreeMap<String, Vec<u8>>> {
+        let found: Vec<_> = self.inner.list(None).try_collect().await?;
+        let mut objects = BTreeMap::new();
+        for object in found {
+            let bytes = self.inner.get(&object.location).await?.bytes().await?;
+            objects.insert(object.location.to_string(), bytes.to_vec());
+        }
+        Ok(objects)
     }
 
     /// Whoever reads the bucket now finds all that its documents lead down to, and whoever begins at the Source
@@ -157,8 +169,8 @@ impl fmt::Display for ObservedStore {
 impl ObjectStore for ObservedStore {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         self.begin_change()?;
-        let result = self.inner.put_opts(location, payload, options).await?;
-        self.assert_consistent().await?;
+        let result = self.bucket.inner.put_opts(location, payload, options).await?;
+        self.bucket.assert_consistent().await?;
         Ok(result)
     }
 
@@ -169,29 +181,38 @@ impl ObjectStore for ObservedStore {
     ) -> Result<Box<dyn MultipartUpload>> {
         self.begin_change()?;
         self.multipart.fetch_add(1, SeqCst);
-        self.inner.put_multipart_opts(location, options).await
+        self.bucket.inner.put_multipart_opts(location, options).await
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.inner.get_opts(location, options).await
+        self.bucket.inner.get_opts(location, options).await
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        match self.begin_change() {
-            Ok(()) => self.inner.delete_stream(locations),
-            Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
+        if let Err(error) = self.begin_change() {
+            return futures_util::stream::once(async { Err(error) }).boxed();
         }
+        let bucket = Arc::clone(&self.bucket);
+        let remove = move |location: Path| {
+            let bucket = Arc::clone(&bucket);
+            async move {
+                bucket.inner.delete(&location).await?;
+                bucket.assert_consistent().await?;
+                Ok(location)
+            }
+        };
+        locations.and_then(remove).boxed()
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
+        self.bucket.inner.list(prefix)
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
+        self.bucket.inner.list_with_delimiter(prefix).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
+        self.bucket.inner.copy_opts(from, to, options).await
     }
 }

@@ -186,6 +186,20 @@ fn o58_a_dry_run_and_an_audit_count_a_limit_over_all_sets_as_a_run_does() {
 
 #[test]
 fn o61_a_limit_holds_when_the_complete_copy_is_compared_again() {
+    let copy = copy_with_changes([("b.txt", 1), ("c.txt", 1)]);
+    // A list that is published anew with the same content is compared again.
+    hold_to_two(&copy, "at");
+}
+
+#[test]
+fn o285_a_limit_holds_if_the_changes_before_are_not_read_again() {
+    // Without a time of the list, the changes since the checkpoint are read: those of the first resource are over.
+    let copy = copy_with_changes([("b.txt", 1), ("c.txt", 2)]);
+    hold_to_two(&copy, "completed");
+}
+
+/// A copy of a Source with a list of `a.txt`, and changes of two others, each in a second.
+fn copy_with_changes(changes: [(&str, u32); 2]) -> Copy {
     let names = ["a.txt", "b.txt", "c.txt"].map(|name| (name, name));
     let copy = Copy::of(FakeSource::start().with_resources(names));
     let description = [("one.xml", "<rs:md capability='capabilitylist'/>")];
@@ -194,13 +208,19 @@ fn o61_a_limit_holds_when_the_complete_copy_is_compared_again() {
         .map(|capability| (format!("{capability}.xml"), format!("<rs:md capability='{capability}'/>")));
     let offers: Vec<_> = offers.iter().map(|(path, metadata)| (path.as_str(), metadata.as_str())).collect();
     copy.source.serve("one.xml", document(&copy.source, "capabilitylist", "", &offers));
-    let change = "<rs:md change='created' datetime='2026-01-02T00:00:01Z'/>";
-    let changes: Vec<_> = ["b.txt", "c.txt"].map(|path| (path, change)).into();
+    let changes = changes.map(|(path, second)| {
+        (path, format!("<rs:md change='created' datetime='2026-01-02T00:00:0{second}Z'/>"))
+    });
+    let changes: Vec<_> = changes.iter().map(|(path, metadata)| (*path, metadata.as_str())).collect();
     let from = "from='2026-01-02T00:00:00Z'";
     copy.source.serve("changelist.xml", document(&copy.source, "changelist", from, &changes));
-    // A list that is published anew with the same content is compared again.
+    copy
+}
+
+/// Publishes the list anew with an attribute, and allows two resources.
+fn hold_to_two(copy: &Copy, attribute: &str) {
     for (second, created) in [(0, 2), (1, 0), (2, 0)] {
-        let at = format!("at='2026-01-02T00:00:0{second}Z'");
+        let at = format!("{attribute}='2026-01-02T00:00:0{second}Z'");
         copy.source.serve("resourcelist.xml", document(&copy.source, "resourcelist", &at, &[("a.txt", "")]));
         let run = copy.sync_with(|options| {
             options.selection.limit = Some(2);

@@ -123,7 +123,7 @@ impl Story<'_> {
         let untroubled = phase.broken.is_empty() && !state.stale && !doubtful && !may_be_unknown;
         let Wishes { guard, delete, .. } = self.wishes;
         let is_refused = guard && ended.sync == REFUSED;
-        if guard && delete && state.kept_surplus && untroubled && ended.sync == 0 && ended.is_covered {
+        if guard && delete && state.kept_gone && untroubled && ended.sync == 0 && ended.is_covered {
             wrong.push("exit code 0, and a deletion was not allowed".to_owned());
         }
         if ended.sync == 0 && misses {
@@ -132,7 +132,7 @@ impl Story<'_> {
         if ended.sync == 0 && state.unsatisfied {
             wrong.push("exit code 0, and something that is listed differs".to_owned());
         }
-        if ended.is_in_step && (misses || state.unsatisfied || state.kept_surplus) {
+        if ended.is_in_step && (misses || state.unsatisfied || state.kept_gone) {
             wrong.push("in step, although something differs or is kept".to_owned());
         }
         let is_certain = phase.site.offers.iter().all(|offer| offer.certain);
@@ -214,8 +214,10 @@ struct Judged {
     unsatisfied: bool,
     /// Something that is listed is not what is served, or cannot be had.
     stale: bool,
-    /// Something deleted is kept, as the operator wants it.
+    /// Something that may be deleted is kept, as the operator wants it.
     kept_surplus: bool,
+    /// Something deleted is kept, and no document that may count says that it is as it is.
+    kept_gone: bool,
     /// Something that is not selected is held in an earlier state.
     holds_left_out: bool,
 }
@@ -242,6 +244,9 @@ impl Resource {
         let is_gone = self.right.is_none() || self.served.is_none() && self.or.contains(&None);
         let is_surplus = is_gone && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
+        // What may be right, and is served, is there: of an archive the documents may not tell if it counts.
+        let may_be_right = self.is == self.served && self.or.contains(&self.is);
+        state.kept_gone |= is_surplus && !may_be_right;
         // Nothing can be had for the damaged file of a resource that is gone.
         state.stale |= is_surplus && self.is.as_deref() == Some(&b"damaged"[..]);
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);

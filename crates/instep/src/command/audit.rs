@@ -67,7 +67,7 @@ fn share(text: &str) -> Result<f64, String> {
 impl AuditCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let options = self.options(config)?;
+        let (is_offline, options) = (self.offline, self.options(config)?);
         let runtime = runtime::start()?;
         let signals =
             runtime::Signals::listen(&runtime, options.shutdown.clone(), *output, "the comparison ends here");
@@ -75,7 +75,7 @@ impl AuditCommand {
         let report = runtime.block_on(destination::audit(&options, &progress));
         progress.finish();
         let report = report?;
-        show(output, &report);
+        show(output, &report, is_offline);
         output.object("summary", summary(&report));
         Ok(if report.interrupted { signals.exit() } else { Exit::from_code(report.exit_code()) })
     }
@@ -103,10 +103,12 @@ impl AuditCommand {
     }
 }
 
-fn show(output: &Output, report: &AuditReport) {
+fn show(output: &Output, report: &AuditReport, is_offline: bool) {
     let compared = report.same + report.missing + report.differing + report.surplus;
     let state = match report.exit_code() {
         0 if compared + report.unauditable == 0 => "Nothing compared",
+        // The Source was not asked, only the bytes were compared with the state of the copy.
+        0 if is_offline => "Undamaged",
         0 => "In step",
         20 => "Not in step",
         130 => "Interrupted",

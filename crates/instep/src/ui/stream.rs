@@ -73,7 +73,7 @@ pub(crate) fn write_text(text: &str) {
     }
 }
 
-/// Writes a line to standard error. If its reader has gone away, the work goes on: a server does not end with the program
+/// Writes a line to standard error. If its reader has gone away, the work continues: a server does not end with the program
 /// that keeps its log.
 pub(crate) fn write_log_line(line: &str) {
     let _ = above_drawing(|| writeln!(io::stderr(), "{line}"));

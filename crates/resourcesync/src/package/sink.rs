@@ -118,7 +118,7 @@ mod tests {
             let path = PackagePath::new("/a");
             let written = PackageWriter::new(disk, b"<urlset/>").and_then(|mut package| {
                 let added = package.add(&path, None, 2_000, &[7; 2_000][..]);
-                // Whoever goes on after a failure gets no package either.
+                // A caller that continues after a failure gets no package either.
                 let ended = package.finish().map(drop);
                 added.and(ended)
             });

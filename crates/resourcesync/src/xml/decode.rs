@@ -26,7 +26,7 @@ pub struct Decoded<R> {
 /// The first bytes, which were inspected, and the rest.
 type Inspected<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
-/// The same, decompressed.
+/// The inspected bytes and the rest, decompressed.
 type Unzipped<R> = Inspected<BufReader<MultiGzDecoder<Inspected<R>>>>;
 
 enum DecodeStage<R> {

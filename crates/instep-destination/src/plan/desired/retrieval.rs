@@ -72,7 +72,7 @@ impl From<PatchLink> for (String, String) {
 }
 
 impl Retrieval {
-    /// Nothing beyond the URI.
+    /// A retrieval by the URI alone.
     pub(super) const NONE: Self = Self {
         encoding: None,
         mirrors: Vec::new(),

@@ -1,5 +1,7 @@
 //! The changes that are listed since an inventory.
 
+use resourcesync::Capability;
+
 use super::Inventory;
 use crate::{
     Error, ProblemKind,
@@ -7,7 +9,7 @@ use crate::{
     draft::Draft,
     error::error_chain,
     plan::{Coverage, Reach},
-    read::{Changes, ReadChanges},
+    read::{Changes, LostDocument, ReadChanges},
     run::{SetRun, SyncRun},
     state::Checkpoint,
 };
@@ -35,6 +37,12 @@ impl Inventory {
         {
             return Self::taken_back(run, found, set, at, as_of).await;
         }
+        // The next inventory is later than this one, also if it does not say its time. Only a list may be older than a dump
+        // that was read instead of it.
+        let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
+        if let Some(at) = self.at.filter(|_| is_first_choice) {
+            set.with(|draft| draft.meet_gap(at));
+        }
         let changes = match Changes::look(run, found, &checkpoint, true).await?.or_lost() {
             Err(error) if error.loses_document() => {
                 return Ok(self.without_changes(run, set, checkpoint, &error));
@@ -61,9 +69,18 @@ impl Inventory {
             let later = run.copy.new_actions()?;
             set.with(|draft| draft.watch_later_changes(later));
         }
+        if self.at.is_none() {
+            set.work(Draft::take_unnamed_from_limit).await?;
+        }
         let is_lost = found.offers_changes() && !changes.are_offered();
+        let has_read_before = self.at.is_none() && held.is_some();
+        let lost = match has_read_before && run.may_have_left_out(set.id)? {
+            true => Self::seek_left_out(run, found, set).await?,
+            false => Vec::new(),
+        };
         let mut read = changes.read(run, found, set, checkpoint.clone()).await?;
         read.complete &= !is_lost;
+        read.lost.extend(lost);
         run.reporter.lost_documents(&read.lost);
         if let (Some(Coverage::Complete { .. }), reached) = (set.coverage, read.checkpoint.datetime) {
             set.coverage = Some(Coverage::Complete { at: reached });
@@ -74,6 +91,23 @@ impl Inventory {
         // Entries after that moment were not applied: the documents must be read again by the next run.
         set.records.clear();
         Ok(ReadChanges { checkpoint: Checkpoint { datetime: Some(as_of), ..checkpoint }, ..read })
+    }
+
+    /// Folds also the changes from before the checkpoint over the plan: an earlier selection, limit or scope left them out,
+    /// and an inventory without a time may be older. Those that what is held has are passed over.
+    async fn seek_left_out(
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<Vec<LostDocument>, Error> {
+        let all = Changes::look(run, found, &Checkpoint::new(), true).await?;
+        let records = set.records.len();
+        set.with(|draft| draft.seeks_left_out = true);
+        let read = all.read(run, found, set, Checkpoint::new()).await;
+        set.with(|draft| draft.seeks_left_out = false);
+        // The documents are recorded by the reading that the checkpoint follows from.
+        set.records.truncate(records);
+        Ok(read?.lost)
     }
 
     /// Takes the inventory as it is: one lost list never costs the Source (invariant 10, B11).

@@ -17,7 +17,7 @@ pub(super) struct Generation {
 }
 
 impl Generation {
-    /// With its members in their order.
+    /// Returns the generation of an index, and its members in their order.
     pub(super) fn of(index: &Document) -> Result<(Self, Vec<Uri>), Error> {
         let at = index.header.metadata.as_ref().and_then(|root| root.at);
         let (mut members, mut modified, mut order) = (BTreeMap::new(), Vec::new(), Vec::new());

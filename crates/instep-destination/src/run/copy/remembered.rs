@@ -67,7 +67,7 @@ impl LocalCopy {
         Ok(records::clock_step::read(self.state(), set)?)
     }
 
-    /// Remembers that the clock of a set's Source went back behind a time, and whether that is over.
+    /// Records that the clock of a set's Source went back behind a time; `is_over` if a later inventory was applied.
     pub(crate) fn keep_clock_step(
         &mut self,
         set: SetId,

@@ -65,10 +65,10 @@ pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
     Ok(())
 }
 
-/// Has the workers that help with the plan of a run which is over commit what they have, for as long as they may take: what is
-/// not committed when the plan goes is fetched again.
+/// Gives the workers that help with the plan of an ended run time to commit their results. Whatever is not committed
+/// when the plan is removed is fetched again.
 pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
-    // The run that is over had a share too, by the name of its process.
+    // The ended run had a share too, by the name of its process.
     let helpers = "FROM share s JOIN plan p ON p.copy = s.copy AND p.number = s.plan JOIN copy c ON c.id = s.copy
                    AND c.token = p.token WHERE s.copy = $1 AND NOT s.ended AND s.name IS DISTINCT FROM c.holder";
     let (count, unseal) = (
@@ -88,7 +88,7 @@ pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), Postg
     Ok(())
 }
 
-/// Removes the plan that a run which is over has left, sealed or not.
+/// Removes the plan that an ended run has left, sealed or not.
 pub(super) fn sweep(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM plan WHERE copy = $1)";
     if link.read(|session| Ok(session.one(sql, &[&copy])?.try_get(0)?))? {

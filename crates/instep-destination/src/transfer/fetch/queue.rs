@@ -38,7 +38,7 @@ struct WaitingTasks<T> {
     /// The host of the last task: the next one usually has the same, and comparing is cheaper than parsing.
     last: Option<Origin>,
     weight: usize,
-    /// Whoever receives has stopped, because there was no room.
+    /// `true` if the receiver has stopped because there was no room.
     is_full: bool,
 }
 
@@ -122,8 +122,8 @@ impl<T> TaskQueue<T> {
         }
     }
 
-    /// Takes a task that waits already. A worker whose transfer has ended goes on with it: to wake the one that receives
-    /// costs more than all the rest of the queue.
+    /// Takes a task that already waits, for a worker whose transfer has ended: waking the receiver would cost more than
+    /// the rest of the queue.
     fn take_waiting(&self, look: impl Fn(&T) -> (&Uri, usize)) -> Option<(T, Option<Origin>)> {
         if self.enough.is_cancelled() {
             return None;

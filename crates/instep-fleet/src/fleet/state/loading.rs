@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl FleetState {
-    /// Applies changes that others may have written. Looks at removed or paused Sources are told to end. Returns the
+    /// Applies changes that others may have written. Ends the looks at removed or paused Sources. Returns the
     /// Sources that this worker holds without a look: the answer to a claim was lost.
     pub(in crate::fleet) fn load(&mut self, read: ReadSources) -> Vec<(SourceName, SourceHold)> {
         let mut unknown = Vec::new();

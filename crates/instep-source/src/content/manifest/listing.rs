@@ -77,7 +77,7 @@ impl<'a> Listing<'a> {
         let is_json =
             !is_csv && input.fill_buf().map_err(Error::read(path))?.trim_ascii_start().first() == Some(&b'{');
         if is_json {
-            // As bytes: a line that is not UTF-8 costs itself.
+            // As bytes, so that a line that is not UTF-8 affects no other line.
             for (number, line) in (1..).zip(input.split(b'\n')) {
                 let line = line.map_err(Error::read(path))?;
                 if !line.trim_ascii().is_empty() {
