@@ -1,5 +1,7 @@
 //! Carries a decision into the rows of the plan, one resource after the other.
 
+use std::borrow::Cow;
+
 use resourcesync::{DateTime, Digests};
 
 use super::{
@@ -214,13 +216,15 @@ impl Merging<'_> {
             }
             Decision::Act(kind) => {
                 self.account.planned += 1;
-                match earlier.as_ref().filter(|earlier| is_update_after(kind, earlier)) {
+                let mut planned = match earlier.as_ref().filter(|earlier| is_update_after(kind, earlier)) {
                     // Its patch applies to the version before, which is not held yet: the way leads through both.
-                    Some(earlier) => {
-                        self.pushing.push(kind, &following(desired.clone(), &earlier.desired))?
-                    }
-                    None => self.pushing.push(kind, desired)?,
+                    Some(earlier) => Cow::Owned(following(desired.clone(), &earlier.desired)),
+                    None => Cow::Borrowed(desired),
+                };
+                if known.is_damaged && kind == ActionKind::Update {
+                    planned.to_mut().replace_damaged();
                 }
+                self.pushing.push(kind, &planned)?;
             }
         }
         Ok(())

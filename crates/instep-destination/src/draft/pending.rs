@@ -101,7 +101,7 @@ impl Draft {
                     // A set named it since, otherwise it would not be pending.
                     self.actions.add_note(PlanNote::Returned, desired.uri.as_str())?;
                 }
-                if is_equal(&desired, &held) {
+                if desired.retrieval().replaces_damaged || is_equal(&desired, &held) {
                     // Only a repair makes what is held pending (O62): documents that list it do not settle that.
                     Arc::make_mut(&mut self.damaged).set(held.id);
                 }

@@ -147,6 +147,11 @@ impl Desired {
         self.retrieval = (retrieval != Retrieval::NONE).then(|| Box::new(retrieval));
     }
 
+    /// Records that the held file is damaged: if its transfer fails, the next run does not take it for current either.
+    pub(crate) fn replace_damaged(&mut self) {
+        self.retrieval.get_or_insert_default().replaces_damaged = true;
+    }
+
     /// Reads the text of [`Retrieval::to_text`].
     ///
     /// # Errors

@@ -38,6 +38,9 @@ pub(crate) struct Retrieval {
     /// The URI of a version, if it is not that of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lies_at: Option<String>,
+    /// `true` if the held file is damaged: until it is replaced, its recorded state does not count (O293).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub replaces_damaged: bool,
 }
 
 /// A version on the way to the one that is desired.
@@ -84,6 +87,7 @@ impl Retrieval {
         describes: false,
         timemap: None,
         lies_at: None,
+        replaces_damaged: false,
     };
 
     pub(super) fn of_entry(entry: &Entry) -> Self {
