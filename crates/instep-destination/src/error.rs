@@ -125,7 +125,7 @@ pub enum Error {
     #[error("The run ended before it was complete")]
     Interrupted,
     /// A part of the program ended unexpectedly.
-    #[error("A task ended unexpectedly")]
+    #[error("The program failed in itself; please report it")]
     Task {
         /// The way in which it ended.
         #[source]

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(
     not(feature = "notify"),
-    expect(dead_code, reason = "a build that does not serve or announce leaves some questions unasked")
+    expect(dead_code, reason = "some functions are used only by the server and the channels")
 )]
 #![cfg_attr(
     not(feature = "patch"),

@@ -6,6 +6,7 @@ pub(crate) const DELETING: &str = "Deleting";
 pub(crate) const SPEED: &str = "Speed";
 pub(crate) const CREDENTIALS: &str = "Credentials";
 pub(crate) const OUTPUT: &str = "Output";
+pub(crate) const KEEPING: &str = "Where to keep it";
 pub(crate) const CHECKING: &str = "Checking";
 pub(crate) const FOLLOWING: &str = "Following";
 pub(crate) const VERSIONS: &str = "Prior versions";

@@ -19,7 +19,7 @@ use crate::{
         callbacks::CallbackArgs,
         channels::ChannelArgs,
         folders,
-        headings::{CHECKING, DELETING, FOLLOWING, OUTPUT, SPEED, VERSIONS, WHAT_TO_COPY},
+        headings::{CHECKING, DELETING, FOLLOWING, KEEPING, OUTPUT, SPEED, VERSIONS, WHAT_TO_COPY},
         selection::SelectionArgs,
         server::ServerArgs,
         source_url::source_url,
@@ -53,9 +53,6 @@ pub(crate) struct SyncCommand {
     /// Folder of the copy [default: ./HOST]
     #[arg(value_parser = values::path)]
     dir: Option<PathBuf>,
-    /// Keep the bytes in object storage, s3://bucket/prefix, and only the state in DIR; add ?layout=names for one object per resource
-    #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY, hide_short_help = true)]
-    store: Option<CopyPlace>,
     /// Show what would be done; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_COPY)]
     dry_run: bool,
@@ -64,13 +61,10 @@ pub(crate) struct SyncCommand {
     follow: bool,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Put resources below a URI at a path of the copy
-    #[arg(long, value_name = "URI=PATH", value_parser = values::mapping, help_heading = WHAT_TO_COPY, hide_short_help = true)]
-    map: Vec<(String, String)>,
     /// Delete resources that the Source deleted
     #[arg(long, help_heading = DELETING)]
     delete: bool,
-    /// Most deletions in one run, as 500 or 10% [default: 10%, at least 10]
+    /// Most deletions in a run, and in a day of runs, as 500 or 10% [default: 10%, at least 10]
     #[arg(long, value_name = "LIMIT", help_heading = DELETING)]
     max_delete: Option<MaxDelete>,
     /// Let an empty list empty the copy
@@ -114,27 +108,33 @@ pub(crate) struct SyncCommand {
     /// Write metrics of the copy to this file in the Prometheus text format
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     metrics_file: Option<PathBuf>,
+    /// Put a new copy into a folder that has files; none of them is overwritten
+    #[arg(long, help_heading = KEEPING, hide_short_help = true)]
+    into_existing: bool,
+    /// Add another Source to the copy
+    #[arg(long, help_heading = KEEPING, hide_short_help = true)]
+    add_source: bool,
+    /// Put resources below a URI at a path of the copy
+    #[arg(long, value_name = "URI=PATH", value_parser = values::mapping, help_heading = KEEPING, hide_short_help = true)]
+    map: Vec<(String, String)>,
+    /// Keep the bytes in object storage, s3://bucket/prefix, and only the state in DIR; add ?layout=names for one object per resource
+    #[arg(long, value_name = "URL", help_heading = KEEPING, hide_short_help = true)]
+    store: Option<CopyPlace>,
+    /// Keep the state of the copy in PostgreSQL: postgres://USER@HOST/DATABASE [default: where it is; a new one in the folder]
+    #[arg(long, value_name = "URL", help_heading = KEEPING, hide_short_help = true)]
+    state: Option<String>,
+    /// Sync files to the disk by group, by file, or not at all: group, file or none
+    #[arg(long, default_value = "group", value_name = "HOW", help_heading = KEEPING, hide_short_help = true)]
+    durability: Durability,
     /// Hash the files of the copy and fetch damaged ones again
     #[arg(long, visible_alias = "checksum", help_heading = CHECKING, hide_short_help = true)]
     repair: bool,
     /// Keep existing correct files instead of fetching them
     #[arg(long, help_heading = CHECKING, hide_short_help = true)]
     adopt: bool,
-    /// Put a new copy into a folder that has files; none of them is overwritten
-    #[arg(long, help_heading = CHECKING, hide_short_help = true)]
-    into_existing: bool,
-    /// Add another Source to the copy
-    #[arg(long, help_heading = CHECKING, hide_short_help = true)]
-    add_source: bool,
-    /// Keep the state of the copy in PostgreSQL: postgres://USER@HOST/DATABASE [default: where it is; a new one in the folder]
-    #[arg(long, value_name = "URL", help_heading = CHECKING, hide_short_help = true)]
-    state: Option<String>,
     /// Digests to verify: strongest or all
     #[arg(long, default_value = "strongest", value_name = "WHICH", help_heading = CHECKING, hide_short_help = true)]
     verify: Verify,
-    /// Sync files to the disk by group, by file, or not at all: group, file or none
-    #[arg(long, default_value = "group", value_name = "HOW", help_heading = CHECKING, hide_short_help = true)]
-    durability: Durability,
     /// lastmod without a digest: trust it, or ask the server about each resource
     #[arg(long, default_value = "trust", value_name = "HOW", help_heading = CHECKING, hide_short_help = true)]
     lastmod: LastmodTrust,

@@ -24,47 +24,20 @@ impl Inventory {
         set: &mut SetRun,
         held: Option<&Checkpoint>,
     ) -> Result<ReadChanges, Error> {
-        let mut checkpoint = Checkpoint::new();
-        checkpoint.datetime = self.at;
-        checkpoint.newest = self.at;
-        if self.at.is_none() {
-            // Without a time the list itself is all that can be held on to, and how far its changes were read before.
-            checkpoint.document = Some(self.uri.clone());
-            checkpoint.datetime = held.and_then(|held| held.datetime);
-        }
+        let checkpoint = self.checkpoint(held);
         if let Some((at, as_of)) = self.at.zip(run.options.as_of)
             && at.instant() >= as_of.end()
         {
             return Self::taken_back(run, found, set, at, as_of).await;
         }
-        // The next inventory is later than this one, also if it does not say its time. Only a list may be older than a dump
-        // that was read instead of it.
-        let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
-        if let Some(at) = self.at.filter(|_| is_first_choice) {
-            set.with(|draft| draft.meet_gap(at));
-        }
+        self.note_time(found, set);
         let changes = match Changes::look(run, found, &checkpoint, true).await?.or_lost() {
             Err(error) if error.loses_document() => {
                 return Ok(self.without_changes(run, set, checkpoint, &error));
             }
             changes => changes?,
         };
-        let reach = changes.reach();
-        if let (None, Some(Reach::Gap { earliest })) = (self.at, reach) {
-            set.with(|draft| draft.meet_gap(earliest));
-        }
-        // Changes that begin before a list without a time may be older than the list is.
-        let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };
-        set.coverage = Some(Coverage::of_inventory(self.at, reach));
-        match reach {
-            Some(Reach::Gap { earliest }) => run.reporter.note(&format!(
-                "a gap: the listed changes begin at {earliest}, after the inventory; those that are listed are applied"
-            )),
-            Some(Reach::Unknown) => run
-                .reporter
-                .note("the lists do not say whether their changes reach back to the inventory: they are applied"),
-            _ => {}
-        }
+        self.note_reach(run, set, changes.reach());
         if run.options.as_of.is_some() {
             let later = run.copy.new_actions()?;
             set.with(|draft| draft.watch_later_changes(later));
@@ -93,6 +66,47 @@ impl Inventory {
         Ok(ReadChanges { checkpoint: Checkpoint { datetime: Some(as_of), ..checkpoint }, ..read })
     }
 
+    /// Returns the place from which on changes are read. Without a time the list itself is all that can be held on to, and
+    /// how far its changes were read before.
+    fn checkpoint(&self, held: Option<&Checkpoint>) -> Checkpoint {
+        let mut checkpoint = Checkpoint::new();
+        checkpoint.datetime = self.at;
+        checkpoint.newest = self.at;
+        if self.at.is_none() {
+            checkpoint.document = Some(self.uri.clone());
+            checkpoint.datetime = held.and_then(|held| held.datetime);
+        }
+        checkpoint
+    }
+
+    /// Takes note of its time: the next inventory is later, also if that does not state one. Only a list may be older than a
+    /// dump that was read instead of it.
+    fn note_time(&self, found: &CapabilitySet, set: &SetRun) {
+        let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
+        if let Some(at) = self.at.filter(|_| is_first_choice) {
+            set.with(|draft| draft.meet_gap(at));
+        }
+    }
+
+    /// Sets the coverage by how far back the listed changes reach, and reports a gap.
+    fn note_reach(&self, run: &mut SyncRun<'_>, set: &mut SetRun, reach: Option<Reach>) {
+        if let (None, Some(Reach::Gap { earliest })) = (self.at, reach) {
+            set.with(|draft| draft.meet_gap(earliest));
+        }
+        // Changes that begin before a list without a time may be older than the list is.
+        let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };
+        set.coverage = Some(Coverage::of_inventory(self.at, reach));
+        match reach {
+            Some(Reach::Gap { earliest }) => run.reporter.note(&format!(
+                "a gap: the listed changes begin at {earliest}, after the inventory; those that are listed are applied"
+            )),
+            Some(Reach::Unknown) => run
+                .reporter
+                .note("the lists do not say whether their changes reach back to the inventory: they are applied"),
+            _ => {}
+        }
+    }
+
     /// Folds also the changes from before the checkpoint over the plan: an earlier selection, limit or scope left them out,
     /// and an inventory without a time may be older. Those that what is held has are passed over.
     async fn seek_left_out(
@@ -110,7 +124,7 @@ impl Inventory {
         Ok(read?.lost)
     }
 
-    /// Takes the inventory as it is: one lost list never costs the Source (invariant 10, B11).
+    /// Applies the inventory alone: a lost list does not prevent that (invariant 10, B11).
     fn without_changes(
         &self,
         run: &mut SyncRun<'_>,
