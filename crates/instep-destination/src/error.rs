@@ -101,6 +101,8 @@ pub enum Error {
         place: String,
         /// The reason, and what to do.
         what: String,
+        /// `true` if the service cannot be reached or cannot serve: it may be over in a moment.
+        may_pass: bool,
     },
     /// The state cannot be read or written.
     #[error("Cannot use the state in {}", path.display())]
@@ -198,6 +200,12 @@ impl fmt::Display for Guard {
 }
 
 impl Error {
+    /// Returns `true` if the object storage of the copy could not be reached or could not serve: it may be over in a moment, and
+    /// shows nothing about the Source.
+    pub fn is_storage_away(&self) -> bool {
+        matches!(self, Self::ObjectStorage { may_pass: true, .. })
+    }
+
     /// Returns the error for a Source that has nothing to copy: its documents are at fault, not the operator (C38).
     pub(crate) fn nothing_offered(url: &str, what: &str) -> Self {
         Self::InvalidDocument {

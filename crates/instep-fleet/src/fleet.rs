@@ -165,10 +165,15 @@ impl Fleet {
             };
             match step.await {
                 Ok(true) => return Ok(()),
-                Ok(false) => is_waiting = false,
+                Ok(false) => {
+                    if std::mem::take(&mut is_waiting) {
+                        self.0.monitor.note("The record of the fleet answers again");
+                    }
+                }
                 Err(error) if error.may_pass() => {
                     if !std::mem::replace(&mut is_waiting, true) {
-                        self.0.monitor.note(&format!("Waiting for the record of the fleet: {error}"));
+                        let what = instep_store::error_chain(&error);
+                        self.0.monitor.note(&format!("Waiting for the record of the fleet: {what}"));
                     }
                     tokio::select! {
                         () = shutdown.requested() => return Ok(()),

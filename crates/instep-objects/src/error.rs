@@ -8,7 +8,7 @@ pub struct BucketError {
     fault: Option<ObjectFault>,
 }
 
-/// A fault of one object, while others may be readable.
+/// A fault that callers treat in their own way: of one object, while others may be readable, or of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectFault {
     /// It is not there.
@@ -19,6 +19,8 @@ pub(crate) enum ObjectFault {
     Replaced,
     /// These credentials may not have it.
     Denied,
+    /// The service cannot be reached, breaks connections off, or answers that it cannot serve now.
+    Away,
 }
 
 impl BucketError {
@@ -37,6 +39,17 @@ impl BucketError {
     #[cfg(feature = "s3")]
     pub(crate) fn answering(what: String, is_denied: bool) -> Self {
         Self { what, fault: is_denied.then_some(ObjectFault::Denied) }
+    }
+
+    /// A failure that may be over in a moment if `is_away` is `true`.
+    #[cfg(feature = "s3")]
+    pub(crate) fn of_service(what: String, is_away: bool) -> Self {
+        Self { what, fault: is_away.then_some(ObjectFault::Away) }
+    }
+
+    /// Returns `true` if the service could not be reached or could not serve: it may be over in a moment.
+    pub fn may_pass(&self) -> bool {
+        self.fault == Some(ObjectFault::Away)
     }
 
     /// Returns `true` if the bucket has no such object.

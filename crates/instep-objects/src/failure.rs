@@ -24,8 +24,31 @@ pub(crate) fn failed(error: &Error, place: &ObjectPlace) -> BucketError {
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
             BucketError::answering(sentence(error, place), true)
         }
-        _ => BucketError::new(sentence(error, place)),
+        _ => BucketError::of_service(sentence(error, place), is_away(error)),
     }
+}
+
+/// Returns `true` for a failure that may be over in a moment: no connection, one that broke off, a service that cannot
+/// serve now. A cloud machine without a role is none.
+fn is_away(error: &Error) -> bool {
+    let causes =
+        std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+    let mut own = causes.clone().filter_map(|cause| cause.downcast_ref::<instep_net::HttpError>());
+    let is_credentials = error_chain(error).contains("169.254.");
+    match own.next() {
+        Some(own) => may_pass(own) && !is_credentials,
+        // The library keeps the status to itself.
+        None => causes.map(ToString::to_string).any(|cause| {
+            ["500", "502", "503", "504", "429"]
+                .iter()
+                .any(|status| cause.starts_with(&format!("Server returned non-2xx status code: {status}")))
+        }),
+    }
+}
+
+/// Returns `true` for a request that may succeed in a moment.
+pub(crate) fn may_pass(error: &instep_net::HttpError) -> bool {
+    error.is_transient() || matches!(error, instep_net::HttpError::HostDown { .. })
 }
 
 /// Returns the failure that an answer with a status means.
@@ -38,6 +61,9 @@ pub(crate) fn answered(status: StatusCode, answer: &str, place: &ObjectPlace) ->
     };
     let what = by_code(answer, bucket).or_else(refused);
     let what = what.unwrap_or_else(|| shortened(format!("the service answers {status} {answer}")));
+    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+        return BucketError::of_service(what, status != StatusCode::NOT_IMPLEMENTED);
+    }
     BucketError::answering(what, matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }
 

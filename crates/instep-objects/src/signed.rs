@@ -11,7 +11,10 @@ use object_store::{
 };
 use resourcesync::Uri;
 
-use crate::{BucketError, ObjectPlace, failure::failed};
+use crate::{
+    BucketError, ObjectPlace,
+    failure::{failed, may_pass},
+};
 
 /// The time for which a signed request is good.
 const VALID: Duration = Duration::from_secs(300);
@@ -70,11 +73,12 @@ impl SignedRequests {
 
 /// Returns the error for a request that failed for good.
 pub(crate) fn said(error: HttpError) -> BucketError {
-    BucketError::new(unsigned(error).to_string())
+    let may_pass = may_pass(&error);
+    BucketError::of_service(unsigned(error).to_string(), may_pass)
 }
 
 /// Removes the query from the URI of an error, because a reader of the log could use the signature while it is valid.
-fn unsigned(mut error: HttpError) -> HttpError {
+pub(crate) fn unsigned(mut error: HttpError) -> HttpError {
     if let HttpError::Refused { uri, .. }
     | HttpError::Connect { uri, .. }
     | HttpError::Transfer { uri, .. }
@@ -99,5 +103,17 @@ mod tests {
         let error = HttpError::Status { uri, status: StatusCode::BAD_GATEWAY, retry_after: None };
         let said = said(error).to_string();
         assert!(said.contains("http://h/library/a answers 502") && !said.contains("7391"), "{said}");
+    }
+
+    #[test]
+    fn o163_a_service_that_is_away_is_told_apart_from_one_that_refuses() {
+        let of = |status| {
+            let uri = "http://h/library/a".to_owned();
+            said(HttpError::Status { uri, status, retry_after: None }).may_pass()
+        };
+        assert!(of(StatusCode::BAD_GATEWAY) && of(StatusCode::TOO_MANY_REQUESTS));
+        assert!(!of(StatusCode::FORBIDDEN) && !of(StatusCode::NOT_FOUND));
+        let (uri, source) = ("http://h/library/a".to_owned(), "reset".into());
+        assert!(said(HttpError::Transfer { uri, source }).may_pass());
     }
 }

@@ -133,9 +133,12 @@ impl From<StoreError> for Error {
                 path: PathBuf::from("."),
                 source: Box::new(error),
             },
-            StoreError::Bucket { doing, place, source } => {
-                Self::ObjectStorage { action: doing, place, what: source.to_string() }
-            }
+            StoreError::Bucket { doing, place, source } => Self::ObjectStorage {
+                action: doing,
+                place,
+                what: source.to_string(),
+                may_pass: source.may_pass(),
+            },
             StoreError::Io { doing, path, source } => {
                 Self::Storage { action: doing, path: PathBuf::from(path), source: Box::new(source) }
             }

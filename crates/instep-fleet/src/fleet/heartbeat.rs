@@ -1,7 +1,7 @@
 //! The lease of this process: registers it as a worker, sends its heartbeat, and frees the Sources of dead workers.
 //! `share` has the rules.
 
-use std::{fmt::Display, time::Duration};
+use std::time::Duration;
 
 use rand::Rng as _;
 use tokio::time::sleep;
@@ -148,8 +148,9 @@ impl Fleet {
         self.state().set_workers(workers);
     }
 
-    fn complain(&self, error: &impl Display) {
-        tracing::warn!(%error, "the record of the fleet cannot be reached");
+    fn complain(&self, error: &FleetError) {
+        let error = instep_store::error_chain(error);
+        tracing::warn!(error, "the record of the fleet cannot be reached");
     }
 
     /// Removes this worker from the record, so that the others need not wait until it counts as dead.

@@ -64,7 +64,7 @@ impl LookOutcome {
 
     fn failed(error: &Error) -> Self {
         let verdict = match error.kind() {
-            _ if is_outage(error) => Some(LookVerdict::Outage),
+            _ if is_outage(error) || error.is_storage_away() => Some(LookVerdict::Outage),
             ErrorKind::Interrupted => None,
             ErrorKind::Locked | ErrorKind::Storage | ErrorKind::NewerState | ErrorKind::Usage => {
                 Some(LookVerdict::Blocked)

@@ -35,7 +35,7 @@ impl Fleet {
             match claim.await {
                 Ok(Claim::Taken(source)) => {
                     let task = self.state().begin(next, *source, shutdown);
-                    self.begin(task);
+                    self.begin(task, shutdown);
                 }
                 Ok(Claim::NotFree(found)) => self.state().put_back(&next.name, found.map(|found| *found)),
                 Ok(Claim::HostFull) => self.state().hold_back(&next),
@@ -63,19 +63,19 @@ impl Fleet {
 
     /// Begins a look on its own thread: a run reads and writes the state of its copy, which would block requests of
     /// other looks. A fault in the program is a failure of that look only.
-    fn begin(&self, task: LookTask) {
+    fn begin(&self, task: LookTask, shutdown: &Shutdown) {
         let definition = task.definition.clone();
         let name = definition.name.clone();
         let (monitor, hold) = (self.0.monitor.begins(&name, &task.copy.dir), task.hold);
         self.news();
         let runtime = Handle::current();
         let look = spawn_blocking(move || runtime.block_on(look(task, &*monitor)));
-        let fleet = self.clone();
+        let (fleet, shutdown) = (self.clone(), shutdown.clone());
         tokio::spawn(async move {
             let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
             let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
             let source = match ending {
-                Some(ending) => fleet.write_down(ending).await,
+                Some(ending) => fleet.write_down(ending, &shutdown).await,
                 None => None,
             };
             fleet.state().ended(&name, source.clone());
@@ -88,8 +88,9 @@ impl Fleet {
     }
 
     /// Records the result of a look, and repeats this as long as the record is unavailable. `None` if this worker no
-    /// longer holds the Source: its new holder finds the commits of the look.
-    async fn write_down(&self, ending: LookEnding) -> Option<FleetSource> {
+    /// longer holds the Source: its new holder finds the commits of the look. A process that is to end does not wait for the
+    /// record: the Source is free once others see that its heartbeat has stopped.
+    async fn write_down(&self, ending: LookEnding, shutdown: &Shutdown) -> Option<FleetSource> {
         let name = ending.name.clone();
         let mut attempts = 0;
         loop {
@@ -99,8 +100,9 @@ impl Fleet {
                 Err(error) => error,
             };
             attempts += 1;
-            if !error.may_pass() || attempts == MOST_ATTEMPTS {
-                self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {error}"));
+            if !error.may_pass() || attempts == MOST_ATTEMPTS || shutdown.is_requested() {
+                let what = instep_store::error_chain(&error);
+                self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {what}"));
                 return None;
             }
             sleep(TICK).await;

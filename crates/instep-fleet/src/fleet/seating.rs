@@ -32,7 +32,8 @@ impl Fleet {
                 done = seat_requests.sweep().await;
             }
             if let Err(error) = done {
-                tracing::warn!(%error, "no seats can be requested");
+                let error = instep_store::error_chain(&error);
+                tracing::warn!(error, "no seats can be requested");
                 sleep(TICK).await;
             }
         }

@@ -155,6 +155,25 @@ async fn a_source_in_quarantine_comes_back_when_an_operator_asks_and_it_works_ag
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o164_what_this_side_prevented_is_no_step_towards_quarantine() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.cadence = Cadence::Every { seconds: 1 };
+    let mut options = options(dir.path());
+    options.pacing.quarantine_after = 3;
+    std::fs::write(dir.path().join("a"), "a file in the place of the copy").unwrap();
+    let fleet = Fleet::open(options, &[definition], Arc::new(Quiet)).unwrap();
+    let standing = |fleet: &Fleet| fleet.source(&name("a")).unwrap().standing.clone();
+    until(&fleet, |fleet| standing(fleet).failures >= 3).await;
+    assert!(!standing(&fleet).quarantined, "{:?}", standing(&fleet));
+    std::fs::remove_file(dir.path().join("a")).unwrap();
+    a.fail_always("capabilitylist.xml", Fault::Status(404));
+    until(&fleet, |fleet| standing(fleet).exit_code == Some(4)).await;
+    assert_eq!(state(&fleet, "a"), SourceState::Failing, "it has failed once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_beside_the_process_pause_resume_and_forget() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();

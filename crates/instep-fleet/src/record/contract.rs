@@ -47,11 +47,12 @@ each_engine! {
     keeping::the_configuration_file_decides_about_its_own_sources_only
     keeping::a_process_reads_again_what_a_command_wrote
     keeping::the_trend_keeps_the_newest_looks
-    keeping::actions_are_paged_from_the_newest
+    keeping::actions_are_paged_from_the_newest,
+    keeping::o165_an_action_is_in_the_log_once,
     holding::a_source_is_held_by_one_worker_and_its_looks_end_once
     holding::what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing
     holding::a_worker_that_beats_is_not_removed
-    holding::an_alert_is_sent_by_one_worker
+    holding::o162_an_alert_is_sent_by_one_worker
     holding::what_is_paused_or_changed_is_not_claimed
     operating::o268_an_action_is_done_on_all_named_sources_or_on_none
     operating::o269_a_damaged_definition_is_named_and_can_be_removed_or_configured_again

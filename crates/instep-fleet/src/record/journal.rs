@@ -141,7 +141,11 @@ impl FleetRecord {
         at: i64,
         (who, what, source): (&str, &str, Option<&SourceName>),
     ) -> Result<(), FleetError> {
-        let sql = "INSERT INTO audit (at, who, what, source) VALUES ($1, $2, $3, $4)";
+        // Only once, also if a transaction is repeated because the answer to its commit was lost.
+        let sql = "INSERT INTO audit (at, who, what, source)
+             SELECT CAST($1 AS bigint), CAST($2 AS text), CAST($3 AS text), CAST($4 AS text)
+             WHERE NOT EXISTS (SELECT 1 FROM audit WHERE at = $1 AND who = $2 AND what = $3 AND source IS NOT DISTINCT FROM $4
+             AND id > (SELECT COALESCE(MAX(id), 0) - 1000 FROM audit))";
         let fields = [at.into(), who.into(), what.into(), source.map(SourceName::as_str).into()];
         statements.execute(sql, &fields).map(drop)
     }
@@ -178,13 +182,14 @@ impl FleetRecord {
     }
 
     /// Returns the alerts that are not sent yet and that no other worker sends, each with its number, and the number of the
-    /// last one. From now on they are this worker's.
+    /// last one. From now on they are this worker's. A worker that was removed takes none: nobody would free them.
     pub(crate) fn take_alerts(
         &self,
         worker: WorkerId,
         most: usize,
     ) -> Result<(i64, Vec<(i64, Alert)>), FleetError> {
-        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL";
+        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL
+             AND EXISTS (SELECT 1 FROM worker WHERE id = $1 {kept})";
         self.engine.execute(sql, &[worker.into()])?;
         let sql = "SELECT id, at, source, url, kind, text FROM alert WHERE worker = $1 ORDER BY id LIMIT $2";
         let read = |row: &FieldRow| {

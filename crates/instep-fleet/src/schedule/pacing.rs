@@ -9,7 +9,7 @@ const DAY: u64 = 24 * 60 * MINUTE;
 /// written: datetimes have years of four digits.
 pub const LONGEST_PAUSE: u64 = 36_500 * DAY;
 
-/// The pause after a look whose database could not be reached, in seconds.
+/// The pause after a look whose database or object storage could not be reached, in seconds.
 const AFTER_OUTAGE: u64 = 10;
 
 /// The rule by which a Source is due.
@@ -74,7 +74,7 @@ pub(crate) enum LookVerdict {
     Failed,
     /// Something on this side kept it from being copied: no fault of the Source.
     Blocked,
-    /// The database of the copy could not be reached: this shows nothing about the Source.
+    /// The database or the object storage of the copy could not be reached: this shows nothing about the Source.
     Outage,
 }
 

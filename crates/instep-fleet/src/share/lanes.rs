@@ -225,6 +225,8 @@ impl<K: Ord + Clone> WorkerLanes<K> {
                 kept.held = None;
             }
             if rows.iter().all(|row| row.worker == self.me) {
+                // The others have left or were removed since the last answer: all seats are free.
+                kept.is_stale |= kept.granted < kept.wanted().min(self.limit);
                 continue;
             }
             let request = LaneRequest { kept: kept.granted.max(kept.kept), wanted: kept.wanted() };

@@ -39,6 +39,28 @@ fn a_source_has_one_worker_a_host_no_more_than_its_limit_nothing_is_done_twice_o
 }
 
 #[test]
+fn o161_a_worker_that_waits_for_seats_asks_again_when_those_that_had_them_are_gone() {
+    let second = Duration::from_secs(1);
+    let mut lanes = WorkerLanes::new(2);
+    let request = LaneRequest { kept: 0, wanted: 8 };
+    let rows = |rows: &[LaneSeat]| BTreeMap::from([("a", rows.to_vec())]);
+    lanes.note(second, 8, &BTreeMap::from([("a", LaneDemand { wanted: 3, kept: 0 })]));
+    assert_eq!(lanes.steps(second), [LaneStep::Ask("a", 8)]);
+    let other = LaneSeat { worker: 1, held: 8, wanted: 8, turn: 0 };
+    let waits = answer(2, 8, request, &[other]);
+    assert_eq!(lanes.answered(&"a", waits), 0);
+    lanes.seen(second, &rows(&[other, waits.seat]));
+    assert!(lanes.steps(second).is_empty(), "all are in use");
+    // The other one was killed, or has left before this one looked.
+    lanes.seen(2 * second, &rows(&[waits.seat]));
+    assert_eq!(lanes.steps(2 * second), [LaneStep::Ask("a", 8)]);
+    let has = answer(2, 8, request, &[waits.seat]);
+    assert_eq!(lanes.answered(&"a", has), 8);
+    lanes.seen(3 * second, &rows(&[has.seat]));
+    assert!(lanes.steps(3 * second).is_empty(), "it asks once");
+}
+
+#[test]
 fn an_outage_of_the_record_kills_nobody() {
     let mut lease_state = LeaseState::new(1, Duration::ZERO);
     let second = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use super::{Bucket, page::ListedPage};
 use crate::{
     BucketError, KeptDigests, ListedObject,
     failure::{answered, failed},
-    signed::{SignedRequest, SignedRequests, said},
+    signed::{SignedRequest, SignedRequests, said, unsigned},
 };
 
 /// The most bytes of a page: 1,000 objects with keys of 1,024 bytes, each byte written with five.
@@ -152,12 +152,19 @@ impl Bucket {
         }
         query.extend(token.map(|token| ("continuation-token", token)));
         let request = SignedRequest { method: Method::GET, path: &Path::ROOT, query, header: None };
-        let mut answer = signed.send(&request, &self.place).await?;
-        let text = answer.body.read_up_to(PAGE_BYTES).await.map_err(said)?;
+        let mut attempts = signed.client.attempts();
+        let (status, text) = loop {
+            let mut answer = signed.send(&request, &self.place).await?;
+            match answer.body.read_up_to(PAGE_BYTES).await {
+                Ok(text) => break (answer.status, text),
+                // An answer that breaks off is requested again, as one that does not come.
+                Err(error) => attempts.again(unsigned(error)).await.map_err(said)?,
+            }
+        };
         let text = text.ok_or_else(|| self.unreadable("it is too large"))?;
         let text = std::str::from_utf8(&text).map_err(|error| self.unreadable(&error.to_string()))?;
-        if !answer.status.is_success() {
-            return Err(answered(answer.status, text, &self.place));
+        if !status.is_success() {
+            return Err(answered(status, text, &self.place));
         }
         ListedPage::parse(text).map_err(|what| self.unreadable(&what))
     }

@@ -31,6 +31,8 @@ pub(crate) struct Ended {
     pub(crate) is_covered: bool,
     /// The run says that the copy equals the Source.
     pub(crate) is_in_step: bool,
+    /// The run compared the complete copy with an inventory, and did not only follow changes.
+    pub(crate) compared_all: bool,
     /// Everything that an audit before the run said otherwise than the run did.
     pub(crate) contradictions: Vec<String>,
 }
@@ -167,11 +169,16 @@ impl Story<'_> {
         let alike = alike && !(state.holds_left_out && (self.oddities.damages || !is_certain));
         // Deletions make room for what a limit left out; the next run that compares the complete copy adds it.
         let alike = alike && (self.wishes.limit.is_none() || !has_deleted);
+        // A limit that is reached is about what an inventory lists first, as an audit reads it. Changes add nothing to a
+        // copy that holds as many others.
+        let is_cut = self.wishes.limit.is_some_and(|limit| limit < state.resources);
+        let fills_alike = ended.compared_all || !is_cut;
+        let alike = alike && fills_alike;
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
         }
         // A repair takes what is missing for no longer held, and so deletes less than an audit finds.
-        if untroubled && !state.kept_surplus && !self.repairs {
+        if untroubled && !state.kept_surplus && !self.repairs && fills_alike {
             wrong.extend(ended.contradictions.iter().cloned());
         }
         wrong
@@ -210,6 +217,8 @@ fn later(set: &Set, resource: usize, expected: &Expected) -> BTreeSet<u32> {
 /// The observations of all resources.
 #[derive(Default)]
 struct Judged {
+    /// The number of resources that exist or are held.
+    resources: u64,
     /// Something is not as it is listed.
     unsatisfied: bool,
     /// Something that is listed is not what is served, or cannot be had.
@@ -237,6 +246,8 @@ struct Resource {
 
 impl Resource {
     fn judge(&self, path: &str, expected: &Expected, state: &mut Judged, wrong: &mut Vec<String>) {
+        let states = [&self.is, &self.was, &self.right];
+        state.resources += u64::from(states.into_iter().any(Option::is_some));
         // Listed is a state that the Source does not serve any more: the rest was in a list that is lost.
         let outdated = self.right.is_some() && self.right != self.served;
         state.stale |= outdated || (self.is_broken && self.is != self.right);

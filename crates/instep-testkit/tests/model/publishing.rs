@@ -1,9 +1,9 @@
 //! The publications of a Source: which changes its lists and segments have afterwards.
 
-use super::{BEGINNING, Segment, Set, Source};
+use super::{BEGINNING, SECOND, Segment, Set, Source};
 use crate::{
     draw::Draw,
-    style::{Changes, Keeps, Style},
+    style::{Changes, Keeps, Precision, Style},
 };
 
 impl Source {
@@ -19,9 +19,12 @@ impl Source {
         }
     }
 
-    /// Publishes what changed, and perhaps a new inventory.
-    pub(crate) fn publish(&mut self, draw: &mut Draw, anew: bool) {
+    /// Publishes what changed, and perhaps a new inventory, which may be behind an index.
+    pub(crate) fn publish(&mut self, draw: &mut Draw, anew: bool, is_index: bool) {
         self.pass_time(draw);
+        if is_index && self.style.precision == Precision::Seconds {
+            self.leave_second();
+        }
         let now = self.now;
         let Self { style, sets, .. } = self;
         for set in sets {
@@ -39,6 +42,13 @@ impl Source {
             }
         }
         self.pass_time(draw);
+    }
+
+    /// Waits until the second of the published inventories is over. An index of another inventory of that second would
+    /// be the same document, and only its time tells that its parts are others (O12).
+    fn leave_second(&mut self) {
+        let published = self.sets.iter().map(|set| set.inventory).max().unwrap_or(BEGINNING);
+        self.now = self.now.max((published.div_euclid(SECOND) + 1) * SECOND);
     }
 }
 

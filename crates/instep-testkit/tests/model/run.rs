@@ -153,12 +153,13 @@ impl Story<'_> {
         self.turn();
         let style = &self.source.style;
         let replaces = matches!(style.keeps, Keeps::SinceLast | Keeps::SinceInventory);
+        let is_index = style.parts > 1 || self.oddities.lone_index;
         let publications = if replaces && !style.loses { 1 } else { draw.within(1, 3) };
         for number in 0..publications {
             for set in 0..self.source.sets.len() {
                 (0..draw.below(5)).for_each(|_| self.source.change(set, draw));
             }
-            self.source.publish(draw, anew && number + 1 == publications);
+            self.source.publish(draw, anew && number + 1 == publications, is_index);
         }
     }
 

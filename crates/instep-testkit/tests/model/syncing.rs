@@ -3,8 +3,8 @@
 use std::{fmt::Write as _, sync::Arc, thread, time::Duration};
 
 use instep_destination::{
-    AuditOptions, AuditReport, Coverage, Durability, Error, Shutdown, SyncOptions, SyncReport, TestMonitor,
-    audit, sync,
+    AuditOptions, AuditReport, Coverage, Durability, Error, Shutdown, Strategy, SyncOptions, SyncReport,
+    TestMonitor, audit, sync,
 };
 
 use crate::{
@@ -124,10 +124,12 @@ impl Story<'_> {
         let coverage = result.as_ref().ok().and_then(|report| report.coverage);
         let is_covered = coverage.is_some_and(Coverage::is_complete);
         let is_in_step = result.as_ref().is_ok_and(SyncReport::is_in_step);
+        let compares = |report: &SyncReport| matches!(report.strategy, Strategy::List | Strategy::Dump);
+        let compared_all = result.as_ref().is_ok_and(compares);
         let ended = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
         let result = self.audit(&url);
         let audited = result.map_or_else(|error| error.exit_code(), |report| report.exit_code());
-        Ended { sync: ended, audit: audited, is_covered, is_in_step, contradictions }
+        Ended { sync: ended, audit: audited, is_covered, is_in_step, compared_all, contradictions }
     }
 
     /// Audits the copy before a run, if there is one: of every other Source, since it takes time. An audit counts what two

@@ -10,7 +10,7 @@ use crate::{
     fleet::look::LookOutcome,
     name::SourceName,
     record::LookEnding,
-    schedule::LookVerdict,
+    schedule::{LookVerdict, Pacing},
     standing::{FleetSource, SourceHold, SourceStanding},
 };
 
@@ -63,6 +63,7 @@ impl FleetState {
     /// Adds the result of a look to the standing of its Source.
     fn note(&mut self, source: &mut FleetSource, outcome: &LookOutcome, now: i64) {
         let standing = &mut source.standing;
+        let was_ours = standing.exit_code.is_some_and(is_fault_of_this_side);
         standing.ended = Some(now);
         (standing.exit_code, standing.in_step) = (Some(outcome.exit_code), outcome.in_step);
         standing.summary.clone_from(&outcome.summary);
@@ -75,12 +76,13 @@ impl FleetState {
                 verdict => verdict,
             };
             let seed = (&source.definition.name, now);
-            let pacing = standing.pacing().after(
-                verdict,
-                &source.definition.cadence,
-                &self.options.pacing,
-                (now, hash(&seed)),
-            );
+            let before = match verdict {
+                // What this side prevented is no failure of the Source: in a row are only those after it.
+                LookVerdict::Failed if was_ours => Pacing { failures: 0, ..standing.pacing() },
+                _ => standing.pacing(),
+            };
+            let pacing =
+                before.after(verdict, &source.definition.cadence, &self.options.pacing, (now, hash(&seed)));
             standing.pace(pacing);
             if !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked | LookVerdict::Outage) {
                 standing.pending = outcome.pending;
@@ -99,6 +101,12 @@ impl FleetState {
         self.figures.changed += outcome.changed;
         self.figures.transferred += outcome.transferred;
     }
+}
+
+/// Returns `true` for the exit code of a look that something on this side ended: the configuration, a lock, the storage, the
+/// state.
+fn is_fault_of_this_side(exit_code: u8) -> bool {
+    matches!(exit_code, 2 | 7 | 8 | 10)
 }
 
 fn sample(standing: &SourceStanding, outcome: &LookOutcome, now: i64) -> LookSample {

@@ -82,7 +82,7 @@ pub(super) fn a_worker_that_beats_is_not_removed(at: &TestFleet) {
     assert_eq!(two.workers().unwrap().len(), 1);
 }
 
-pub(super) fn an_alert_is_sent_by_one_worker(at: &TestFleet) {
+pub(super) fn o162_an_alert_is_sent_by_one_worker(at: &TestFleet) {
     let [one, two] = two(at);
     let held = claimed(&one, 1, "a", 0).unwrap();
     let alert = Alert {
@@ -98,6 +98,8 @@ pub(super) fn an_alert_is_sent_by_one_worker(at: &TestFleet) {
     assert!(two.take_alerts(2, 9).unwrap().1.is_empty());
     // Killed before it was sent.
     assert!(two.remove_worker(1, Some(0)).unwrap());
+    // It was only stopped for a while: what a removed worker took would never be sent.
+    assert!(one.take_alerts(1, 9).unwrap().1.is_empty());
     assert_eq!(two.take_alerts(2, 9).unwrap(), (last, taken));
     two.alerts_sent(2, last).unwrap();
     assert!(two.take_alerts(2, 9).unwrap().1.is_empty());

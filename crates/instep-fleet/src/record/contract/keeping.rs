@@ -168,3 +168,13 @@ pub(super) fn actions_are_paged_from_the_newest(at: &TestFleet) {
     assert_eq!(page.iter().map(|line| line.at).collect::<Vec<_>>(), [4, 3]);
     assert_eq!(record.actions(page[1].id, 9).unwrap().len(), 3);
 }
+
+pub(super) fn o165_an_action_is_in_the_log_once(at: &TestFleet) {
+    let record = FleetRecord::open(&at.place).unwrap();
+    // As a transaction that is repeated, because the answer to its commit was lost.
+    (0..2).for_each(|_| record.note_action(7, "ada", "pause", Some(&name("a"))).unwrap());
+    record.note_action(7, "ada", "pause", Some(&name("b"))).unwrap();
+    record.note_action(7, "ada", "reload", None).unwrap();
+    record.note_action(7, "ada", "reload", None).unwrap();
+    assert_eq!(record.actions(i64::MAX, 9).unwrap().len(), 3);
+}
