@@ -132,7 +132,7 @@ pub(crate) struct InventoryCount {
     /// Selected entries whose resources are current.
     unchanged: u64,
     /// The newest time of an entry.
-    newest: Option<DateTime>,
+    pub(crate) newest: Option<DateTime>,
     /// `true` if it is the one that was applied last.
     was_applied: bool,
     /// Deletions that absence from the inventory implies, carried out or not.

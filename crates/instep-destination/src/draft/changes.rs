@@ -12,7 +12,7 @@ use crate::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, is_later, packed_difference,
         plausible, resource, supersedes,
     },
-    state::ActionKind,
+    state::{ActionKind, HeldResource},
 };
 
 impl Draft {
@@ -49,9 +49,16 @@ impl Draft {
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
         // An entry that is dated only by its order is later than everything held so far.
-        let begins = begins.max(since);
+        let begins = begins.max(since).max(self.newest_read(latest)?);
         self.fold(document, &shape, begins, reported)?;
         Ok(shape)
+    }
+
+    /// Returns the newest time of what was applied, that of the last inventory without a time included: read again, it must
+    /// not take back what came since. `None` while changes are read that earlier plans left out: they may be older.
+    fn newest_read(&self, latest: DateTime) -> Result<Option<DateTime>, Error> {
+        let applied = self.state.checkpoint(self.set)?.filter(|_| !self.seeks_left_out);
+        Ok(plausible(applied.and_then(|applied| applied.newest), Some(latest)))
     }
 
     fn fold(
@@ -220,11 +227,20 @@ impl Draft {
                     let returns = !is_absent && supersedes(desired.place(), earlier.desired.place());
                     gone -= u64::from(returns);
                 }
-                None => gone += u64::from(is_absent && self.state.held(uri)?.is_some()),
+                None => {
+                    let held = if is_absent { self.state.held(uri)? } else { None };
+                    gone += u64::from(held.is_some_and(|held| !self.outlasts(&held, desired)));
+                }
             }
         }
         let held = self.state.held_in(&[self.set])? + planned(ActionKind::Create);
         Ok(held.saturating_sub(gone))
+    }
+
+    /// Returns `true` if what is held came after a deletion: the resource was created again, and its deletion makes no room.
+    fn outlasts(&self, held: &HeldResource, deletion: &Desired) -> bool {
+        let changed = plausible(held.metadata.datetime, Some(self.clocks.latest_time()));
+        deletion.says_when && is_later(changed, deletion.metadata.datetime)
     }
 
     /// Counts the held resources among changes that no document of the plan named before: they count for the limit as
@@ -235,10 +251,11 @@ impl Draft {
             let held = self.state.held(desired.uri.as_str())?;
             let Some(held) = held.filter(|held| !self.marks.has(held.id)) else { continue };
             let counts = self.was_taken_from_limit(&held)?;
+            let goes = self.policy.delete && !self.outlasts(&held, desired);
             let selected = &mut self.inventory.selected;
             match desired.presence {
                 DesiredPresence::Present | DesiredPresence::Unclear => *selected += u64::from(!counts),
-                DesiredPresence::Absent if self.policy.delete => {
+                DesiredPresence::Absent if goes => {
                     *selected = selected.saturating_sub(u64::from(counts));
                 }
                 DesiredPresence::Absent | DesiredPresence::Excluded => {}

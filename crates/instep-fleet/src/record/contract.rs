@@ -47,8 +47,8 @@ each_engine! {
     keeping::the_configuration_file_decides_about_its_own_sources_only
     keeping::a_process_reads_again_what_a_command_wrote
     keeping::the_trend_keeps_the_newest_looks
-    keeping::actions_are_paged_from_the_newest,
-    keeping::o165_an_action_is_in_the_log_once,
+    keeping::actions_are_paged_from_the_newest
+    keeping::o165_an_action_is_in_the_log_once
     holding::a_source_is_held_by_one_worker_and_its_looks_end_once
     holding::what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing
     holding::a_worker_that_beats_is_not_removed

@@ -173,7 +173,8 @@ impl Story<'_> {
         // copy that holds as many others.
         let is_cut = self.wishes.limit.is_some_and(|limit| limit < state.resources);
         let fills_alike = ended.compared_all || !is_cut;
-        let alike = alike && fills_alike;
+        // An audit reads the list of the other set, which a run does not while it is as it was.
+        let alike = alike && fills_alike && !state.holds_given_up;
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
         }
@@ -229,6 +230,8 @@ struct Judged {
     kept_gone: bool,
     /// Something that is not selected is held in an earlier state.
     holds_left_out: bool,
+    /// A resource of two sets that is gone is held in a later state than the set lists that still names it.
+    holds_given_up: bool,
 }
 
 struct Resource {
@@ -263,6 +266,8 @@ impl Resource {
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
         // A held resource that is not selected stays, or goes with a deletion that is known from before.
         state.holds_left_out |= is_left_out && self.is.is_some() && self.is != self.right;
+        let is_later = self.is != self.right && self.is.as_ref().is_some_and(|is| self.later.contains(is));
+        state.holds_given_up |= is_later && self.served.is_none() && expected.may_wait;
         if self.is == self.right || self.or.contains(&self.is) || is_surplus || is_left_out {
             return;
         }
