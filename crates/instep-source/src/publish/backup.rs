@@ -83,13 +83,13 @@ pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
         let what = format!("{} has a catalogue; move it away first", state.display());
         return Err(Error::option("state", what));
     }
-    let mut backup = Backup::open(from)?;
+    let mut saved = SavedState::open(from)?;
     let _lock = lock::take(state)?;
     let staging = tempfile::tempdir_in(state).map_err(Error::write(state))?;
     let mut restored = BackupReport::default();
     for name in DATABASES {
         let path = staging.path().join(name);
-        let Some(bytes) = backup.take_out(name, &path)? else { continue };
+        let Some(bytes) = saved.take_out(name, &path)? else { continue };
         restored.bytes += bytes;
         restored.databases.push(name);
         check_database(&path)?;
@@ -108,15 +108,15 @@ pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
     Ok(restored)
 }
 
-/// A backup that is restored.
-enum Backup<'a> {
+/// A state that is restored.
+enum SavedState<'a> {
     /// A file of [`backup`].
     File(&'a Path, ZipArchive<File>),
     /// A state that another program copied.
     Folder(&'a Path),
 }
 
-impl<'a> Backup<'a> {
+impl<'a> SavedState<'a> {
     fn open(from: &'a Path) -> Result<Self, Error> {
         if !from.is_dir() {
             let archive = ZipArchive::new(File::open(from).map_err(Error::read(from))?);
