@@ -106,6 +106,8 @@ pub(crate) struct Draft {
     pub(crate) met_a_record: bool,
     /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
     pub(crate) met_undated: bool,
+    /// `true` if a Change List no longer has changes that were applied (O411).
+    pub(crate) lost_changes: bool,
     /// Actions whose outcome is that of another action for the same resource.
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
@@ -188,6 +190,7 @@ impl Draft {
             seeks_left_out: false,
             met_a_record: false,
             met_undated: false,
+            lost_changes: false,
             repeated: 0,
             inventory: InventoryCount::default(),
             account: Accounting::default(),

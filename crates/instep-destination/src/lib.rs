@@ -62,7 +62,7 @@ pub use report::{
     AuditReport, ObjectsStatus, Outcome, PastRun, PendingRetry, RunProblem, RunStatus, SourceAudit,
     SourceStatus, Status, SyncReport,
 };
-pub use run::check_place;
+pub use run::{check_place, discard_unused};
 pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
 pub use state_file::{StateFigures, export_state, import_state};

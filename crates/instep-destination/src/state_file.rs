@@ -82,7 +82,13 @@ fn take_over(folder: &FolderStore, place: &StatePlace, lines: LineReader<'_>) ->
         return Err(Error::Refused { guard: Guard::StateInUse, what });
     }
     let mut taking = Taking::of(lines, state.longest_uri(), state.place());
-    let imported = state.import(&mut taking)?;
+    let imported = match state.import(&mut taking) {
+        Ok(imported) => imported,
+        // The engine refuses what no export has, such as a record that is there twice: the digest of the lines shows it.
+        Err(error) => {
+            return Err(taking.fault_of_lines().map_or_else(|| error.into(), |fault| unread(&fault)));
+        }
+    };
     let figures = taking.finish().map_err(|fault| unread(&fault))?;
     if imported.is_break() {
         return Err(unread(&LineFault::Invalid { what: "the records ended too early".to_owned() }));

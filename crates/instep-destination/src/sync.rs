@@ -6,19 +6,20 @@
 
 mod beyond;
 mod carriers;
+mod unnamed;
 mod way;
 
 use resourcesync::{DateTime, Uri};
 
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
-    discover::{CapabilitySet, Discovered},
+    discover::CapabilitySet,
     error::{BesideUrl as _, error_chain},
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
     records::UnusableEntries,
-    run::{LocalCopy, RunLimits, SetRun, SyncRun, UnnamedSet},
+    run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
 };
@@ -73,41 +74,11 @@ impl SyncRun<'_> {
                 result => result?,
             }
         }
+        self.release_shared(&source)?;
         self.note_unnamed_sets(&source)?;
         self.retry_unnamed_sets(&source).await?;
         self.report_beyond_repair()?;
         refused.map_or(Ok(()), Err)
-    }
-
-    /// Reports the sets that the Source no longer names. Their held resources stay, because nothing states that they
-    /// were deleted (O29).
-    pub(crate) fn note_unnamed_sets(&mut self, source: &Discovered) -> Result<u64, Error> {
-        let mut left = 0;
-        for UnnamedSet { name, held, .. } in self.copy.unnamed_sets(source)? {
-            self.reporter.note(&format!(
-                "the Source does not name {name} any more: {held} resources of it stay as they are"
-            ));
-            self.reporter.report.coverage = Some(Coverage::Unknown);
-            left += held;
-        }
-        Ok(left)
-    }
-
-    /// Retries pending resources of sets that the Source no longer names, because they may still exist (O43).
-    async fn retry_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
-        for unnamed in self.copy.unnamed_sets(source)? {
-            if !unnamed.is_pending || self.ending().is_some() {
-                continue;
-            }
-            let mut set = self.new_plan(unnamed.id, true)?;
-            self.guard(&mut set, None)?;
-            self.account_for(&mut set, false)?;
-            match self.options.dry_run {
-                true => self.itemize_plan(&set)?,
-                false => self.retry(set).await?,
-            }
-        }
-        Ok(())
     }
 
     /// Decides, reads, folds, guards, fetches, deletes, and only then moves the checkpoint (invariants 5 and 6). If
@@ -191,6 +162,8 @@ impl SyncRun<'_> {
         };
         // On the heap: the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
+        // The lists may have shown a step back that the clock does not.
+        let behind = behind.map_or_else(|| self.copy.clock_step(set.id), |time| Ok(Some(time)))?;
         if let Some(time) = behind {
             self.settle_clock_step(set, time, behind_now.is_some())?;
         }

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, Write as _},
-    os::fd::AsFd,
+    os::{fd::AsFd, unix::fs::MetadataExt as _},
     time::Duration,
 };
 
@@ -47,6 +47,9 @@ pub enum LockError {
         /// The existing file.
         by: Obstacle,
     },
+    /// The folder was removed while the lock was taken.
+    #[error("its folder was removed meanwhile: try again")]
+    Removed,
     /// The disk failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -59,11 +62,15 @@ impl Lock {
     /// Takes the lock of a folder and writes the holder's name into it, for the message that other processes show.
     ///
     /// # Errors
-    /// If another process holds it, something else has its name, or the disk fails.
+    /// If another process holds it, something else has its name, the folder was removed, or the disk fails.
     pub fn take(folder: impl AsFd, holder: &str) -> Result<Self, LockError> {
         let mut file = open(folder, OFlags::RDWR | OFlags::CREATE)?;
         if !try_to_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
             return Err(held_by(&file));
+        }
+        // Who removes the folder holds its lock meanwhile, so a file without a name is that of a removed folder.
+        if file.metadata()?.nlink() == 0 {
+            return Err(LockError::Removed);
         }
         file.set_len(0)?;
         file.rewind()?;

@@ -48,6 +48,10 @@ mod protection;
 mod read_only_runs;
 #[path = "destination/removals.rs"]
 mod removals;
+#[path = "destination/renamed_sets.rs"]
+mod renamed_sets;
+#[path = "destination/restored.rs"]
+mod restored;
 #[path = "destination/selecting.rs"]
 mod selecting;
 #[path = "destination/sets.rs"]

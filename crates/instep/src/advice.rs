@@ -154,7 +154,10 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         ),
         Guard::OtherSource => Some("Choose another folder, or add the Source to this copy with --add-source"),
         Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
-        Guard::TimeWentBack => Some("The Source may have been restored from a backup; ask its operator"),
+        Guard::TimeWentBack => Some(
+            "If the Source was restored from a backup, this ends with its next change; its operator can also begin new lists, \
+             with instep catalogue restore",
+        ),
         Guard::Frozen => Some("Accept an older Source with a larger --max-age, or without it"),
         Guard::MarkerMissing => Some(
             "Make the place of the copy available again, as by mounting its disk; if the copy was emptied on purpose, fetch it again \

@@ -7,7 +7,7 @@ use std::{cell::RefCell, env, ffi::OsString};
 use anyhow::{Context, anyhow, bail};
 use clap::{
     Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand,
-    error::{ContextKind, ContextValue},
+    error::{ContextKind, ContextValue, ErrorKind},
 };
 
 use crate::{
@@ -147,16 +147,24 @@ fn again<T>(
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
     let mut command = definition();
     // Without the usage of a command, which has nothing to do with the file.
-    let fail =
-        |error: anyhow::Error| clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{error:#}\n"));
+    let fail = |error: anyhow::Error| clap::Error::raw(ErrorKind::InvalidValue, format!("{error:#}\n"));
     let config = Config::find(&argv).map_err(fail)?;
     let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;
     let matches = command.try_get_matches_from_mut(filled.clone());
     let matches = matches
-        .map_err(|error| config.explain(without_far_suggestions(error), &mut command, (&argv, &filled)))?;
+        .map_err(|error| config.explain(without_far_suggestions(error), &mut command, (&argv, &filled)))
+        .map_err(|error| with_word(error, &argv))?;
     republishing::refuse_alone(&command, &matches)?;
     republishing::refuse_for_copies(&command, &matches, &argv)?;
     Ok((Cli::from_arg_matches(&matches)?, config))
+}
+
+/// Names the word of a command line that is not UTF-8, if that is the fault (O414).
+fn with_word(error: clap::Error, argv: &[OsString]) -> clap::Error {
+    let word = argv.iter().find(|word| word.to_str().is_none());
+    let Some(word) = word.filter(|_| error.kind() == ErrorKind::InvalidUtf8) else { return error };
+    let what = format!("{word:?} is not UTF-8; rename it, or give it another name with a symbolic link\n");
+    clap::Error::raw(ErrorKind::InvalidUtf8, what)
 }
 
 /// Takes back the suggestions of clap that share letters with a wrong name, but are no slip of it.

@@ -37,6 +37,7 @@ impl Draft {
         }
         let mut shape = survey.finish();
         shape.unusable = entries.entries_read() - shape.entries;
+        self.lost_changes |= shape.lost_changes;
         if shape.went_back || shape.known == shape.entries {
             self.account.read += shape.entries;
             self.account.known += shape.entries;

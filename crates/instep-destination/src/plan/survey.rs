@@ -33,6 +33,9 @@ pub(crate) struct Survey {
     latest: Option<DateTime>,
     since: Option<DateTime>,
     last_before: u64,
+    /// The number of entries with a time up to `since`, and `true` if one has no time.
+    up_to_since: u64,
+    has_undated: bool,
     /// The time before, and `true` if one is older than the one before it.
     before: Option<DateTime>,
     falls: bool,
@@ -58,6 +61,9 @@ pub(crate) struct Shape {
     pub unusable: u64,
     /// `true` if this is an older copy of the list that was read before (D36).
     pub went_back: bool,
+    /// `true` if changes that were read before are missing, and others came later: the Source was restored from a
+    /// backup, or wrote the list anew (O411).
+    pub lost_changes: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
     /// Only changes at this time or later count.
@@ -89,6 +95,8 @@ impl Survey {
             latest,
             since: None,
             last_before: 0,
+            up_to_since: 0,
+            has_undated: false,
             before: None,
             falls: false,
             is_alone: false,
@@ -120,6 +128,9 @@ impl Survey {
         self.entries += 1;
         self.judge.observe(entry);
         let time = plausible(entry.metadata.datetime, self.latest);
+        self.has_undated |= time.is_none();
+        let since = self.since.zip(time);
+        self.up_to_since += u64::from(since.is_some_and(|(since, time)| time.instant() < since.end()));
         let time = time.filter(|time| !is_over(Some(*time), self.begun()));
         if is_over(time, self.since) {
             self.last_before = self.entries;
@@ -144,9 +155,24 @@ impl Survey {
             .filter(|from| self.since.is_some_and(|since| from.instant() < since.end()))
     }
 
+    /// Returns `true` if the list has fewer changes up to the time that was reached than when it was read, and has later
+    /// ones. Entries without a time would count in neither.
+    fn lost_changes(&self) -> bool {
+        let had = self.mark.as_ref().filter(|mark| mark.leading.is_some()).map_or(0, |mark| mark.entries);
+        let is_precise = self.from.is_some_and(|from| from.precision() >= Precision::Second);
+        let has_later = self.entries > self.up_to_since;
+        self.since.is_some()
+            && is_precise
+            && !self.mark_holds
+            && !self.has_undated
+            && has_later
+            && self.up_to_since < had
+    }
+
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
         let begun = self.begun();
+        let lost_changes = self.lost_changes();
         let (entries, times) = (self.entries, self.judge.finish());
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
@@ -158,7 +184,9 @@ impl Survey {
             // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             unusable: 0,
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
-                && entries < mark_entries,
+                && entries < mark_entries
+                && !lost_changes,
+            lost_changes,
             leading: self.leading.digest(),
             since: self.since,
             begun,

@@ -1,5 +1,6 @@
 //! The copy of a run: its folder, its state, and its committer.
 
+mod discarding;
 mod hidden;
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
@@ -30,6 +31,7 @@ use crate::{
     store::CopyStore,
     web_archive::WebArchive,
 };
+pub use discarding::discard_unused;
 pub(crate) use unnamed_sets::UnnamedSet;
 
 /// A copy that this run has.

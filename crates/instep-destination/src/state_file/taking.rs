@@ -38,6 +38,17 @@ impl<'r> Taking<'r> {
         self.fault.map_or(Ok(self.lines.figures), Err)
     }
 
+    /// Reads the remaining lines, and returns their fault if they are not those of an export.
+    pub(super) fn fault_of_lines(mut self) -> Option<LineFault> {
+        loop {
+            match self.lines.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(fault) => return Some(fault),
+            }
+        }
+    }
+
     fn batch(&mut self) -> Result<Vec<StateRecord>, LineFault> {
         let mut batch: Vec<StateRecord> = Vec::new();
         while batch.len() < TOGETHER {

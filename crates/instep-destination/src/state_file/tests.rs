@@ -87,6 +87,21 @@ fn o310_a_file_that_is_cut_off_or_foreign_is_said_to_be_so() {
 }
 
 /// Lines that are cut off anywhere, or changed, and an engine that has a state: nothing is changed.
+#[test]
+fn o413_a_line_that_is_there_twice_is_a_fault_of_the_file_and_not_of_the_disk() {
+    let (_copy, lines) = small();
+    let text = String::from_utf8(lines).unwrap();
+    for kind in ["{\"source\"", "{\"set\"", "{\"setting\"", "{\"run\"", "{\"held\""] {
+        let line = text.lines().find(|line| line.starts_with(kind)).unwrap();
+        let twice = text.replacen(line, &format!("{line}\n{line}"), 1);
+        let target = Copy::new();
+        let error = target.import(twice.as_bytes(), None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{kind}: {error}");
+        assert!(error.to_string().contains("are not those that were exported"), "{kind}: {error}");
+        assert!(!target.dir().exists(), "{kind}");
+    }
+}
+
 fn leaves_nothing_behind(server: Option<&str>) {
     let (_copy, lines) = small();
     for to in engines(server, "refused") {

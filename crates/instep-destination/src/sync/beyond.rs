@@ -1,6 +1,13 @@
 //! The reasons to read more than the changes since the checkpoint.
 
-use crate::{Error, Strategy, Via, discover::CapabilitySet, plan::Choice, run::SyncRun, state::SetId};
+use crate::{
+    Error, Strategy, Via,
+    discover::CapabilitySet,
+    plan::{Choice, Coverage},
+    read::{LostDocument, is_gone},
+    run::{SetRun, SyncRun},
+    state::{Checkpoint, SetId},
+};
 
 impl SyncRun<'_> {
     /// Returns why an inventory other than the one that was applied is read although changes reach back to the
@@ -39,5 +46,58 @@ impl SyncRun<'_> {
         let unusable = self.copy.unusable(set)?;
         Ok(unusable.count > 0 && unusable.scope != self.options.access.scope_text()
             || !self.copy.selection_stands(set, self.options)?)
+    }
+
+    /// Returns the reason to read an inventory although changes were planned: some of them are missing, or their
+    /// meaning depends on it.
+    pub(super) fn reason_for_inventory(
+        &self,
+        found: &CapabilitySet,
+        set: &SetRun,
+        lost: &[LostDocument],
+    ) -> Option<String> {
+        let (met_a_record, met_undated, lost_changes) =
+            set.with(|draft| (draft.met_a_record, draft.met_undated, draft.lost_changes));
+        match lost.first() {
+            Some((_, error)) if !self.can_do_without(error, found) => None,
+            // Sources need not keep Change Lists (DST-10).
+            Some((_, error)) if is_gone(error) => {
+                Some(format!("a gap: a Change List since then is gone ({error})"))
+            }
+            Some((_, error)) => Some(format!("changes are lost: {error}")),
+            None if lost_changes && found.has_inventory() && self.options.via == Via::Cheapest => {
+                Some("changes that were applied are no longer listed".to_owned())
+            }
+            None if met_a_record && found.has_inventory() => {
+                Some("metadata records changed: what they describe is chosen again".to_owned())
+            }
+            // Their order can be determined now, but not in a later run (O15).
+            None if met_undated && found.has_inventory() && self.options.via == Via::Cheapest => {
+                Some("changes do not say their times: a new inventory is read beside them".to_owned())
+            }
+            None => None,
+        }
+    }
+
+    /// Returns `true` if a set can be planned without a document that is missing or unreadable: it has an inventory.
+    fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
+        error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
+    }
+
+    /// Reports and remembers that a Change List no longer has changes that were applied: like after a step of the clock
+    /// (O54), nothing up to the time that the copy had reached tells what is newer, until an inventory that is later.
+    pub(super) fn note_lost_changes(&mut self, set: &SetRun, held: Option<&Checkpoint>) -> Result<(), Error> {
+        let reached = held.and_then(|held| held.datetime);
+        let Some(reached) = reached.filter(|_| set.with(|draft| draft.lost_changes)) else { return Ok(()) };
+        self.reporter.note(&format!(
+            "the Change List lacks changes up to {reached} that were applied, and has later ones: the Source may have been \
+             restored from a backup, so that the copy is compared with an inventory"
+        ));
+        if !self.options.dry_run {
+            // At once, like a gap: the next run does not see it in the lists.
+            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+            self.copy.keep_clock_step(set.id, reached, false)?;
+        }
+        Ok(())
     }
 }

@@ -66,6 +66,7 @@ impl SyncRun<'_> {
         if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
             let changes = changes.take().unwrap_or_default();
             let planned = self.plan_changes(found, set, changes, held.clone(), choice, &mut lost).await?;
+            self.note_lost_changes(set, held.as_ref())?;
             let Some(reason) = self.reason_for_inventory(found, set, &lost) else {
                 self.reporter.lost_documents(&lost);
                 return Ok(planned);
@@ -74,7 +75,8 @@ impl SyncRun<'_> {
             *set = self.new_plan(set.id, true)?;
             choice = Choice { strategy: Strategy::List, reason };
         }
-        let inventory = match Inventory::read_any(self, found, set, anew).await {
+        // Of a set without a checkpoint nothing is known, also if its documents were read (O416).
+        let inventory = match Inventory::read_any(self, found, set, anew || held.is_none()).await {
             Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
             }
@@ -101,38 +103,6 @@ impl SyncRun<'_> {
         let packages = FoundPackages { dump: inventory.dump, changes: read.packages };
         let way = self.carrier(found, held.as_ref(), set, choice, packages).await?;
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
-    }
-
-    /// Returns the reason to read an inventory although changes were planned: some of them are missing, or their
-    /// meaning depends on it.
-    fn reason_for_inventory(
-        &self,
-        found: &CapabilitySet,
-        set: &SetRun,
-        lost: &[LostDocument],
-    ) -> Option<String> {
-        let (met_a_record, met_undated) = set.with(|draft| (draft.met_a_record, draft.met_undated));
-        match lost.first() {
-            Some((_, error)) if !self.can_do_without(error, found) => None,
-            // Sources need not keep Change Lists (DST-10).
-            Some((_, error)) if is_gone(error) => {
-                Some(format!("a gap: a Change List since then is gone ({error})"))
-            }
-            Some((_, error)) => Some(format!("changes are lost: {error}")),
-            None if met_a_record && found.has_inventory() => {
-                Some("metadata records changed: what they describe is chosen again".to_owned())
-            }
-            // Their order can be determined now, but not in a later run (O15).
-            None if met_undated && found.has_inventory() && self.options.via == Via::Cheapest => {
-                Some("changes do not say their times: a new inventory is read beside them".to_owned())
-            }
-            None => None,
-        }
-    }
-
-    /// Returns `true` if a set can be planned without a document that is missing or unreadable: it has an inventory.
-    fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
-        error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
     }
 
     /// Plans the conclusions from a complete inventory: resources that it does not name are no longer owed, and are
@@ -201,6 +171,7 @@ impl SyncRun<'_> {
             return Ok(Planned::nothing(applied()));
         };
         let read = changes.read(self, found, set, held.clone()).await?;
+        self.note_lost_changes(set, Some(&held))?;
         self.reporter.lost_documents(&read.lost);
         self.refuse_frozen(found, &read.checkpoint).await?;
         self.cover(set, reach, &read)?;

@@ -1,5 +1,7 @@
 //! The arrangement of the content: the URIs that each folder serves, and the numbers of the folders in the catalogue.
 
+mod numbers;
+
 use std::{
     path::Path,
     sync::{Arc, Mutex},
@@ -85,7 +87,7 @@ impl Holdings {
         if let Some(written) = written_below {
             manifests.iter_mut().for_each(|manifest| manifest.read_below(written, place.base()));
         }
-        number(&mut roots, &mut manifests, catalogue)?;
+        numbers::number(&mut roots, &mut manifests, catalogue)?;
         for root in &mut roots {
             root.leave_out(&options.out, &options.state);
         }
@@ -148,32 +150,6 @@ pub(crate) fn rebased_numbers(catalogue: &Catalogue, from: &str, to: &str) -> Re
     };
     let numbers = numbers.into_iter().map(|(name, number)| (rebase(name), number)).collect();
     Ok(vec![CONTENT.write(&numbers)])
-}
-
-/// Gives each root and manifest its permanent number, and a new one the next number; sorts by number.
-fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue) -> Result<(), Error> {
-    let mut numbers = CONTENT.read(&catalogue.snapshot()?)?.unwrap_or_default();
-    let known = numbers.len();
-    let mut number = |name: String| {
-        let next = u8::try_from(numbers.len() + 1).ok().filter(|next| *next < u8::MAX);
-        match (numbers.get(&name).copied(), next) {
-            (Some(number), _) => Ok(number),
-            (None, Some(next)) => Ok(*numbers.entry(name).or_insert(next)),
-            (None, None) => Err(Error::option("content", "more than 254 folders and manifests over time")),
-        }
-    };
-    for root in &mut *roots {
-        root.number = number(root.prefix.clone())?;
-    }
-    for manifest in &mut *manifests {
-        manifest.number = number(manifest.name())?;
-    }
-    if numbers.len() > known && !catalogue.is_beside() {
-        catalogue.set_meta(vec![CONTENT.write(&numbers)])?;
-    }
-    roots.sort_unstable_by_key(|root| root.number);
-    manifests.sort_unstable_by_key(|manifest| manifest.number);
-    Ok(())
 }
 
 /// A folder whose URIs lie within those of another hides the other's resources there.

@@ -82,10 +82,13 @@ impl Manifest {
         &self.base
     }
 
+    /// The beginning of each name.
+    pub(super) const NAME: &str = "manifest:";
+
     /// The name under which the catalogue keeps its number: it does not depend on the current folder.
     pub(super) fn name(&self) -> String {
         let path = std::path::absolute(&self.path).ok().filter(|_| !self.is_standard_input());
-        format!("manifest:{}", path.as_deref().unwrap_or(&self.path).display())
+        format!("{}{}", Self::NAME, path.as_deref().unwrap_or(&self.path).display())
     }
 
     /// Returns `true` if it comes from standard input, which can be read once only.

@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File},
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use resourcesync::{
@@ -15,7 +15,7 @@ use resourcesync::{
     package::{PackageError, PackageWriter},
 };
 use rusqlite::{Connection, OpenFlags};
-use zip::ZipArchive;
+use zip::{ZipArchive, result::ZipError};
 
 use super::{lock, published, remembered};
 use crate::{
@@ -72,38 +72,31 @@ pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
     Ok(backup)
 }
 
-/// Puts a backup in place as the state of a Source. The next publication compares it with the content.
+/// Puts a backup in place as the state of a Source: a file of [`backup`], or a folder of a state that was copied. The
+/// next publication compares it with the content.
 ///
 /// # Errors
-/// If a state is there already, the file is not a complete backup or is from a newer version, or the disk fails.
-/// Nothing is in place then.
-pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
+/// If a state is there already, the backup is not complete or is from a newer version, or the disk fails. Nothing is
+/// in place then.
+pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
     if is_published(state) {
         let what = format!("{} has a catalogue; move it away first", state.display());
         return Err(Error::option("state", what));
     }
-    let wrong = |error: zip::result::ZipError| Error::read(file)(io::Error::other(error));
-    let mut archive = ZipArchive::new(File::open(file).map_err(Error::read(file))?).map_err(wrong)?;
+    let mut saved = SavedState::open(from)?;
     let _lock = lock::take(state)?;
     let staging = tempfile::tempdir_in(state).map_err(Error::write(state))?;
     let mut restored = BackupReport::default();
     for name in DATABASES {
-        let mut member = match archive.by_name(name) {
-            Err(zip::result::ZipError::FileNotFound) if name != CATALOGUE => continue,
-            member => member.map_err(wrong)?,
-        };
         let path = staging.path().join(name);
-        let written = File::create(&path).and_then(|mut out| {
-            let bytes = io::copy(&mut member, &mut out)?;
-            out.sync_all().map(|()| bytes)
-        });
-        restored.bytes += written.map_err(Error::write(&path))?;
+        let Some(bytes) = saved.take_out(name, &path)? else { continue };
+        restored.bytes += bytes;
         restored.databases.push(name);
         check_database(&path)?;
     }
     let catalogue = Catalogue::open(&staging.path().join(CATALOGUE))?;
     restored.sequence = catalogue.snapshot()?.head().sequence;
-    remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(|| remembered::unknown(file))?;
+    remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(|| remembered::unknown(from))?;
     begin_lists_anew(&catalogue)?;
     drop(catalogue);
     // The catalogue comes last: with it the state counts as existing.
@@ -113,6 +106,74 @@ pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
     }
     File::open(state).and_then(|folder| folder.sync_all()).map_err(Error::write(state))?;
     Ok(restored)
+}
+
+/// A state that is restored.
+enum SavedState<'a> {
+    /// A file of [`backup`].
+    File(&'a Path, ZipArchive<File>),
+    /// A state that another program copied.
+    Folder(&'a Path),
+}
+
+impl<'a> SavedState<'a> {
+    fn open(from: &'a Path) -> Result<Self, Error> {
+        if !from.is_dir() {
+            let archive = ZipArchive::new(File::open(from).map_err(Error::read(from))?);
+            return Ok(Self::File(
+                from,
+                archive.map_err(|error| Error::read(from)(io::Error::other(error)))?,
+            ));
+        }
+        if let Some(url) = CatalogueLocation::known(from)?.database() {
+            let what = format!("it is in PostgreSQL, at {url}: restore that database with pg_restore");
+            return Err(Error::option("catalogue", what));
+        }
+        match from.join(CATALOGUE).is_file() {
+            true => Ok(Self::Folder(from)),
+            false => Err(remembered::unknown(from)),
+        }
+    }
+
+    /// Writes a database to a new file. Returns its bytes, or `None` if the backup has no such one.
+    fn take_out(&mut self, name: &str, to: &Path) -> Result<Option<u64>, Error> {
+        match self {
+            Self::File(from, archive) => {
+                let from: &Path = from;
+                let wrong = |error: ZipError| Error::read(from)(io::Error::other(error));
+                let mut member = match archive.by_name(name) {
+                    Err(ZipError::FileNotFound) if name != CATALOGUE => return Ok(None),
+                    member => member.map_err(wrong)?,
+                };
+                let written = File::create(to).and_then(|mut out| {
+                    let bytes = io::copy(&mut member, &mut out)?;
+                    out.sync_all().map(|()| bytes)
+                });
+                written.map(Some).map_err(Error::write(to))
+            }
+            Self::Folder(from) if from.join(name).exists() => {
+                // Aside with its log, which may have the last changes: the folder stays as it is.
+                let aside = to.with_extension("copied");
+                for (from, to) in ["", "-wal"].map(|end| (beside(&from.join(name), end), beside(&aside, end)))
+                {
+                    if from.exists() {
+                        fs::copy(&from, &to).map_err(Error::write(&to))?;
+                    }
+                }
+                copy_database(&aside, to)?;
+                let written = File::open(to).and_then(|file| file.sync_all().and_then(|()| file.metadata()));
+                written.map(|metadata| Some(metadata.len())).map_err(Error::write(to))
+            }
+            Self::Folder(_) => Ok(None),
+        }
+    }
+}
+
+/// Returns the path with something at its end.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    path.into()
 }
 
 /// Begins the Change Lists at the present. The catalogue does not know what was published after the backup, such as a

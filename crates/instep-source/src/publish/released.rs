@@ -43,10 +43,12 @@ impl<'a> UnpackedStates<'a> {
 }
 
 impl SourceContext {
-    /// Drops the states of changes that have a package since this publication, unless they are versions. Without
-    /// versions they stay until the room for past states is full, as patches begin with them.
+    /// Drops the states of changes that have a package since this publication, unless they are versions. Patches begin
+    /// with past states: with them and without versions these stay until the room for them is full.
     pub(super) fn release_packed(&self, snapshot: &Snapshot, before: &PublishedSource) -> Result<(), Error> {
-        let wanted = self.options.versions.is_some() && self.options.dumps.changes;
+        // Otherwise small states would fill the room of a gigabyte with millions of files (O417).
+        let is_of_use = self.options.versions.is_none() && self.options.patches().is_some();
+        let wanted = self.options.dumps.changes && !is_of_use;
         let Some(spool) = StateSpool::of(&self.options).filter(|_| wanted) else { return Ok(()) };
         let current = self.catalogue.snapshot()?;
         let (first, last) = (packed_through(before), packed_through(&published::load(&current)?.published));

@@ -190,6 +190,25 @@ fn unpacked(folder: &Path, package: &str) -> Vec<String> {
 }
 
 #[test]
+fn o417_a_state_of_a_change_dump_alone_goes_once_a_package_has_it() {
+    let folder = folder(&[("a", b"first"), ("b", b"first")]);
+    let mut options = options(folder.path());
+    options.keep_states = true;
+    options.dumps.changes = true;
+    options.dumps.changes_every = Some(Duration::ZERO);
+    let mut expected = Vec::new();
+    for round in 0..5 {
+        publish(&options, &NoMonitor).unwrap();
+        let text = format!("a in round {round}");
+        write(folder.path(), "a", text.as_bytes());
+        expected.push(text);
+    }
+    publish(&options, &NoMonitor).unwrap();
+    assert_eq!(packed(folder.path()), expected);
+    assert_eq!(fs::read_dir(options.state.join("states")).unwrap().count(), 0);
+}
+
+#[test]
 fn c13_past_states_are_kept_until_neither_a_version_nor_a_package_needs_them() {
     let folder = folder(&[("a", b"first"), ("b", b"first")]);
     let mut options = options(folder.path());

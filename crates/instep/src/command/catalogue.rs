@@ -42,8 +42,9 @@ enum CatalogueTask {
     Backup(BackupFile),
     /// Put a backup in place as the state of a Source
     ///
-    /// Refuses if the Source has a catalogue. Publish afterwards: changes since the backup are found and announced.
-    Restore(BackupFile),
+    /// Refuses if the Source has a catalogue. Publish afterwards: the Change Lists begin anew, so that Destinations compare
+    /// everything once.
+    Restore(RestoredBackup),
 }
 
 /// A Source and a backup of it.
@@ -53,6 +54,18 @@ struct BackupFile {
     dir: PathBuf,
     /// File of the backup
     file: PathBuf,
+    /// Folder of its catalogue [default: DIR/.instep]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// A Source and a backup of it that is put in place.
+#[derive(Debug, Args)]
+struct RestoredBackup {
+    /// The folder that is published
+    dir: PathBuf,
+    /// File of the backup, or folder of a catalogue that another program copied
+    backup: PathBuf,
     /// Folder of its catalogue [default: DIR/.instep]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -80,9 +93,9 @@ impl CatalogueCommand {
                 show_backup("backup", &format!("Backup written to {}", file.display()), &backup, output);
                 Ok(Exit::Done)
             }
-            CatalogueTask::Restore(BackupFile { dir, file, state }) => {
+            CatalogueTask::Restore(RestoredBackup { dir, backup, state }) => {
                 let state = folders::state(&dir, state);
-                let backup = instep_source::restore(&file, &state)?;
+                let backup = instep_source::restore(&backup, &state)?;
                 show_backup("restore", &format!("Restored to {}", state.display()), &backup, output);
                 Ok(Exit::Done)
             }

@@ -36,3 +36,23 @@ fn finding_d1_what_is_not_a_backup_leaves_nothing_behind() {
     run(folder.path(), &["catalogue", "backup", "data", "source.zip"], 2);
     assert!(!folder.path().join("source.zip").exists());
 }
+
+#[test]
+fn o412_a_state_that_was_copied_is_restored_too_and_begins_new_lists() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    publish(folder.path());
+    let state = folder.path().join("data/.instep");
+    let saved = folder.path().join("saved");
+    fs::create_dir(&saved).unwrap();
+    fs::copy(state.join("catalogue.db"), saved.join("catalogue.db")).unwrap();
+    fs::write(folder.path().join("data/b.txt"), "b").unwrap();
+    publish(folder.path());
+    fs::remove_file(folder.path().join("data/b.txt")).unwrap();
+    fs::remove_dir_all(&state).unwrap();
+    let empty = run(folder.path(), &["catalogue", "restore", "data", "data"], 2);
+    assert!(empty.contains("no Source was published from"), "{empty}");
+    run(folder.path(), &["catalogue", "restore", "data", "saved"], 0);
+    publish(folder.path());
+    let index = fs::read_to_string(folder.path().join("data/resourcesync/changelist.xml")).unwrap();
+    assert!(index.contains("changelist-000002.xml") && !index.contains("changelist-000001.xml"), "{index}");
+}

@@ -107,3 +107,26 @@ fn o349_documents_that_another_folder_has_of_before_are_written_again() {
     let again = run(folder, &["publish", "data", "--out", "one", "--base-url", "http://new/"], 0);
     assert!(again.contains("0 documents written"), "{again}");
 }
+
+#[test]
+fn o415_a_manifest_with_another_name_announces_nothing() {
+    let files = ["f1", "f2", "f3", "f4", "f5"].map(|name| (format!("data/{name}"), name));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let folder = folder(&files);
+    let folder = folder.path();
+    let publish =
+        |name: &str, code| run(folder, &["publish", "data", "--base-url", "http://x/", "--from", name], code);
+    manifest(folder, "http://x/", "");
+    publish("manifest.jsonl", 0);
+    let mut before = folder.join("manifest.jsonl");
+    for name in ["monday.jsonl", "tuesday.jsonl"] {
+        fs::rename(&before, folder.join(name)).unwrap();
+        before = folder.join(name);
+        let said = publish(name, 0);
+        assert!(said.contains("Nothing new: +0 ~0 -0 =5"), "{name}: {said}");
+    }
+    // One of other resources is a mistake, as before.
+    fs::write(folder.join("other.jsonl"), "{\"uri\":\"http://x/g1\",\"path\":\"f1\"}\n").unwrap();
+    publish("other.jsonl", 6);
+    assert!(publish("tuesday.jsonl", 0).contains("5 resources"), "nothing of it was deleted");
+}

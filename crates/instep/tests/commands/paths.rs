@@ -1,8 +1,12 @@
 //! Paths on the command line: of folders that cannot be looked into, and in the place of URLs.
 
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::symlink},
+};
 
-use crate::support::{folder, publish, run};
+use crate::support::{folder, instep, output_of, publish, run};
 
 #[test]
 fn o317_a_copy_that_cannot_be_looked_into_is_not_taken_for_a_folder_without_one() {
@@ -64,4 +68,16 @@ fn o334_a_file_is_parsed_as_the_reference_client_does() {
         said.contains(&format!("Running: instep validate {list}")) && said.contains("Conforms"),
         "{said}"
     );
+}
+
+#[test]
+fn o414_a_word_that_is_not_utf_8_is_named() {
+    let folder = folder(&[]);
+    for arguments in [&["publish", "--base-url", "http://x.example/"][..], &["sync", "http://127.0.0.1:1/"]] {
+        let mut command = instep(folder.path(), arguments);
+        command.arg(OsStr::from_bytes(b"d\xff"));
+        let said = output_of(command, 2);
+        assert!(said.contains(r#""d\xFF" is not UTF-8; rename it"#), "{said}");
+        assert!(!folder.path().join(OsStr::from_bytes(b"d\xff")).exists());
+    }
 }

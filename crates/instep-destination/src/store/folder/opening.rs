@@ -27,13 +27,22 @@ impl FolderStore {
         if let Some(backups) = &options.backups {
             backup::refuse_inside(backups, path)?;
         }
-        let root = RootFolder::open_or_make(path).map_err(|error| io("open", of_folder(path, error)))?;
-        let own_path = path.join(OWN);
-        let ours = |error| StoreError::of("open", &own_path.display().to_string(), error);
-        root.make_folder(OWN, 0o700, &mut |_| {}).map_err(ours)?;
-        let own = root.root(OWN).map_err(ours)?;
-        // Before staging is opened: another run may be placing files from there.
-        let lock = Lock::take(&own, &options.owner).map_err(|error| refused(path, error))?;
+        let ours = |error| StoreError::of("open", &path.join(OWN).display().to_string(), error);
+        let open = || -> Result<_, StoreError> {
+            let root = RootFolder::open_or_make(path).map_err(|error| io("open", of_folder(path, error)))?;
+            root.make_folder(OWN, 0o700, &mut |_| {}).map_err(ours)?;
+            let own = root.root(OWN).map_err(ours)?;
+            Ok((root, own))
+        };
+        let (root, own, lock) = loop {
+            let (root, own) = open()?;
+            // Before staging is opened: another run may be placing files from there.
+            match Lock::take(&own, &options.owner) {
+                // By the end of a first run that failed.
+                Err(LockError::Removed) => {}
+                lock => break (root, own, lock.map_err(|error| refused(path, error))?),
+            }
+        };
         let staging = Staging::open(&own, STAGING).map_err(ours)?;
         let folds_names = folds_names(&staging).map_err(|error| io("write below", error))?;
         let backup = options.backups.as_deref().map(Backup::open).transpose()?;

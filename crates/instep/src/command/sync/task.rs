@@ -1,11 +1,6 @@
 //! One run of `instep sync` with one set of options: its displays, its metrics, and its end.
 
-use std::{
-    cell::Cell,
-    fs, io,
-    path::{Path, PathBuf},
-    pin::pin,
-};
+use std::{cell::Cell, path::PathBuf, pin::pin};
 
 use instep_destination::{self as destination, Monitor, Outcome, SyncOptions, SyncReport};
 use tokio_util::sync::CancellationToken;
@@ -91,8 +86,9 @@ impl SyncTask {
             output.note(format!("Cannot write the metrics file {file}: {error}"));
         }
         progress.finish();
+        // A dry run, or a failed first run, leaves nothing (D5).
         if is_new && (report.is_err() || options.dry_run) {
-            remove_empty_copy(&options.dir);
+            destination::discard_unused(&options.dir);
         }
         let report = report?;
         let (read, excluded) = (report.entries.read, report.entries.excluded);
@@ -135,19 +131,6 @@ async fn with_pages(
     let (report, served) = tokio::join!(running, server.run(ended.cancelled()));
     served?;
     report
-}
-
-/// Removes the remains of a dry run, or of a failed first run, of a new copy without resources (D5).
-fn remove_empty_copy(dir: &Path) {
-    let is_empty = || -> io::Result<bool> {
-        let mut names = fs::read_dir(dir)?.map(|item| Ok::<_, io::Error>(item?.file_name()));
-        let only_state = names.all(|name| name.is_ok_and(|name| name == ".instep"));
-        Ok(only_state && destination::status(dir).is_ok_and(|status| status.held == 0))
-    };
-    if is_empty().unwrap_or_default() {
-        let _ = fs::remove_dir_all(dir.join(".instep"));
-        let _ = fs::remove_dir(dir);
-    }
 }
 
 /// Returns the exit code of a run that no signal ended.

@@ -1,0 +1,104 @@
+//! Sets that the Source does not name any more: renamed, merged or gone.
+
+use crate::{
+    Error,
+    discover::{CapabilitySet, Discovered},
+    plan::Coverage,
+    run::{SyncRun, UnnamedSet},
+    state::{Checkpoint, HeldResource, Ledger, SetId},
+};
+
+/// Resources that leave a set together.
+const PAGE: usize = 1_024;
+
+impl SyncRun<'_> {
+    /// Takes the resources of sets that the Source no longer names out of these, as far as a set that it names has them
+    /// too: they would be kept for ever after it deletes them, and the copy of a Source that renamed its sets would never
+    /// be in step again (O416). What no other set has stays.
+    pub(super) fn release_shared(&mut self, source: &Discovered) -> Result<(), Error> {
+        let unnamed = self.copy.unnamed_sets(source)?;
+        if unnamed.is_empty() || self.options.dry_run {
+            return Ok(());
+        }
+        let named = self.sets_in_force(&source.sets)?;
+        for UnnamedSet { id, name, held, .. } in unnamed {
+            let all: Vec<_> = named.iter().copied().chain([id]).collect();
+            if self.state().held_in(&named)? + held <= self.state().held_in(&all)? {
+                continue;
+            }
+            // First: if the Source names it again, all of it is compared.
+            self.write(Ledger { checkpoints: [(id, Checkpoint::new())].into(), ..Ledger::default() })?;
+            let released = self.release(id, &named)?;
+            self.reporter.note(&format!(
+                "the Source does not name {name} any more: {released} resources of it are in other sets, which decide about them"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the sets that the Source names and whose state the copy knows completely.
+    fn sets_in_force(&mut self, named: &[CapabilitySet]) -> Result<Vec<SetId>, Error> {
+        let mut in_force = Vec::new();
+        for found in named {
+            let id = self.copy.set(found)?;
+            if self.copy.coverage(id)?.is_complete() && self.state().checkpoint(id)?.is_some() {
+                in_force.push(id);
+            }
+        }
+        Ok(in_force)
+    }
+
+    fn release(&mut self, set: SetId, named: &[SetId]) -> Result<u64, Error> {
+        let (mut after, mut released) = (None, 0);
+        loop {
+            let page = self.state().held_after(after.as_deref(), PAGE)?;
+            let Some(last) = page.last() else { return Ok(released) };
+            after = Some(last.uri.as_str().to_owned());
+            let is_shared = |held: &HeldResource| {
+                held.sets != HeldResource::SETS_UNKNOWN
+                    && held.is_in(set)
+                    && named.iter().any(|other| held.is_in(*other))
+            };
+            let left: Vec<_> = page.into_iter().filter(is_shared).map(|held| (held.uri, set)).collect();
+            released += left.len() as u64;
+            if !left.is_empty() {
+                self.write(Ledger { left, ..Ledger::default() })?;
+            }
+        }
+    }
+
+    fn write(&mut self, ledger: Ledger) -> Result<(), Error> {
+        Ok(self.copy.state_mut()?.commit_group(None, &[], &ledger)?)
+    }
+
+    /// Reports the sets that the Source no longer names. Their held resources stay, because nothing states that they
+    /// were deleted (O29).
+    pub(crate) fn note_unnamed_sets(&mut self, source: &Discovered) -> Result<u64, Error> {
+        let mut left = 0;
+        for UnnamedSet { name, held, .. } in self.copy.unnamed_sets(source)? {
+            self.reporter.note(&format!(
+                "the Source does not name {name} any more: {held} resources of it stay as they are"
+            ));
+            self.reporter.report.coverage = Some(Coverage::Unknown);
+            left += held;
+        }
+        Ok(left)
+    }
+
+    /// Retries pending resources of sets that the Source no longer names, because they may still exist (O43).
+    pub(super) async fn retry_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
+        for unnamed in self.copy.unnamed_sets(source)? {
+            if !unnamed.is_pending || self.ending().is_some() {
+                continue;
+            }
+            let mut set = self.new_plan(unnamed.id, true)?;
+            self.guard(&mut set, None)?;
+            self.account_for(&mut set, false)?;
+            match self.options.dry_run {
+                true => self.itemize_plan(&set)?,
+                false => self.retry(set).await?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! Sources that were restored from a backup: their lists lack changes that a copy applied.
+
+use instep_destination::{Coverage, Guard};
+use instep_testkit::FakeSource;
+
+use crate::support::{Copy, Run};
+
+/// Takes the changes of a resource out of the Change List.
+fn lose(source: &FakeSource, path: &'static str) {
+    source.rewrite("changelist-000001.xml", move |text| {
+        let mut entries = text.split("<url>");
+        let head = entries.next().unwrap_or_default().to_owned();
+        let kept: String = entries
+            .filter(|entry| !entry.contains(path) || !entry.contains("<loc>"))
+            .map(|entry| format!("<url>{entry}"))
+            .collect();
+        let end = if kept.contains("</urlset>") { "" } else { "</urlset>" };
+        head + &kept + end
+    });
+}
+
+fn coverage(run: &Run) -> Option<Coverage> {
+    run.report().coverage
+}
+
+#[test]
+fn o411_a_copy_is_in_step_only_with_an_inventory_after_its_source_was_restored() {
+    let copy = Copy::of_three();
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("a.txt", "after the backup");
+    copy.source.put("b.txt", "as well");
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    copy.source.put("a.txt", "as in the backup");
+    copy.source.put("d/c.txt", "after the restoration");
+    lose(&copy.source, "/a.txt");
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)));
+        assert_eq!(copy.read("d/c.txt").as_deref(), Some("after the restoration"));
+        assert_eq!(copy.read("a.txt").as_deref(), Some("after the backup"), "no list tells of it");
+    }
+    copy.source.snapshot();
+    let run = copy.sync();
+    assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "after the backup");
+    copy.source.put("b.txt", "as well");
+    copy.sync();
+    lose(&copy.source, "/a.txt");
+    let run = copy.sync();
+    let error = run.result.unwrap_err();
+    let is_refused = matches!(error, instep_destination::Error::Refused { guard: Guard::TimeWentBack, .. });
+    assert!(is_refused, "{error}");
+}
