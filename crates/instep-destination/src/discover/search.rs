@@ -142,6 +142,11 @@ impl<'a> Search<'a> {
                 Sight::Found(found) => several.add(found),
                 // Sitemaps of other formats (text, RSS) are no Resource Lists.
                 Sight::Page(_) => {}
+                // It was never followed: it costs nothing that the copy has.
+                Sight::Gone if !former.has_set(&uri) => {
+                    several.warn_of(self.trouble_at(&uri));
+                    in_doubt |= former.way == Some(Way::Robots);
+                }
                 sight => {
                     several.lose(self.trouble_at(&uri));
                     let is_known = former.way == Some(Way::Robots);
