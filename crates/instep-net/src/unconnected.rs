@@ -56,12 +56,18 @@ pub(crate) fn unanswered_failure(uri: &Uri, error: hyper::Error) -> HttpError {
     HttpError::Transfer { uri, source }
 }
 
-/// Returns `true` if a connection ended before an answer began.
+/// Returns `true` if a connection ended before an answer began. Servers end those of HTTP/2 after a number of requests,
+/// and answer none of those that are on their way (RFC 9113 §6.8).
 pub(crate) fn is_closed_unanswered(error: &hyper::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     let is_closing =
         |error: &io::Error| matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset);
-    error.is_incomplete_message() || cause::<io::Error>(error).is_some_and(is_closing)
+    let is_over = |error: &h2::Error| {
+        error.is_go_away() || error.is_io() || error.reason() == Some(h2::Reason::REFUSED_STREAM)
+    };
+    error.is_incomplete_message()
+        || cause::<h2::Error>(error).is_some_and(is_over)
+        || cause::<io::Error>(error).is_some_and(is_closing)
 }
 
 /// Returns the reason for a body that breaks off.

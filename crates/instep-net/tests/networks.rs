@@ -1,5 +1,5 @@
 //! Networks as they are: connections that end at any time, dead addresses, proxies, servers that want certificates.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test ends where something is not as it must be")]
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -152,6 +152,48 @@ async fn o389_a_proxy_gets_its_login_decoded_and_is_named_if_it_opens_no_tunnel(
             "{}",
             chain(&error)
         );
+    }
+}
+
+#[tokio::test]
+async fn o401_a_connection_of_http_2_that_the_server_ends_costs_no_attempt() {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(data("server.pem")).unwrap()],
+            PrivateKeyDer::from_pem_file(data("server.key")).unwrap(),
+        )
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/a", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(stream) = acceptor.accept(stream).await else { continue };
+            tokio::spawn(async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                let mut answers = 0;
+                while let Some(Ok((_, mut answer))) = connection.accept().await {
+                    if answers == 1 {
+                        connection.abrupt_shutdown(h2::Reason::NO_ERROR);
+                        continue;
+                    }
+                    answers += 1;
+                    let mut body = answer.send_response(http::Response::new(()), false).unwrap();
+                    body.send_data("ok".into(), true).unwrap();
+                }
+            });
+        }
+    });
+    let mut options = options(&url);
+    options.ca_file = Some(data("ca.pem"));
+    let client = Client::new(options).unwrap();
+    for _ in 0..5 {
+        assert_eq!(text(&client, &url).await.unwrap(), "ok");
     }
 }
 

@@ -131,9 +131,9 @@ impl Client {
         let limit = self.0.options.timeout;
         let slow = |phase| HttpError::Timeout { uri: uri.to_string(), phase, limit };
         let pool = host.pool(&self.0.options.scope);
-        let mut kept_was_closed = false;
+        let mut kept_has_failed = false;
         loop {
-            let kept = if kept_was_closed { None } else { pool.take() };
+            let kept = if kept_has_failed { None } else { pool.take() };
             let is_new = kept.is_none();
             let connection = match kept {
                 Some(connection) => connection,
@@ -149,8 +149,9 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => *unanswered,
             };
-            kept_was_closed |= is_closed_unanswered(&unanswered.error);
-            let again = again.filter(|_| kept_was_closed);
+            // One that is being closed takes no request, and may stay in the pool until its last answer is complete.
+            kept_has_failed = true;
+            let again = again.filter(|_| is_closed_unanswered(&unanswered.error));
             message = match unanswered.unsent.filter(|_| !is_new).or(again) {
                 Some(again) => again,
                 None => return Err(unanswered_failure(uri, unanswered.error)),

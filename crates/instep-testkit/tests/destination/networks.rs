@@ -72,7 +72,11 @@ fn of_bare(count: usize) -> Copy {
     let mut layout = Layout::new();
     layout.algorithms.clear();
     layout.length = false;
-    Copy::of(FakeSource::start_with(layout).with_resources(many(count)))
+    let source = FakeSource::start_with(layout).with_resources(many(count));
+    for (path, _) in many(count) {
+        source.misstate(&path, |entry| entry.metadata.media_type = None);
+    }
+    Copy::of(source)
 }
 
 #[test]
