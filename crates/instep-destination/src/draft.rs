@@ -8,6 +8,7 @@ mod absence;
 mod awaited;
 mod changes;
 mod ending;
+mod inventory_count;
 mod keeping;
 mod kept;
 mod later;
@@ -35,7 +36,7 @@ use crate::{
     state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
 };
 pub(crate) use awaited::Awaited;
-use kept::KeptCount;
+use inventory_count::InventoryCount;
 pub(crate) use problems::Problems;
 use undoing::Undoing;
 
@@ -114,36 +115,6 @@ pub(crate) struct Draft {
     pub(crate) account: Accounting,
     pub(crate) awaited: Awaited,
     pub(crate) problems: Problems,
-}
-
-/// The totals over all parts of an inventory.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InventoryCount {
-    /// Entries within scope.
-    pub(crate) usable: u64,
-    /// Entries without a usable URI or out of scope: no resource counts as deleted then, since they may mean any.
-    pub(crate) unusable: u64,
-    /// Usable entries that the operator selects.
-    pub(crate) selected: u64,
-    /// `true` if the operator's limit left out entries: nothing that changes name is added then.
-    is_cut: bool,
-    /// `true` once what stays, although the inventory has no time and does not name it, counts as selected.
-    counts_unnamed: bool,
-    /// `true` if a selected entry states nothing that a change would show in.
-    pub(crate) has_silent: bool,
-    /// Selected entries whose resources are current.
-    unchanged: u64,
-    /// The newest time of an entry.
-    pub(crate) newest: Option<DateTime>,
-    /// `true` if it is the one that was applied last.
-    was_applied: bool,
-    /// Deletions that absence from the inventory implies, carried out or not.
-    pub(crate) inferred: u64,
-    kept: KeptCount,
-    /// Entries of plain Sitemaps.
-    pub(crate) plain: u64,
-    /// Images and videos of pages at places outside the scope.
-    pub(crate) media_elsewhere: u64,
 }
 
 impl Draft {

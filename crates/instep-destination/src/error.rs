@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_net::{HttpError, ProtocolFailure};
+use instep_net::{HttpError, ProtocolFailure, Refusal};
 
 use beside::WithoutUrl;
 
@@ -230,7 +230,12 @@ impl Error {
     pub fn is_out_of_scope(&self) -> bool {
         let Self::Unreachable { source, .. } = self else { return false };
         let answer = source.downcast_ref::<WithoutUrl<HttpError>>();
-        answer.is_some_and(|answer| matches!(answer.0, HttpError::Refused { .. }))
+        answer.is_some_and(|answer| match &answer.0 {
+            HttpError::Refused { reason, .. } => {
+                matches!(reason, Refusal::OutOfScope { .. } | Refusal::PrivateAddress { .. })
+            }
+            _ => false,
+        })
     }
 
     /// Returns the reason why a connection could not be used, if that ended the run.

@@ -104,8 +104,10 @@ impl Following<'_> {
     /// more likely than a Source that is away.
     fn goes_on_after(&self, error: &Error) -> bool {
         let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
-        // The guard may later allow what it refuses now, and everything else is done (B24).
-        let guarded = matches!(error, Error::Refused { guard: Guard::MaxDelete | Guard::Empty, .. });
+        // The guard may later allow what it refuses now, and everything else is done (B24). An old list comes from a
+        // cache on the way, or from a Source that was restored and publishes again.
+        let passing = [Guard::MaxDelete, Guard::Empty, Guard::TimeWentBack];
+        let guarded = matches!(error, Error::Refused { guard, .. } if passing.contains(guard));
         let may_pass = error.is_retryable() || guarded;
         may_pass && (self.total.is_some() || may_come_back)
     }

@@ -19,6 +19,7 @@ use crate::{
     observer::BodyObserver,
     pool::PooledBody,
     rate::Rate,
+    unconnected::broken_body,
 };
 
 /// A body that arrives piece by piece. The timeout and the bandwidth limit of the client hold for it.
@@ -106,7 +107,7 @@ impl Body {
                 }
                 Poll::Ready(Some(Err(source))) => {
                     let uri = self.uri.as_ref().to_owned();
-                    return Poll::Ready(Err(HttpError::Transfer { uri, source: source.into() }));
+                    return Poll::Ready(Err(HttpError::Transfer { uri, source: broken_body(source) }));
                 }
                 Poll::Ready(None) => return Poll::Ready(Ok(None)),
                 Poll::Pending => ready!(self.poll_window(context))?,

@@ -76,7 +76,13 @@ impl Connection {
             return Ok(Self::Shared(sender));
         }
         let is_proxied = stream.is_proxied();
-        let (sender, driver) = http1::Builder::new().max_buf_size(HEADER_BYTES).handshake(stream).await?;
+        // Old servers fold long headers, and put a blank before the colon (RFC 9112 §5).
+        let (sender, driver) = http1::Builder::new()
+            .max_buf_size(HEADER_BYTES)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true)
+            .handshake(stream)
+            .await?;
         Ok(Self::Single(Box::new(Single { sender, driver: Some(driver), is_proxied })))
     }
 

@@ -3,26 +3,25 @@
 
 use std::{
     fmt, io,
-    net::{IpAddr, SocketAddr},
+    net::IpAddr,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
-    time::Duration,
 };
 
 use http::{HeaderValue, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
-use hyper_util::{client::legacy::connect::proxy::Tunnel, rt::TokioIo};
-use resourcesync::UriError;
+use hyper_util::rt::TokioIo;
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tower::Service;
 
 use crate::{
     address,
-    credentials::basic,
+    dialing::dial,
     error::{HttpError, Refusal},
     options::HttpOptions,
+    proxy::{Proxy, ProxyFailure},
     resolver::Resolve,
     scope::Scope,
     stream::Stream,
@@ -37,7 +36,6 @@ type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 struct Tcp {
     resolver: Arc<dyn Resolve>,
     scope: Arc<Scope>,
-    timeout: Duration,
     /// Connections go to the operator's proxy, whose address is not checked.
     to_proxy: bool,
 }
@@ -47,20 +45,9 @@ impl Tcp {
         let (host, port) = place(&uri);
         let addresses =
             if self.to_proxy { self.resolve(host).await? } else { self.addresses(host, port).await? };
-        // The timeout is shared: a host with many dead addresses must not take many timeouts.
-        let each = self.timeout / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
-        let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
-        for address in addresses {
-            match tokio::time::timeout(each, TcpStream::connect(SocketAddr::new(address, port))).await {
-                Ok(Ok(stream)) => {
-                    stream.set_nodelay(true)?;
-                    return Ok(TokioIo::new(stream));
-                }
-                Ok(Err(error)) => last = error,
-                Err(_) => last = io::ErrorKind::TimedOut.into(),
-            }
-        }
-        Err(last.into())
+        let stream = dial(host, &addresses, port).await?;
+        stream.set_nodelay(true)?;
+        Ok(TokioIo::new(stream))
     }
 
     /// Returns the addresses of a host, all of which are allowed.
@@ -104,6 +91,40 @@ impl Service<Uri> for Tcp {
     }
 }
 
+/// Opens connections through the operator's proxy.
+#[derive(Clone)]
+struct ThroughProxy {
+    tcp: Tcp,
+    proxy: Proxy,
+}
+
+impl ThroughProxy {
+    /// Opens a connection to the proxy itself.
+    async fn reach(&mut self) -> Result<TokioIo<TcpStream>, ProxyFailure> {
+        let unreachable = |source| ProxyFailure::Unreachable { proxy: self.proxy.name(), source };
+        self.tcp.call(self.proxy.uri.clone()).await.map_err(unreachable)
+    }
+}
+
+impl Service<Uri> for ThroughProxy {
+    type Response = TokioIo<TcpStream>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let mut through = self.clone();
+        Box::pin(async move {
+            let stream = through.reach().await?;
+            let (host, port) = place(&uri);
+            Ok(through.proxy.tunnel(stream, host, port).await?)
+        })
+    }
+}
+
 /// Connects to the origin of a URI, directly or through the operator's proxy, with TLS for `https`.
 #[derive(Clone)]
 pub(crate) struct Connector {
@@ -116,44 +137,12 @@ pub(crate) struct Connector {
     tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
 }
 
-/// The operator's proxy.
-#[derive(Clone)]
-struct Proxy {
-    uri: Uri,
-    authorization: Option<HeaderValue>,
-}
-
-impl Proxy {
-    fn parse(text: &str) -> Result<Self, HttpError> {
-        let unusable = |why: &str| HttpError::Option { what: format!("The proxy cannot be used: {why}") };
-        if let Err(error @ UriError::NoHost) = resourcesync::Uri::parse(text) {
-            return Err(unusable(&error.to_string()));
-        }
-        const FORM: &str = "its URL must begin with http://";
-        let url = url::Url::parse(text).map_err(|error| match error {
-            url::ParseError::RelativeUrlWithoutBase => unusable(FORM),
-            error => unusable(&error.to_string()),
-        })?;
-        if url.scheme() != "http" {
-            return Err(unusable(FORM));
-        }
-        let authorization = (!url.username().is_empty())
-            .then(|| basic(url.username(), url.password().unwrap_or_default()))
-            .map(|text| HeaderValue::from_str(&text).map_err(|_| unusable("its user cannot be sent")))
-            .transpose()?;
-        let authority = format!("http://{}:{}", url.host_str().unwrap_or_default(), url.port().unwrap_or(80));
-        let uri = authority.parse().map_err(|_| unusable("it has no host"))?;
-        Ok(Self { uri, authorization })
-    }
-}
-
 impl Connector {
     pub(crate) fn new(options: &HttpOptions) -> Result<Self, HttpError> {
         let proxy = options.proxy.as_deref().map(Proxy::parse).transpose()?;
         let tcp = Tcp {
             resolver: Arc::clone(&options.resolver),
             scope: Arc::new(options.scope.clone()),
-            timeout: options.timeout,
             to_proxy: proxy.is_some(),
         };
         // Now, and not at the first connection: a wrong file must not wait for the first https URL.
@@ -164,7 +153,7 @@ impl Connector {
     /// Returns a connector for another scope, with the same proxy and certificates.
     pub(crate) fn within(&self, options: &HttpOptions) -> Self {
         let mut connector = self.clone();
-        (connector.tcp.scope, connector.tcp.timeout) = (Arc::new(options.scope.clone()), options.timeout);
+        connector.tcp.scope = Arc::new(options.scope.clone());
         connector
     }
 
@@ -196,14 +185,11 @@ impl Connector {
             None => MaybeHttpsStream::Http(tcp.call(uri).await?),
             Some(proxy) => {
                 tcp.check_literal(&uri)?;
-                let mut tunnel = Tunnel::new(proxy.uri.clone(), tcp.clone());
-                if let Some(authorization) = &proxy.authorization {
-                    tunnel = tunnel.with_auth(authorization.clone());
-                }
+                let mut through = ThroughProxy { tcp, proxy: proxy.clone() };
                 if secure {
-                    HttpsConnector::from((tunnel, self.tls()?)).call(uri).await?
+                    HttpsConnector::from((through, self.tls()?)).call(uri).await?
                 } else {
-                    MaybeHttpsStream::Http(tcp.call(proxy.uri.clone()).await?)
+                    MaybeHttpsStream::Http(through.reach().await?)
                 }
             }
         };

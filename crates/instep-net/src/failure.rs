@@ -1,6 +1,6 @@
 //! Connections over which the two ends do not understand each other, in words for people.
 
-use rustls::{CertificateError, Error, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
 /// The reason why an open connection cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +26,14 @@ pub enum ProtocolFailure {
     /// The server does not speak TLS.
     #[error("it does not speak TLS; try http://")]
     NotTls,
+    /// The server wants to know by a certificate who the client is.
+    #[error("it requires a certificate of its clients, and instep has none")]
+    ClientCertificate,
+    /// The connection ended without the message that ends TLS.
+    #[error(
+        "the connection ended without the end that TLS has (close_notify), so that the rest may be missing"
+    )]
+    NoEndOfTls,
     /// The server does not speak HTTP.
     #[error("it does not answer in HTTP; if it speaks TLS, try https://")]
     NotHttp,
@@ -53,6 +61,7 @@ impl ProtocolFailure {
                 _ => None,
             },
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Some(Self::NotTls),
+            Error::AlertReceived(AlertDescription::CertificateRequired) => Some(Self::ClientCertificate),
             _ => None,
         }
     }

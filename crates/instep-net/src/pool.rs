@@ -74,7 +74,8 @@ impl ConnectionPool {
     /// Lets later requests use a new connection as well if it can carry several. Returns `true` if it can.
     pub(crate) fn share(&self, connection: &Connection) -> bool {
         let Connection::Shared(sender) = connection else { return false };
-        self.lock().shared.get_or_insert_with(|| (sender.clone(), Instant::now()));
+        // The one before it, if any, may be ending.
+        self.lock().shared = Some((sender.clone(), Instant::now()));
         true
     }
 

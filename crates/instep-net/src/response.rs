@@ -19,6 +19,9 @@ pub struct Response {
     pub uri: Uri,
     /// The body.
     pub body: Body,
+    /// The body ends where the connection does, which may be too early: it has neither a length nor a coding that shows
+    /// its end, nor TLS.
+    pub has_open_end: bool,
 }
 
 impl Response {

@@ -116,3 +116,11 @@ async fn o357_an_observer_knows_that_a_body_without_a_length_has_arrived() {
         assert_eq!((body.is_ok(), &endings.0.lock().unwrap()[..]), (is_whole, &[is_whole][..]), "{answer}");
     }
 }
+
+#[tokio::test]
+async fn o391_headers_in_the_forms_of_old_servers_are_read() {
+    for header in ["X-Folded: a\r\n b\r\n", "X-Blank : a\r\n"] {
+        let answered = body_of(format!("HTTP/1.1 200 OK\r\n{header}Content-Length: 4\r\n\r\ntext")).await;
+        assert_eq!(answered.unwrap(), "text", "{header:?}");
+    }
+}

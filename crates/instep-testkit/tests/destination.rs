@@ -34,6 +34,8 @@ mod indexes;
 mod lost_documents;
 #[path = "destination/missing_metadata.rs"]
 mod missing_metadata;
+#[path = "destination/networks.rs"]
+mod networks;
 #[path = "destination/omitted_times.rs"]
 mod omitted_times;
 #[path = "destination/own_source.rs"]

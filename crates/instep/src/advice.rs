@@ -115,8 +115,14 @@ fn is_server(state: &Path) -> bool {
 }
 
 fn for_unreachable(error: &DestinationError) -> &'static str {
-    if error.protocol_failure() == Some(ProtocolFailure::UnknownIssuer) {
-        return "If you know the authority, trust it with --ca-file FILE";
+    match error.protocol_failure() {
+        Some(ProtocolFailure::UnknownIssuer) => {
+            return "If you know the authority, trust it with --ca-file FILE";
+        }
+        Some(ProtocolFailure::ClientCertificate) => {
+            return "Ask the operator for another login, or send the requests through a server that adds the certificate";
+        }
+        _ => {}
     }
     match error.status() {
         Some(401 | 403) => LOGIN,
@@ -155,8 +161,8 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         Guard::OtherSource => Some("Choose another folder, or add the Source to this copy with --add-source"),
         Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
         Guard::TimeWentBack => Some(
-            "If the Source was restored from a backup, this ends with its next change; its operator can also begin new lists, \
-             with instep catalogue restore",
+            "A cache on the way may have an old list: run the command again later. If the Source was restored from a backup, \
+             this ends with its next change; its operator can also begin new lists, with instep catalogue restore",
         ),
         Guard::Frozen => Some("Accept an older Source with a larger --max-age, or without it"),
         Guard::MarkerMissing => Some(

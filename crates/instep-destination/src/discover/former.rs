@@ -1,5 +1,7 @@
 //! The documents that a copy followed before.
 
+use resourcesync::Uri;
+
 use super::Way;
 
 /// The documents of a URL as earlier runs found them.
@@ -9,4 +11,11 @@ pub(crate) struct FormerDocuments {
     pub(crate) way: Option<Way>,
     /// The names of the sets that were found.
     pub(crate) sets: Vec<String>,
+}
+
+impl FormerDocuments {
+    /// Returns `true` if a document was a set.
+    pub(super) fn has_set(&self, uri: &Uri) -> bool {
+        self.sets.iter().any(|name| name == uri.as_str())
+    }
 }

@@ -142,6 +142,11 @@ impl<'a> Search<'a> {
                 Sight::Found(found) => several.add(found),
                 // Sitemaps of other formats (text, RSS) are no Resource Lists.
                 Sight::Page(_) => {}
+                // It was reported in the first run, and costs nothing that the copy has.
+                Sight::Gone if former.way == Some(Way::Robots) && !former.has_set(&uri) => {
+                    several.warn_of(self.trouble_at(&uri));
+                    in_doubt = true;
+                }
                 sight => {
                     several.lose(self.trouble_at(&uri));
                     let is_known = former.way == Some(Way::Robots);

@@ -53,6 +53,11 @@ impl Several {
         self.lost.extend(trouble.map(|trouble| Trouble { costs_a_set: true, ..trouble.clone() }));
     }
 
+    /// Adds a link that leads to nothing, and never did.
+    pub(super) fn warn_of(&mut self, trouble: Option<&Trouble>) {
+        self.lost.extend(trouble.cloned());
+    }
+
     /// Returns `true` if Sitemaps were found, but no Resource List.
     pub(super) fn is_only_plain(&self) -> bool {
         self.found.is_empty() && !self.plain.is_empty()

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use instep_net::{Client, Origin, Request};
-use resourcesync::Uri;
+use resourcesync::{MediaType, Uri};
 
-use crate::transfer::fetch::Mismatch;
+use crate::{store::Staged, transfer::fetch::Mismatch};
 
 /// Bytes of two bodies that are compared.
 const COMPARED_BYTES: usize = 256 << 10;
@@ -15,6 +15,8 @@ const COMPARED_BYTES: usize = 256 << 10;
 pub(crate) struct LoginPage {
     answers: u64,
     wrong: BTreeMap<String, WrongBody>,
+    /// The places that redirects led to, each with the number of resources.
+    targets: BTreeMap<String, u64>,
 }
 
 /// A body that was returned instead of the expected one.
@@ -32,6 +34,10 @@ impl LoginPage {
     const ENOUGH: u64 = 20;
     /// Different wrong bodies that are counted.
     const BODIES: usize = 64;
+    /// Resources that redirects may lead to one place: a page may have several names.
+    const SAME_TARGET: u64 = 3;
+    /// Different targets of redirects that are counted.
+    const TARGETS: usize = 4_096;
 
     /// Counts a right answer.
     pub(crate) fn right(&mut self) {
@@ -45,6 +51,33 @@ impl LoginPage {
             Mismatch::Digest { found, .. } => self.count(uri, found.to_string(), Some(true)),
             Mismatch::Moment { .. } => self.right(),
         }
+    }
+
+    /// Counts a resource that came from where a redirect led, and of which the Source lists nothing that shows if it is
+    /// the right one. Returns `true` if several others came from there. A login page may get the wanted URI as a query:
+    /// then it is known by the rest and its bytes.
+    pub(crate) fn is_common_target(
+        &mut self,
+        target: &Uri,
+        media_type: Option<&str>,
+        staged: &Staged,
+    ) -> bool {
+        let target = target.as_str();
+        let is_html = media_type.is_some_and(|text| MediaType::new(text).essence() == "text/html");
+        let page = target.split_once('?').filter(|_| is_html).zip(staged.digests.strongest());
+        let page = page.map(|((place, _), digest)| format!("{place} {digest}"));
+        let mut most = 0;
+        for place in [Some(target.to_owned()), page].into_iter().flatten() {
+            if self.targets.len() >= Self::TARGETS {
+                self.targets.retain(|_, count| *count > 1);
+            }
+            if self.targets.len() < Self::TARGETS || self.targets.contains_key(&place) {
+                let count = self.targets.entry(place).or_default();
+                *count += 1;
+                most = most.max(*count);
+            }
+        }
+        most > Self::SAME_TARGET
     }
 
     /// Counts a page that was returned instead of a resource whose entry has neither length nor digest.

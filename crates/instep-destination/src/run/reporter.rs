@@ -32,6 +32,8 @@ pub(crate) struct Reporter<'a> {
     problems: BTreeMap<ProblemKind, LoggedProblem>,
     /// Documents that could not be used: each is reported once, even if it is read several times.
     lost: BTreeSet<String>,
+    /// A resource of which nobody can know if it is complete was reported: one is enough.
+    has_warned_of_open_end: bool,
     /// Bytes of resources that were reported as progress.
     fetched: u64,
     started: Instant,
@@ -48,6 +50,7 @@ impl<'a> Reporter<'a> {
             client,
             problems: BTreeMap::new(),
             lost: BTreeSet::new(),
+            has_warned_of_open_end: false,
             fetched: 0,
             started: Instant::now(),
             traffic_reported: Instant::now(),
@@ -72,6 +75,15 @@ impl<'a> Reporter<'a> {
     /// Reports something that costs nothing.
     pub(crate) fn warn(&self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
         self.monitor.event(Event::Warning(Problem::new(kind, uri, what)));
+    }
+
+    /// Reports the first resource that ended with its connection and of which the Source lists neither length nor digest.
+    pub(crate) fn open_end(&mut self, uri: &str) {
+        if !std::mem::replace(&mut self.has_warned_of_open_end, true) {
+            let what = "the server states no length and the Source lists none, so that nobody can know if it is complete; \
+                        there may be more such resources";
+            self.warn(ProblemKind::Mismatch, uri, &what);
+        }
     }
 
     /// Reports something that costs an entry or a document.

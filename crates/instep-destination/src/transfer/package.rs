@@ -209,7 +209,16 @@ fn stage_from(
     let (staged, verified) = expected.choose_staged(store, plain, decoded)?;
     let media_type = entry.metadata.media_type.as_ref().map(|of| of.as_str().into());
     let validators = Validators::default();
-    Ok(Arrival { staged, verified, validators, media_type, sent: packed, came_whole: false })
+    Ok(Arrival {
+        staged,
+        verified,
+        validators,
+        media_type,
+        sent: packed,
+        came_whole: false,
+        has_open_end: false,
+        redirected_to: None,
+    })
 }
 
 /// Returns `None` if the bytes are not in the coding that their entry names: then they are taken as they are.

@@ -142,5 +142,14 @@ pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<
     file.write(bytes).ok()?;
     let staged = file.finish(desired.metadata.lastmod).ok()?;
     let validators = Validators::default();
-    Some(Arrival { staged, verified: true, validators, media_type: None, sent: None, came_whole: false })
+    Some(Arrival {
+        staged,
+        verified: true,
+        validators,
+        media_type: None,
+        sent: None,
+        came_whole: false,
+        has_open_end: false,
+        redirected_to: None,
+    })
 }

@@ -78,6 +78,8 @@ pub(super) fn settle(
     task: Box<Task<Pending>>,
     outcome: FetchOutcome,
 ) -> Result<Settlement, Error> {
+    let has_length = task.context.action.desired.metadata.length.is_some();
+    let is_unverified = !has_length && matches!(&outcome, FetchOutcome::Staged(arrival) if !arrival.verified);
     let failure = match outcome {
         FetchOutcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
             run.copy.store.staging().discard(&[arrival.staged.name]);
@@ -85,10 +87,21 @@ pub(super) fn settle(
             let what = "It came as a page instead of what the Source lists".to_owned();
             TransferFailure { kind: ProblemKind::Mismatch, what, explicable: false }
         }
+        FetchOutcome::Staged(Arrival { redirected_to: Some(target), staged, media_type, .. })
+            if is_unverified && run.login_page.is_common_target(&target, media_type.as_deref(), &staged) =>
+        {
+            run.copy.store.staging().discard(&[staged.name]);
+            run.login_page.page(&task.uri, staged.length);
+            let what =
+                format!("It was redirected to {target}, as other resources were, like to a login page");
+            TransferFailure { kind: ProblemKind::Mismatch, what, explicable: false }
+        }
         FetchOutcome::Staged(arrival) => {
             run.login_page.right();
             let Pending { action, held, .. } = &task.context;
-            let is_unverified = !arrival.verified && action.desired.metadata.length.is_none();
+            if is_unverified && arrival.has_open_end {
+                run.reporter.open_end(action.desired.uri.as_str());
+            }
             match Placer::new(run, set).place(&action.desired, held.as_ref(), arrival) {
                 Ok(mut commit) => {
                     if let Commit::File(file) = &mut commit {

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode, Version, header};
 use http_body_util::Full;
 use resourcesync::Uri;
 use tokio::time::{Instant, timeout};
@@ -17,7 +17,6 @@ use crate::{
     connection::{Connection, OutgoingRequest},
     connector::BoxError,
     error::{HttpError, Refusal, RequestPhase, is_transient},
-    failure::ProtocolFailure,
     host::Host,
     observer::Exchange,
     origin::Origin,
@@ -26,7 +25,7 @@ use crate::{
     response::Response,
     retry,
     traffic::Traffic,
-    unconnected::connect_failure,
+    unconnected::{connect_failure, is_closed_unanswered, unanswered_failure},
 };
 
 impl Client {
@@ -63,6 +62,11 @@ impl Client {
             }
         })?;
         let (mut head, incoming) = answer.into_parts();
+        let has_open_end = !at.is_secure()
+            && head.version < Version::HTTP_2
+            && ![header::CONTENT_LENGTH, header::TRANSFER_ENCODING]
+                .iter()
+                .any(|name| head.headers.contains_key(name));
         if head.headers.contains_key(header::TRANSFER_ENCODING) {
             // The coding has framed the body, and a length beside it means nothing (RFC 9112 §6.3).
             head.headers.remove(header::CONTENT_LENGTH);
@@ -91,7 +95,7 @@ impl Client {
         flight.answered(head.status.as_u16(), length);
         let body = Body::new(incoming, name, shared.options.timeout, bandwidth, permit, flight);
         let body = body.observed_by(observer);
-        Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
+        Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body, has_open_end })
     }
 
     /// Returns the headers without credentials.
@@ -116,8 +120,8 @@ impl Client {
     }
 
     /// Sends a message over a connection that is open, or over a new one. There are two timeouts in a row, for the
-    /// connection and for the headers. If the host has closed a connection that was kept, nothing was sent, and another
-    /// one is used.
+    /// connection and for the headers. If the host has closed a connection that was kept, a new one is used: hosts close
+    /// such connections whenever they want, also while a request is on its way, so that this is no failed attempt.
     async fn ask(
         &self,
         host: &Host,
@@ -127,8 +131,9 @@ impl Client {
         let limit = self.0.options.timeout;
         let slow = |phase| HttpError::Timeout { uri: uri.to_string(), phase, limit };
         let pool = host.pool(&self.0.options.scope);
+        let mut kept_has_failed = false;
         loop {
-            let kept = pool.take();
+            let kept = if kept_has_failed { None } else { pool.take() };
             let is_new = kept.is_none();
             let connection = match kept {
                 Some(connection) => connection,
@@ -137,21 +142,20 @@ impl Client {
                     .map_err(|_| slow(RequestPhase::Connect))?
                     .map_err(|error| connect_failure(uri, error))?,
             };
+            // Only a request that changes nothing may arrive twice.
+            let again = (!is_new && message.method().is_safe()).then(|| message.clone());
             let sent = timeout(limit, pool.send(connection, message)).await;
-            match sent.map_err(|_| slow(RequestPhase::Headers))? {
+            let unanswered = match sent.map_err(|_| slow(RequestPhase::Headers))? {
                 Ok(answer) => return Ok(answer),
-                Err(unanswered) => match unanswered.unsent {
-                    Some(unsent) if !is_new => message = unsent,
-                    _ => {
-                        let (uri, error) = (uri.to_string(), unanswered.error);
-                        let source = match ProtocolFailure::of_answer(&error) {
-                            Some(failure) => failure.into(),
-                            None => error.into(),
-                        };
-                        return Err(HttpError::Transfer { uri, source });
-                    }
-                },
-            }
+                Err(unanswered) => *unanswered,
+            };
+            // One that is being closed takes no request, and may stay in the pool until its last answer is complete.
+            kept_has_failed = true;
+            let again = again.filter(|_| is_closed_unanswered(&unanswered.error));
+            message = match unanswered.unsent.filter(|_| !is_new).or(again) {
+                Some(again) => again,
+                None => return Err(unanswered_failure(uri, unanswered.error)),
+            };
         }
     }
 

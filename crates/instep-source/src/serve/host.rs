@@ -39,10 +39,12 @@ impl AcceptedHosts {
             return Err(StatusCode::BAD_REQUEST);
         }
         let authority = request.uri().authority().map(Authority::as_str);
+        // Only old clients, such as health checks, name none (HTTP/1.0): browsers always do.
+        let names_none = hosts == 0 && authority.is_none();
         let named = authority.or_else(|| request.headers().get(header::HOST)?.to_str().ok());
         let is_accepted = match self {
             Self::Any => true,
-            Self::Loopback => named.is_some_and(is_loopback),
+            Self::Loopback => names_none || named.is_some_and(is_loopback),
             Self::Only(only) => named.is_some_and(|named| named.eq_ignore_ascii_case(only)),
         };
         if is_accepted { Ok(()) } else { Err(StatusCode::MISDIRECTED_REQUEST) }
@@ -90,6 +92,24 @@ mod tests {
         ] {
             assert!(!is_loopback(foreign), "{foreign}");
         }
+    }
+
+    #[test]
+    fn o399_a_client_of_http_1_0_that_names_no_host_is_no_page_of_another_site() {
+        let check = |rule: &AcceptedHosts, version, host: Option<&[u8]>| {
+            let mut request = Request::builder().uri("/").version(version);
+            if let Some(host) = host {
+                request = request.header(header::HOST, host);
+            }
+            rule.check(&request.body(axum::body::Body::empty()).unwrap()).err().map(|status| status.as_u16())
+        };
+        let local = AcceptedHosts::Loopback;
+        assert_eq!(check(&local, Version::HTTP_10, None), None);
+        assert_eq!(check(&local, Version::HTTP_11, None), Some(400));
+        assert_eq!(check(&local, Version::HTTP_10, Some(b"evil.example")), Some(421));
+        assert_eq!(check(&local, Version::HTTP_10, Some(b"\xff")), Some(421));
+        let only = AcceptedHosts::Only("example.com".to_owned());
+        assert_eq!(check(&only, Version::HTTP_10, None), Some(421));
     }
 
     #[test]

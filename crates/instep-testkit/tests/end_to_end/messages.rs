@@ -185,6 +185,16 @@ fn finding_d15_errors_of_hosts_say_the_url_once() {
     }
 }
 
+#[test]
+fn o398_a_redirect_without_an_end_is_not_answered_with_another_host() {
+    let scene = Scene::new();
+    let (url, copy) = (scene.source.capability_list_url(), scene.folder.path().join("copy"));
+    scene.source.fail_always("capabilitylist.xml", Fault::Redirect(url.clone()));
+    let run = Run::of(&mut instep(["sync", &url, &copy.display().to_string()])).with_code(4);
+    assert!(run.stderr.contains("more than 5 redirects"), "{}", run.stderr);
+    assert!(!run.stderr.contains("--allow-origin"), "{}", run.stderr);
+}
+
 /// A server over TLS with a certificate; it lives as long as the value.
 fn tls(folder: &Path, name: &str, request: &[&str], days: &str) -> (Server, PathBuf) {
     let (key, certificate) = (folder.join(format!("{name}.key")), folder.join(format!("{name}.pem")));

@@ -65,3 +65,23 @@ fn a_message_is_signed_and_repeated_with_its_identifier_until_it_is_taken() {
     assert_eq!(messages[0].0, messages[1].0);
     assert_eq!(changes(&messages[1].1), [("updated", "a.txt")]);
 }
+
+#[test]
+fn o397_a_receiver_that_wants_no_more_messages_gets_none_and_timeout_and_retries_are_those_of_the_run() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start().with_resources([("a.txt", "one")]);
+    let receiver = FakeSource::start();
+    receiver.fail_always("hook", Fault::Status(410));
+    let run = sync(&source, &receiver, dir.path()).with_code(3);
+    assert!(run.stderr.contains("wants no more messages"), "{}", run.stderr);
+    assert_eq!(receiver.requests_for("hook"), 1);
+
+    // Nothing comes: one attempt and one retry, each as long as the run waits elsewhere.
+    receiver.heal();
+    receiver.fail_always("hook", Fault::Hold);
+    receiver.forget_requests();
+    fs::write(dir.path().join("instep.toml"), "[sync]\ntimeout = \"1s\"\n").unwrap();
+    let run = sync(&source, &receiver, dir.path()).with_code(3);
+    assert!(run.stderr.contains("took longer than 1s"), "{}", run.stderr);
+    assert_eq!(receiver.requests_for("hook"), 2);
+}

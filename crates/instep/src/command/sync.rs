@@ -10,7 +10,8 @@ use std::{cell::Cell, fs, path::PathBuf, sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use clap::{Args, builder::NonEmptyStringValueParser};
 use instep_destination::{
-    ChangeSink, CopyPlace, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions, Verify, Via,
+    AccessOptions, ChangeSink, CopyPlace, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions, Verify,
+    Via,
 };
 
 use crate::{
@@ -177,10 +178,14 @@ Examples:
   instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/";
 
 /// Returns the receiver of webhooks, if one is named.
-fn webhook(url: Option<String>, secret: Option<PathBuf>) -> anyhow::Result<Option<Events>> {
+fn webhook(
+    url: Option<String>,
+    secret: Option<PathBuf>,
+    access: &AccessOptions,
+) -> anyhow::Result<Option<Events>> {
     let (Some(url), Some(file)) = (url, secret) else { return Ok(None) };
     let secret = fs::read_to_string(&file).with_context(|| format!("Cannot read {}", file.display()))?;
-    Ok(Some(Events::Webhook(Box::new(Webhook::new(&url, &secret)?))))
+    Ok(Some(Events::Webhook(Box::new(Webhook::new(&url, &secret, access)?))))
 }
 
 impl SyncCommand {
@@ -267,7 +272,8 @@ impl SyncCommand {
         options.max_duration = self.max_duration;
         options.max_transfer = self.max_transfer;
         options.max_age = self.max_age;
-        let webhook = webhook(self.webhook, self.webhook_secret_file)?;
+        options.access = self.access.options(config)?;
+        let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?;
         let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
         let events = self.events.map(Events::to).transpose()?.or(on_change).or(webhook);
         options.shutdown = shutdown;
@@ -278,7 +284,6 @@ impl SyncCommand {
             bail!("--callback-url is where hubs deliver while a copy is followed; add --follow");
         }
         options.selection = self.selection.options()?;
-        options.access = self.access.options(config)?;
         if self.server.listen.is_some() && !self.follow {
             bail!(
                 "--listen shows a copy that is followed, or serves it again with --republish; add --follow"

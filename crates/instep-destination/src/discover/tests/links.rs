@@ -136,7 +136,8 @@ async fn o359_a_line_of_robots_txt_that_leads_to_nothing_does_not_cost_the_sitem
         for former in [&FormerDocuments::default(), &followed] {
             let found = discover_again(&url, &[], &documents, former).await.unwrap();
             assert_eq!(names(&source, &found), ["sitemap.xml"], "{other}");
-            assert_eq!(lost(&found), [other.as_str()], "{former:?}");
+            let troubles: Vec<_> = found.troubles.iter().map(|trouble| trouble.uri.as_str()).collect();
+            assert_eq!(troubles, [other.as_str()], "{former:?}");
         }
     }
     // One that fails now may be a Resource List, unless the copy follows the other already.
@@ -144,6 +145,29 @@ async fn o359_a_line_of_robots_txt_that_leads_to_nothing_does_not_cost_the_sitem
     assert!(discover(&url, &[], &documents).await.is_err());
     let found = discover_again(&url, &[], &documents, &followed).await.unwrap();
     assert_eq!(lost(&found), [source.url("gone.xml")]);
+}
+
+#[tokio::test]
+async fn o396_a_line_of_robots_txt_that_never_led_to_anything_is_a_warning_after_the_first_run() {
+    let source = hidden();
+    serve_sitemap(&source, "sitemap.xml");
+    let lines = ["gone.xml", "sitemap.xml"].map(|path| format!("Sitemap: {}\n", source.url(path)));
+    source.serve("robots.txt", lines.concat());
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    let former = |names: &[&str]| FormerDocuments {
+        way: Some(Way::Robots),
+        sets: names.iter().map(|name| source.url(name)).collect(),
+    };
+    for (former, costs) in [
+        (FormerDocuments::default(), true),
+        (former(&["sitemap.xml"]), false),
+        (former(&["sitemap.xml", "gone.xml"]), true),
+    ] {
+        let found = discover_again(&url, &[], &documents, &former).await.unwrap();
+        let troubles: Vec<_> =
+            found.troubles.iter().map(|trouble| (trouble.uri.as_str(), trouble.costs_a_set)).collect();
+        assert_eq!(troubles, [(source.url("gone.xml").as_str(), costs)], "{former:?}");
+    }
 }
 
 #[tokio::test]

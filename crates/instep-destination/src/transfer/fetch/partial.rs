@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::header;
 use instep_net::{Response, ResponseTimes, Validators};
-use resourcesync::{Algorithm, DateTime};
+use resourcesync::{Algorithm, DateTime, Uri};
 
 use super::{
     Arrival, Expected, FetchError,
@@ -30,6 +30,8 @@ pub(super) struct Partial {
     sent: Option<DateTime>,
     /// They are those of one response.
     came_whole: bool,
+    has_open_end: bool,
+    redirected_to: Option<Uri>,
     kept: bool,
 }
 
@@ -47,6 +49,7 @@ impl Partial {
     pub(super) fn begin(
         store: &dyn StagingArea,
         algorithms: &[Algorithm],
+        requested: &Uri,
         response: &Response,
     ) -> Result<Self, StoreError> {
         let coded = response.coding().map(|coding| {
@@ -63,6 +66,8 @@ impl Partial {
             modified: times.modified.and_then(datetime),
             sent: Some(sent_at(&times)),
             came_whole: response.content_range().is_none(),
+            has_open_end: response.has_open_end,
+            redirected_to: Some(&response.uri).filter(|uri| *uri != requested).cloned(),
             kept: false,
         })
     }
@@ -84,6 +89,8 @@ impl Partial {
             modified: None,
             sent: None,
             came_whole: false,
+            has_open_end: false,
+            redirected_to: None,
             kept: true,
         }))
     }
@@ -120,6 +127,7 @@ impl Partial {
     pub(super) fn continue_with(&mut self, response: &Response) {
         self.total = self.total.or_else(|| response.content_range()?.total);
         self.came_whole = false;
+        self.has_open_end = response.has_open_end;
     }
 
     /// Returns `true` if the announced number of bytes has arrived. A chunked body announces none: only its last
@@ -133,10 +141,22 @@ impl Partial {
         self.total.is_some_and(|total| self.bytes() < total)
     }
 
+    /// Returns the announced number of bytes if more have arrived.
+    pub(super) fn exceeded(&self) -> Option<u64> {
+        self.total.filter(|total| self.bytes() > *total)
+    }
+
     pub(super) fn take(&mut self, uri: &str, data: &[u8]) -> Result<(), FetchError> {
         self.plain.write(data)?;
-        if let Some(Coded { coding, decoded: Some(decoding) }) = &mut self.coded {
-            decoding.write(data).map_err(|error| named(error, coding))?;
+        if let Some(coded) = &mut self.coded
+            && let Some(decoding) = &mut coded.decoded
+        {
+            match decoding.write(data) {
+                // Servers state the coding of a compressed file beside the file itself: it may be listed as it is.
+                Err(DecodingError::Coding) => coded.decoded = None,
+                Err(DecodingError::Store(error)) => return Err(error.into()),
+                Ok(()) => {}
+            }
         }
         if !self.kept && self.plain.length() > Self::LARGE && self.coded.is_none() {
             if let Some(etag) = self.validators.strong_etag() {
@@ -166,31 +186,37 @@ impl Partial {
     ) -> Result<Arrival, FetchError> {
         let modified = modified.or(self.modified);
         let plain = self.plain.finish(modified)?;
+        let has_open_end = self.has_open_end && self.coded.is_none();
         let (decoded, unknown) = match self.coded {
-            Some(Coded { coding, decoded: None }) if !expected.is_known() => {
-                store.discard(&[plain.name]);
-                return Err(FetchError::Coding { coding });
-            }
-            Some(Coded { coding, decoded: None }) => (None, Some(coding)),
-            Some(Coded { coding, decoded: Some(decoding) }) => {
-                (Some(decoding.finish(modified).map_err(|error| named(error, &coding))?), None)
+            Some(Coded { coding, decoded }) => {
+                match decoded.map(|decoding| decoding.finish(modified)).transpose() {
+                    Ok(Some(decoded)) => (Some(decoded), None),
+                    Ok(None) | Err(DecodingError::Coding) => (None, Some(coding)),
+                    Err(DecodingError::Store(error)) => return Err(error.into()),
+                }
             }
             None => (None, None),
         };
+        if let Some(coding) = unknown.clone().filter(|_| !expected.is_known()) {
+            store.discard(&[plain.name]);
+            return Err(FetchError::Coding { coding });
+        }
         let (staged, verified) = match (expected.choose_staged(store, plain, decoded), unknown) {
             // The coded bytes differ, which says nothing about the resource.
             (Err(_), Some(coding)) => return Err(FetchError::Coding { coding }),
             (choice, _) => choice?,
         };
-        let Self { validators, media_type, sent, came_whole, .. } = self;
-        Ok(Arrival { staged, verified, validators, media_type, sent, came_whole })
-    }
-}
-
-fn named(error: DecodingError, coding: &str) -> FetchError {
-    match error {
-        DecodingError::Coding => FetchError::Coding { coding: coding.to_owned() },
-        DecodingError::Store(error) => error.into(),
+        let Self { validators, media_type, sent, came_whole, redirected_to, .. } = self;
+        Ok(Arrival {
+            staged,
+            verified,
+            validators,
+            media_type,
+            sent,
+            came_whole,
+            has_open_end,
+            redirected_to,
+        })
     }
 }
 

@@ -79,7 +79,7 @@ impl Transfer<'_> {
             return Ok(false);
         }
         let algorithms = self.expected.algorithms(self.shared.verify);
-        let mut partial = Partial::begin(&*self.shared.store, &algorithms, &response)?;
+        let mut partial = Partial::begin(&*self.shared.store, &algorithms, &request.uri, &response)?;
         let data = read_part(&mut response, bytes).await?;
         self.received += data.len() as u64;
         partial.take(request.uri.as_str(), &data)?;

@@ -125,4 +125,8 @@ pub(crate) struct Arrival {
     pub sent: Option<DateTime>,
     /// The bytes were the body of one response; `false` for those of several parts, a package or a patch.
     pub came_whole: bool,
+    /// Nothing in the answer shows if the bytes are complete: they end where the connection ended.
+    pub has_open_end: bool,
+    /// The URI that redirects led to; `None` without redirects, and for what came from elsewhere than its own URI.
+    pub redirected_to: Option<Uri>,
 }

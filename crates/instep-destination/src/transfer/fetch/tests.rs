@@ -130,6 +130,23 @@ async fn o278_an_unknown_coding_is_named_also_if_a_length_is_listed() {
 }
 
 #[tokio::test]
+async fn o392_what_is_listed_as_it_arrives_need_not_be_in_the_coding_that_the_server_states() {
+    let bench = Bench::new();
+    let padded = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, b"text").unwrap();
+        [encoder.finish().unwrap(), vec![1; 100]].concat()
+    };
+    for body in [padded, b"text".to_vec()] {
+        bench.source.serve("a", Page::from(body.clone()).with_header("content-encoding", "gzip"));
+        assert_eq!(bench.bytes(&bench.expecting("a", &body)).await, body);
+        let error = bench.error(&bench.task("a")).await;
+        assert!(matches!(error, FetchError::Coding { .. }), "{error:?}");
+    }
+    assert_eq!(bench.staged_files(), 2);
+}
+
+#[tokio::test]
 async fn o341_what_a_proxy_may_have_changed_is_taken_if_a_digest_shows_that_it_did_not() {
     let bench = Bench::new();
     bench.source.put("a", "text");

@@ -114,6 +114,7 @@ impl<'a> Transfer<'a> {
         let mut arrival = partial.settle(store, expected, self.modified)?;
         if self.is_elsewhere {
             arrival.validators = Validators::default();
+            arrival.redirected_to = None;
         }
         Ok(FetchOutcome::Staged(arrival))
     }
@@ -160,7 +161,8 @@ impl<'a> Transfer<'a> {
             // An unrequested 206 has an unknown part of the resource, and is refused here (B1).
             None => {
                 self.expect(&response)?;
-                Partial::begin(&*shared.store, &self.expected.algorithms(shared.verify), &response)?
+                let algorithms = self.expected.algorithms(shared.verify);
+                Partial::begin(&*shared.store, &algorithms, &self.request.uri, &response)?
             }
         };
         match self.fill(&mut partial, &mut response).await {
@@ -184,6 +186,9 @@ impl<'a> Transfer<'a> {
             if let Some(expected) = most.filter(|most| partial.bytes() > *most) {
                 return Err(Mismatch::Length { found: partial.bytes(), expected }.into());
             }
+        }
+        if let Some(expected) = partial.exceeded() {
+            return Err(Mismatch::Length { found: partial.bytes(), expected }.into());
         }
         if partial.lacks_bytes() {
             let (uri, source) = (response.uri.to_string(), "The part is shorter than announced".into());

@@ -1,13 +1,15 @@
 //! Changes of a copy as webhooks, by the Standard Webhooks specification: signed, repeated until they are taken.
 
 use std::{
-    fmt, io, thread,
+    fmt, io,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use instep_destination::{AccessOptions, CopyChange, now};
 use instep_net::{Client, HttpError, HttpOptions, Request};
 use resourcesync::Uri;
@@ -25,13 +27,16 @@ pub(crate) struct Webhook {
     url: Uri,
     key: hmac::Key,
     http: HttpOptions,
+    /// The receiver wants no more messages (410).
+    has_unsubscribed: AtomicBool,
 }
 
 impl Webhook {
-    /// Returns the receiver at a URL that shares a secret, `whsec_` and Base64, with the copy.
+    /// Returns the receiver at a URL that shares a secret, `whsec_` and Base64, with the copy. Timeout, attempts and
+    /// certificates are those of the run.
     ///
     /// Errors: the URL or the secret cannot be used.
-    pub(crate) fn new(url: &str, secret: &str) -> anyhow::Result<Self> {
+    pub(crate) fn new(url: &str, secret: &str, run: &AccessOptions) -> anyhow::Result<Self> {
         let key = secret.trim().strip_prefix("whsec_").map(|key| STANDARD.decode(key));
         let Some(Ok(key)) = key else {
             bail!(
@@ -41,12 +46,16 @@ impl Webhook {
         if key.len() < LEAST_SECRET {
             bail!("The secret of the webhook has {} bytes; at least {LEAST_SECRET} are needed", key.len());
         }
-        let mut http = AccessOptions::default().http_options(url)?;
+        let mut access = AccessOptions::default();
+        (access.timeout, access.retries) = (run.timeout, run.retries);
+        access.ca_file.clone_from(&run.ca_file);
+        let mut http = access.http_options(url)?;
         // If a receiver has moved, the operator must name its new address: a redirect would send the changes to
         // another server.
         http.redirects = 0;
         let url = Uri::parse(url).with_context(|| format!("{url:?} is not a URL"))?;
-        Ok(Self { url, key: hmac::Key::new(hmac::HMAC_SHA256, &key), http })
+        let (key, has_unsubscribed) = (hmac::Key::new(hmac::HMAC_SHA256, &key), AtomicBool::new(false));
+        Ok(Self { url, key, http, has_unsubscribed })
     }
 
     /// Sends changes as one message, again after transient failures.
@@ -54,6 +63,9 @@ impl Webhook {
     /// Errors: the receiver does not take it. The changes are sent again with the same identifier.
     pub(super) fn send(&self, changes: &[CopyChange]) -> io::Result<()> {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return Ok(()) };
+        if self.has_unsubscribed.load(Relaxed) {
+            return Err(self.unsubscribed());
+        }
         let changes: Vec<_> = changes.iter().map(fields).collect();
         let message = json!({
             "type": "copy.changed", "timestamp": now().to_string(), "data": { "changes": changes },
@@ -77,6 +89,10 @@ impl Webhook {
         loop {
             let error = match client.send_once(&self.request(id, body)?).await {
                 Ok(answer) if answer.status.is_success() => return Ok(()),
+                Ok(answer) if answer.status == StatusCode::GONE => {
+                    self.has_unsubscribed.store(true, Relaxed);
+                    return Err(self.unsubscribed());
+                }
                 Ok(answer) => {
                     let (uri, status) = (self.url.to_string(), answer.status);
                     HttpError::Status { uri, status, retry_after: None }
@@ -85,6 +101,13 @@ impl Webhook {
             };
             attempts.again(error).await.map_err(io::Error::other)?;
         }
+    }
+
+    fn unsubscribed(&self) -> io::Error {
+        io::Error::other(format!(
+            "{} answers 410 and so wants no more messages: this run sends it none; remove --webhook, or name another receiver",
+            self.url
+        ))
     }
 
     /// Returns the message as one attempt sends it: the signature has the time of the attempt.
@@ -120,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_message_is_signed_as_the_specification_shows() {
-        let webhook = Webhook::new("http://127.0.0.1/", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let webhook = Webhook::new("http://127.0.0.1/", secret, &AccessOptions::default()).unwrap();
         let signature =
             webhook.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
@@ -129,7 +153,8 @@ mod tests {
     #[test]
     fn a_secret_that_protects_nothing_is_refused() {
         for secret in ["", "secret", "whsec_", "whsec_c2hvcnQ=", "whsec_not base64"] {
-            assert!(Webhook::new("https://example.org/", secret).is_err(), "{secret}");
+            let made = Webhook::new("https://example.org/", secret, &AccessOptions::default());
+            assert!(made.is_err(), "{secret}");
         }
     }
 }

@@ -137,3 +137,19 @@ async fn b7_a_chunked_body_without_its_last_chunk_is_never_whole() {
     assert!(matches!(error, FetchError::Http(HttpError::Transfer { .. })), "{error:?}");
     assert_eq!(bench.staged_files(), 0);
 }
+
+#[tokio::test]
+async fn o393_a_part_that_has_more_bytes_than_its_range_is_not_taken() {
+    let url = raw_server(vec![
+        "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 8\r\n\r\nabcd",
+        "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 4-7/8\r\nContent-Length: 8\r\n\r\nefghmore",
+        "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 8\r\n\r\nabcdefgh",
+    ]);
+    let mut bench = Bench::new();
+    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
+    options.backoff = Duration::from_millis(1);
+    bench.fetcher =
+        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    assert_eq!(bench.bytes(&Task::new(uri(&url), ())).await, b"abcdefgh");
+    assert_eq!(bench.staged_files(), 1);
+}
