@@ -50,16 +50,9 @@ impl Draft {
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
         // An entry that is dated only by its order is later than everything held so far.
-        let begins = begins.max(since).max(self.newest_read(latest)?);
+        let begins = begins.max(since);
         self.fold(document, &shape, begins, reported)?;
         Ok(shape)
-    }
-
-    /// Returns the newest time of what was applied, that of the last inventory without a time included: read again, it must
-    /// not take back what came since. `None` while changes are read that earlier plans left out: they may be older.
-    fn newest_read(&self, latest: DateTime) -> Result<Option<DateTime>, Error> {
-        let applied = self.state.checkpoint(self.set)?.filter(|_| !self.seeks_left_out);
-        Ok(plausible(applied.and_then(|applied| applied.newest), Some(latest)))
     }
 
     fn fold(

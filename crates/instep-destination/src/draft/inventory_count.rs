@@ -22,7 +22,7 @@ pub(crate) struct InventoryCount {
     /// Selected entries whose resources are current.
     pub(super) unchanged: u64,
     /// The newest time of an entry.
-    pub(crate) newest: Option<DateTime>,
+    pub(super) newest: Option<DateTime>,
     /// `true` if it is the one that was applied last.
     pub(super) was_applied: bool,
     /// Deletions that absence from the inventory implies, carried out or not.

@@ -150,8 +150,7 @@ pub(crate) struct Checkpoint {
     pub position: u64,
     /// The digest of these entries: the list that is read next continues them only if it begins with the same ones.
     pub leading: Option<[u8; 32]>,
-    /// The newest `at`, `from` or `until` of any document applied: an older one is not applied any more (D36). Of an
-    /// inventory without a time, the newest time of an entry.
+    /// The newest `at`, `from` or `until` of any document applied: an older one is not applied any more (D36).
     pub newest: Option<DateTime>,
 }
 

@@ -1,6 +1,6 @@
 //! The changes that are listed since an inventory.
 
-use resourcesync::{Capability, DateTime};
+use resourcesync::Capability;
 
 use super::Inventory;
 use crate::{
@@ -24,7 +24,7 @@ impl Inventory {
         set: &mut SetRun,
         held: Option<&Checkpoint>,
     ) -> Result<ReadChanges, Error> {
-        let checkpoint = self.checkpoint(held, set.with(|draft| draft.inventory.newest));
+        let checkpoint = self.checkpoint(held);
         if let Some((at, as_of)) = self.at.zip(run.options.as_of)
             && at.instant() >= as_of.end()
         {
@@ -67,15 +67,14 @@ impl Inventory {
     }
 
     /// Returns the place from which on changes are read. Without a time the list itself is all that can be held on to, and
-    /// how far its changes were read before; it is at least as new as the newest of what it lists.
-    fn checkpoint(&self, held: Option<&Checkpoint>, listed: Option<DateTime>) -> Checkpoint {
+    /// how far its changes were read before.
+    fn checkpoint(&self, held: Option<&Checkpoint>) -> Checkpoint {
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = self.at;
         checkpoint.newest = self.at;
         if self.at.is_none() {
             checkpoint.document = Some(self.uri.clone());
             checkpoint.datetime = held.and_then(|held| held.datetime);
-            checkpoint.newest = held.and_then(|held| held.newest).max(listed);
         }
         checkpoint
     }
