@@ -57,7 +57,7 @@ struct NewSourceArgs {
     /// Delete resources that the Source deleted
     #[arg(long, help_heading = DELETING)]
     delete: bool,
-    /// Most deletions in one run, as 500 or 10% [default: 10%, at least 10]
+    /// Most deletions in a run, and in a day of runs, as 500 or 10% [default: 10%, at least 10]
     #[arg(long, value_name = "LIMIT", help_heading = DELETING)]
     max_delete: Option<MaxDelete>,
     /// File with a bearer token for the origin of the URL
