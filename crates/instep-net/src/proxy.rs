@@ -1,18 +1,18 @@
 //! The operator's proxy: its URL, and tunnels through it for `https` (RFC 9110 §9.3.6).
 
-use http::{HeaderValue, StatusCode, Uri};
+use bytes::Bytes;
+use http::{
+    HeaderValue, Request, StatusCode, Uri,
+    header::{HOST, PROXY_AUTHORIZATION},
+};
+use http_body_util::Empty;
+use hyper::{client::conn::http1, upgrade};
 use hyper_util::rt::TokioIo;
 use percent_encoding::percent_decode_str;
 use resourcesync::UriError;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::net::TcpStream;
 
 use crate::{credentials::basic, error::HttpError};
-
-/// The most bytes of a proxy's answer.
-const HEAD_BYTES: usize = 16 << 10;
 
 /// The operator's proxy.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ pub(crate) enum ProxyFailure {
         /// Its answer.
         status: StatusCode,
     },
-    /// It does not answer as a proxy does.
+    /// Its answer is not one of HTTP, or it speaks before its client does.
     #[error("{proxy} does not answer as a proxy does")]
     NoProxy {
         /// Its host and port.
@@ -89,40 +89,34 @@ impl Proxy {
         host: &str,
         port: u16,
     ) -> Result<TokioIo<TcpStream>, ProxyFailure> {
-        let mut stream = stream.into_inner();
-        let unreachable =
-            |source: std::io::Error| ProxyFailure::Unreachable { proxy: self.name(), source: source.into() };
-        let no_proxy = || ProxyFailure::NoProxy { proxy: self.name() };
-        let mut request = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n").into_bytes();
-        if let Some(authorization) = &self.authorization {
-            request.extend_from_slice(b"Proxy-Authorization: ");
-            request.extend_from_slice(authorization.as_bytes());
-            request.extend_from_slice(b"\r\n");
+        let failed = |error: hyper::Error| match error.is_parse() || error.is_incomplete_message() {
+            true => ProxyFailure::NoProxy { proxy: self.name() },
+            false => ProxyFailure::Unreachable { proxy: self.name(), source: error.into() },
+        };
+        let (mut sender, connection) = http1::handshake(stream).await.map_err(failed)?;
+        // It ends when the tunnel is open, or with the answer that refuses it.
+        tokio::spawn(connection.with_upgrades());
+        let answer = sender.send_request(self.opening(host, port)?).await.map_err(failed)?;
+        if !answer.status().is_success() {
+            return Err(ProxyFailure::Refused { proxy: self.name(), status: answer.status() });
         }
-        request.extend_from_slice(b"\r\n");
-        stream.write_all(&request).await.map_err(unreachable)?;
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            // A byte at a time: the bytes behind the head belong to the tunnel.
-            match stream.read_u8().await {
-                Ok(byte) if head.len() < HEAD_BYTES => head.push(byte),
-                Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
-                    return Err(unreachable(error));
-                }
-                _ => break,
-            }
-        }
-        match status_of(&head).ok_or_else(no_proxy)? {
-            status if status.is_success() && head.ends_with(b"\r\n\r\n") => Ok(TokioIo::new(stream)),
-            status if status.is_success() => Err(no_proxy()),
-            status => Err(ProxyFailure::Refused { proxy: self.name(), status }),
+        let opened = upgrade::on(answer).await.map_err(failed)?;
+        match opened.downcast::<TokioIo<TcpStream>>() {
+            // A server of TLS does not speak first.
+            Ok(parts) if parts.read_buf.is_empty() => Ok(parts.io),
+            _ => Err(ProxyFailure::NoProxy { proxy: self.name() }),
         }
     }
-}
 
-/// Returns the status in the first line of an answer; `None` if it is not HTTP.
-fn status_of(head: &[u8]) -> Option<StatusCode> {
-    let line = head.split(|byte| *byte == b'\r').next()?;
-    let status = line.strip_prefix(b"HTTP/1.")?.split(|byte| *byte == b' ').nth(1)?;
-    StatusCode::from_bytes(status).ok()
+    /// Returns the request for a tunnel.
+    fn opening(&self, host: &str, port: u16) -> Result<Request<Empty<Bytes>>, ProxyFailure> {
+        let place = format!("{host}:{port}");
+        let mut request = Request::connect(&place).header(HOST, &place);
+        if let Some(authorization) = &self.authorization {
+            request = request.header(PROXY_AUTHORIZATION, authorization);
+        }
+        let unreachable =
+            |source: http::Error| ProxyFailure::Unreachable { proxy: self.name(), source: source.into() };
+        request.body(Empty::new()).map_err(unreachable)
+    }
 }
