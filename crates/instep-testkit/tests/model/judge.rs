@@ -258,8 +258,8 @@ impl Resource {
         let is_gone = self.right.is_none() || self.served.is_none() && self.or.contains(&None);
         let is_surplus = is_gone && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
-        // What may be right, and is served, is there: of an archive the documents may not tell if it counts.
-        let may_be_right = self.is == self.served && self.or.contains(&self.is);
+        // What is listed, or may be right and is served, is there: nobody can tell if an archive counts.
+        let may_be_right = self.is == self.right || self.is == self.served && self.or.contains(&self.is);
         state.kept_gone |= is_surplus && !may_be_right;
         // Nothing can be had for the damaged file of a resource that is gone.
         state.stale |= is_surplus && self.is.as_deref() == Some(&b"damaged"[..]);
