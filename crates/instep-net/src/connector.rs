@@ -91,38 +91,10 @@ impl Service<Uri> for Tcp {
     }
 }
 
-/// Opens connections through the operator's proxy.
-#[derive(Clone)]
-struct ThroughProxy {
-    tcp: Tcp,
-    proxy: Proxy,
-}
-
-impl ThroughProxy {
-    /// Opens a connection to the proxy itself.
-    async fn reach(&mut self) -> Result<TokioIo<TcpStream>, ProxyFailure> {
-        let unreachable = |source| ProxyFailure::Unreachable { proxy: self.proxy.name(), source };
-        self.tcp.call(self.proxy.uri.clone()).await.map_err(unreachable)
-    }
-}
-
-impl Service<Uri> for ThroughProxy {
-    type Response = TokioIo<TcpStream>;
-    type Error = BoxError;
-    type Future = Connecting<Self::Response>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let mut through = self.clone();
-        Box::pin(async move {
-            let stream = through.reach().await?;
-            let (host, port) = place(&uri);
-            Ok(through.proxy.tunnel(stream, host, port).await?)
-        })
-    }
+/// Opens a connection to the operator's proxy itself.
+async fn reach(proxy: &Proxy, tcp: Tcp) -> Result<TokioIo<TcpStream>, ProxyFailure> {
+    let unreachable = |source| ProxyFailure::Unreachable { proxy: proxy.name(), source };
+    tcp.connect(proxy.uri.clone()).await.map_err(unreachable)
 }
 
 /// Connects to the origin of a URI, directly or through the operator's proxy, with TLS for `https`.
@@ -185,15 +157,22 @@ impl Connector {
             None => MaybeHttpsStream::Http(tcp.call(uri).await?),
             Some(proxy) => {
                 tcp.check_literal(&uri)?;
-                let mut through = ThroughProxy { tcp, proxy: proxy.clone() };
-                if secure {
-                    HttpsConnector::from((through, self.tls()?)).call(uri).await?
-                } else {
-                    MaybeHttpsStream::Http(through.reach().await?)
+                if !secure {
+                    let stream = MaybeHttpsStream::Http(reach(proxy, tcp).await?);
+                    return Ok(Stream::new(stream, true));
                 }
+                let tunnel = tower::service_fn(|uri: Uri| {
+                    let (proxy, tcp) = (proxy.clone(), tcp.clone());
+                    async move {
+                        let stream = reach(&proxy, tcp).await?;
+                        let (host, port) = place(&uri);
+                        Ok::<_, BoxError>(proxy.tunnel(stream, host, port).await?)
+                    }
+                });
+                HttpsConnector::from((tunnel, self.tls()?)).call(uri).await?
             }
         };
-        Ok(Stream::new(inner, self.proxy.is_some() && !secure))
+        Ok(Stream::new(inner, false))
     }
 }
 

@@ -258,7 +258,7 @@ impl Resource {
         let is_gone = self.right.is_none() || self.served.is_none() && self.or.contains(&None);
         let is_surplus = is_gone && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
-        // What is listed, or may be right and is served, is there: nobody can tell if an archive counts.
+        // A listed state, or a served one that may be right, is not surplus: an archive may count or not.
         let may_be_right = self.is == self.right || self.is == self.served && self.or.contains(&self.is);
         state.kept_gone |= is_surplus && !may_be_right;
         // Nothing can be had for the damaged file of a resource that is gone.

@@ -77,7 +77,7 @@ impl FleetState {
             };
             let seed = (&source.definition.name, now);
             let before = match verdict {
-                // What this side prevented is no failure of the Source: in a row are only those after it.
+                // A look that this side prevented is no failure of the Source, so the count begins again after it.
                 LookVerdict::Failed if was_ours => Pacing { failures: 0, ..standing.pacing() },
                 _ => standing.pacing(),
             };
