@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use crate::{error::HttpError, hosts::Hosts, origin::Origin, retry};
 
-/// The pause from which on the user is informed of the host and the time. It is reported once for all requests to a
+/// A pause of at least this length is reported to the user, with the host and the time: once for all requests to the
 /// host that wait (D10).
 const NOTICED: Duration = Duration::from_secs(1);
 

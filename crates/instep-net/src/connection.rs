@@ -23,8 +23,9 @@ use crate::stream::Stream;
 /// The most bytes of headers (D28). More is an attack or a broken server; hyper would accept 400 KB.
 pub(crate) const HEADER_BYTES: usize = 64 << 10;
 
-/// Bytes that a server may send ahead over HTTP/2, of one answer and of all over one connection: 20 MB/s at a round trip
-/// of 200 ms from the first byte on. A window that adapts begins with 64 KiB, and needs many round trips to open.
+/// The flow-control window of HTTP/2: the bytes that a server may send before it must wait for this side, of one answer
+/// and of all answers over a connection. It allows 20 MB/s at a round trip of 200 ms from the first byte on. An adaptive
+/// window begins with 64 KiB and needs many round trips to grow.
 const STREAM_BYTES: u32 = 4 << 20;
 const CONNECTION_BYTES: u32 = 16 << 20;
 
@@ -76,7 +77,7 @@ impl Connection {
             return Ok(Self::Shared(sender));
         }
         let is_proxied = stream.is_proxied();
-        // Old servers fold long headers, and put a blank before the colon (RFC 9112 §5).
+        // Old servers fold long headers and write a blank before the colon. Both are obsolete (RFC 9112 §5) and accepted.
         let (sender, driver) = http1::Builder::new()
             .max_buf_size(HEADER_BYTES)
             .allow_obsolete_multiline_headers_in_responses(true)

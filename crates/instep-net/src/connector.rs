@@ -117,7 +117,7 @@ impl Connector {
             scope: Arc::new(options.scope.clone()),
             to_proxy: proxy.is_some(),
         };
-        // Now, and not at the first connection: a wrong file must not wait for the first https URL.
+        // Read now and not at the first connection, so that a wrong file is reported at once.
         let trusted = options.ca_file.as_deref().map(tls::trusted_in).transpose()?.unwrap_or_default();
         Ok(Self { tcp, proxy, trusted: trusted.into(), tls: Arc::default() })
     }

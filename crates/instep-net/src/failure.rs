@@ -2,7 +2,7 @@
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
-/// The reason why an open connection cannot be used.
+/// The reason why the two ends of an open connection do not understand each other. Each text is a clause for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFailure {
@@ -72,7 +72,7 @@ impl ProtocolFailure {
         if error.is_parse_too_large() {
             return Some(Self::LargeHead);
         }
-        // Only a first line without a version is of another protocol, and hyper names that only in its text.
+        // A first line without a version of HTTP shows another protocol. hyper has no kind for this error, only a text.
         (error.is_parse() && error.to_string() == "invalid HTTP version parsed").then_some(Self::NotHttp)
     }
 }

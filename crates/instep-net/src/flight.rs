@@ -79,7 +79,7 @@ impl Flights {
 impl Flight {
     /// Notes the status of the answer, and the length that it states.
     pub(crate) fn answered(&self, status: u16, length: Option<u64>) {
-        // There is one answer to a request.
+        // The value is set once: there is one answer to a request.
         let _ = self.counts.answer.set((status, length));
     }
 

@@ -29,7 +29,7 @@ impl RequestGate {
             if Instant::now() < *changed.borrow_and_update() {
                 return;
             }
-            // The sender lives as long as this value.
+            // This cannot fail: the sender lives as long as this value.
             let _ = changed.changed().await;
         }
     }

@@ -75,14 +75,15 @@ pub(crate) struct Host {
     origin: Origin,
     share: Arc<Semaphore>,
     limit: Mutex<AdaptiveLimit>,
-    /// The transfers that it may come to over HTTP/2.
+    /// The most transfers at a time over HTTP/2.
     streams: usize,
-    /// The moment since which its answers are timed.
+    /// The moment from which the times of its answers are measured.
     began: Instant,
     failures: AtomicU32,
     /// The pace of requests: that of the options, or the one that the host requests.
     rate: OnceLock<Rate>,
-    /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
+    /// The number of transfers adapts to the host's answers, and a host that only fails is paused. If `false`, only the
+    /// fixed limits hold.
     adaptive: bool,
     pause: HostPause,
     /// The time of the next attempt after a failure, if a request waits for one.
@@ -101,7 +102,7 @@ impl Host {
     /// may fail although the host itself is healthy.
     const MOST_FAILURES: u32 = 40;
 
-    /// The rest of all processes when a host has too much to do and does not say for how long.
+    /// The pause that all processes make if a host is overloaded and does not say for how long.
     const UNSAID: Duration = Duration::from_secs(1);
 
     pub(crate) fn new(origin: Origin, limits: &HostLimits) -> Self {
@@ -182,8 +183,8 @@ impl Host {
         is_first
     }
 
-    /// Returns the time until which nothing is asked of the host: a pause, or a failed request that waits while no
-    /// other is under way.
+    /// Returns the time until which the host gets no requests: the end of a pause, or the next attempt of a failed request
+    /// while no other request is under way.
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         let next = *self.next_attempt.lock().unwrap_or_else(PoisonError::into_inner);
         let is_idle = self.note(|traffic| traffic.transfers == 0);
@@ -201,7 +202,7 @@ impl Host {
             self.pause.begin(Pause::CoolDown(Instant::now() + pause));
         }
         if let Some(seats) = self.seats.as_ref().filter(|_| self.adaptive) {
-            // Others rest too, and narrow, also if the host does not say for how long.
+            // The other processes also pause and lower their limits, even if the host does not say for how long.
             seats.asked(&self.origin, pause.unwrap_or(Self::UNSAID));
         }
     }
@@ -255,7 +256,7 @@ impl Host {
 
     /// Closes idle connections. Returns `true` if it has neither a connection nor a pause any more.
     pub(crate) fn close_idle(&self) -> bool {
-        // Both pools, also if the first has connections left.
+        // `&` and not `&&`: both pools must be searched.
         let is_closed = self.pool.close_idle() & self.private_pool.close_idle();
         is_closed && self.pause.current().is_none()
     }

@@ -72,7 +72,7 @@ impl Hosts {
     /// Waits until one more transfer from this host may begin.
     pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
         let permit = host.admit(&self.seating).await?;
-        // Last, because the time may pass while a transfer waits for a permit.
+        // The gate comes last, because it may close while a transfer waits for a permit.
         if let Some(gate) = &self.gate {
             gate.pass().await;
         }

@@ -74,7 +74,7 @@ impl ConnectionPool {
     /// Lets later requests use a new connection as well if it can carry several. Returns `true` if it can.
     pub(crate) fn share(&self, connection: &Connection) -> bool {
         let Connection::Shared(sender) = connection else { return false };
-        // The one before it, if any, may be ending.
+        // It replaces an earlier one, which the server may be closing.
         self.lock().shared = Some((sender.clone(), Instant::now()));
         true
     }
@@ -107,7 +107,7 @@ impl Connections {
 pub(crate) struct PooledBody {
     incoming: Incoming,
     lease: Option<ConnectionLease>,
-    /// The last piece was asked for and there was none.
+    /// `true` once a further piece was requested and there was none.
     has_ended: bool,
 }
 
@@ -150,7 +150,7 @@ struct ConnectionLease {
 impl Drop for ConnectionLease {
     fn drop(&mut self) {
         let Some(mut single) = self.single.take() else { return };
-        // A short unread body has already arrived: reading it costs less than another connection.
+        // The rest of a short body has usually arrived: reading it costs less than another connection.
         if !single.is_free() {
             single.catch_up();
         }

@@ -14,14 +14,14 @@ use tokio::time::{Instant, sleep_until};
 #[derive(Debug)]
 pub(crate) struct Rate {
     per_second: f64,
-    /// The part of it that is this process's, as the bits of a number: others may have the rest.
+    /// The part of the rate that this process may use, as the bits of an `f64`; other processes use the rest.
     part: AtomicU64,
     free_at: Mutex<Instant>,
 }
 
 impl Rate {
-    /// Units of this time may be taken at once after a pause. Less would cost throughput, because timers wake late;
-    /// more would show as bursts.
+    /// After a pause, the units of this time may be used at once. Less would cost throughput, because timers wake late; more
+    /// would be a visible burst.
     const BURST: Duration = Duration::from_millis(200);
 
     pub(crate) fn new(per_second: f64) -> Self {

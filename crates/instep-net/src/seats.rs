@@ -55,7 +55,7 @@ impl Seats {
         if let Some(seated) = self.hosts.get_mut(host) {
             seated.held += 1;
         } else {
-            // Nothing was requested of it yet, so it is not silent.
+            // A host that held no seat was not asked for anything, so its silence begins now.
             last_active.store(now, Relaxed);
             self.hosts.insert(host.clone(), SeatedHost { held: 1, last_active: Arc::clone(last_active) });
         }

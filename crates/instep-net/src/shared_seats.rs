@@ -30,7 +30,7 @@ struct SharedSeatBook {
 
 /// The seats at one host.
 struct HostSeats {
-    /// As many as `granted` and `overdue` together, less those in use.
+    /// The permits that are not in use: `granted` plus `overdue`, minus the seats in use.
     free: Arc<Semaphore>,
     granted: usize,
     /// Seats in use beyond those granted: each is removed when its transfer ends.
@@ -38,11 +38,11 @@ struct HostSeats {
     waiting: usize,
     /// The seats that other processes have.
     others: usize,
-    /// Rests that other processes were asked for.
+    /// The number of pauses that the host requested from other processes.
     rests: u64,
     /// The most that were in use or waited for at a time since the owner looked last.
     most: usize,
-    /// No transfer begins before.
+    /// No transfer begins before this time.
     rests_until: Option<Instant>,
     /// A pause that the host requested from this process and that the owner has not read yet.
     asked: Option<Duration>,
@@ -159,7 +159,7 @@ impl SharedSeats {
         self.0.news.notify_one();
     }
 
-    /// Lets no transfer to a host begin for a while: it has asked another process for that.
+    /// Lets no transfer to a host begin for a while, because the host requested a pause from another process.
     pub fn rest(&self, origin: &Origin, pause: Duration) {
         let mut hosts = self.hosts();
         let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
@@ -182,7 +182,7 @@ impl SharedSeats {
         })
     }
 
-    /// Returns the number of rests at a host that other processes were asked for.
+    /// Returns the number of pauses that a host requested from other processes.
     pub(crate) fn rests_of_others(&self, origin: &Origin) -> u64 {
         self.hosts().get(origin).map_or(0, |host| host.rests)
     }
@@ -237,7 +237,7 @@ impl<'a> WaitingTransfer<'a> {
     fn at(seats: &'a SharedSeats, origin: &'a Origin) -> Self {
         let mut hosts = seats.hosts();
         let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
-        // From now on the host is not forgotten.
+        // A host with waiting transfers is not removed by `demands`.
         host.waiting += 1;
         let free = Arc::clone(&host.free);
         drop(hosts);
@@ -257,7 +257,7 @@ impl Drop for WaitingTransfer<'_> {
 impl Drop for SharedSeat {
     fn drop(&mut self) {
         let mut hosts = self.seats.hosts();
-        // Under the lock: a seat that is overdue must not be taken by another transfer.
+        // Decided under the lock, because another transfer must not take an overdue seat.
         let Some(host) = hosts.get_mut(&self.origin).filter(|host| host.overdue > 0) else {
             drop(self.permit.take());
             return;

@@ -22,11 +22,11 @@ pub(crate) fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
         _ => None,
     };
     if refused == Some(StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
-        // As a proxy answers it without a tunnel, for http.
+        // The same error as for plain http, where the proxy's 407 is the answer to the request itself.
         let status = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
         return HttpError::Status { uri: uri.to_string(), status, retry_after: None };
     }
-    // A certificate that is wrong, or an option that cannot be used, stays so.
+    // Another attempt does not help against a wrong certificate or an option that cannot be used.
     let transient = cause::<rustls::Error>(&*source).is_none()
         && cause::<HttpError>(&*source).is_none()
         && refused.is_none_or(is_transient);
@@ -45,7 +45,7 @@ pub(crate) fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
 /// Returns the meaning of a request that was sent and got no answer.
 pub(crate) fn unanswered_failure(uri: &Uri, error: hyper::Error) -> HttpError {
     let uri = uri.to_string();
-    // TLS 1.3 refuses a client only after the client has begun to speak.
+    // With TLS 1.3 a server refuses a client only after the client has sent its first request.
     if let Some(failure) = cause::<rustls::Error>(&error).and_then(ProtocolFailure::of) {
         return HttpError::Connect { uri, transient: false, source: failure.into() };
     }
@@ -72,7 +72,7 @@ pub(crate) fn is_closed_unanswered(error: &hyper::Error) -> bool {
 
 /// Returns the reason for a body that breaks off.
 pub(crate) fn broken_body(error: hyper::Error) -> BoxError {
-    // rustls has no other sign of it than this kind of error.
+    // rustls reports a missing close_notify only by this kind of `io::Error`.
     let lacks_end = causes(&error).filter_map(|error| error.downcast_ref::<io::Error>()).any(|error| {
         error.kind() == io::ErrorKind::UnexpectedEof && error.to_string().contains("close_notify")
     });

@@ -16,7 +16,7 @@ pub(crate) struct Widening {
     began: Option<Duration>,
     /// The step before, and its answers a second.
     before: Option<(usize, f64)>,
-    /// Measurements until the next attempt.
+    /// The number of measurements until the next step is tried.
     rest: usize,
     /// The number before the first step; after an overload there are no further steps.
     first: Option<usize>,
@@ -24,7 +24,7 @@ pub(crate) struct Widening {
 }
 
 impl Widening {
-    /// Answers that a measurement needs at least.
+    /// The fewest answers in a measurement.
     const FEWEST: usize = 32;
     /// The part of a step that must show as additional throughput.
     const GAIN: f64 = 0.25;

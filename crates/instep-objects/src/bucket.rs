@@ -128,7 +128,7 @@ impl Bucket {
         match self.get(name, part, etag) {
             Ok(read) if has(read.length) => Ok(read.bytes),
             Err(error) if error.is_missing() || error.is_replaced() => Err(error),
-            // A service refuses a part behind the end.
+            // A service refuses a part that begins after the end of the object; any other failure is reported as it is.
             Err(error) if self.length(name)?.is_none_or(has) => Err(error),
             _ => Err(BucketError::of_object(
                 ObjectFault::Short,
@@ -143,7 +143,7 @@ impl Bucket {
     /// If there is no such object, or the storage fails.
     pub fn begin(&self, name: &str, most: u64) -> Result<ObjectStart, BucketError> {
         match self.get(name, Some(0..most), None) {
-            // Nothing is no part of an object without bytes.
+            // A service refuses every part of an empty object, so an empty one is read as a whole.
             Err(error) if !error.is_missing() && self.length(name)? == Some(0) => self.get(name, None, None),
             read => read,
         }
@@ -202,7 +202,7 @@ impl Bucket {
         let key = format!("{prefix}{separator}{name}");
         let wrong = |why: &str| BucketError::new(format!("{name:?} cannot be the name of an object: {why}"));
         let path = Path::parse(&key).map_err(|error| wrong(&error.to_string()))?;
-        // The library takes slashes away that the key has at its ends: that would be another object.
+        // The library removes slashes at both ends of a key, which would name another object.
         match path.as_ref() == key {
             true => Ok(path),
             false => Err(wrong("it begins or ends with a slash")),
@@ -237,7 +237,8 @@ impl Bucket {
         .boxed();
         let sent = sent.await;
         if sent.is_err() {
-            // Parts that stay cost space; the operator's rules for incomplete uploads take them away too.
+            // The parts that were uploaded cost money until they are removed. A failure is ignored: most buckets have a
+            // rule that removes incomplete uploads.
             let _ = upload.abort().await;
         }
         sent.map(|()| length)

@@ -20,10 +20,10 @@ use object_store::{
 use resourcesync::Uri;
 use tokio::sync::mpsc;
 
-/// Requests of one call under way at once.
+/// The most requests that one call sends at the same time.
 pub(crate) const AT_ONCE: usize = 8;
 
-/// Requests of all who share the connections to a bucket under way at once.
+/// The most requests at the same time over the shared connections to a bucket.
 const OF_ALL: usize = 4 * AT_ONCE;
 
 /// The longest wait for an answer. It includes sending a part of 8 MiB.

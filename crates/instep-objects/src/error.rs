@@ -19,29 +19,29 @@ pub(crate) enum ObjectFault {
     Replaced,
     /// These credentials may not have it.
     Denied,
-    /// The service cannot be reached, breaks connections off, or answers that it cannot serve now.
+    /// The service cannot be reached, breaks off connections, or answers that it cannot serve now.
     Away,
 }
 
 impl BucketError {
-    /// A failure, in one line.
+    /// Returns an error with its text, in one line.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), fault: None }
     }
 
-    /// A fault of one object.
+    /// Returns an error that concerns one object only.
     #[cfg(feature = "s3")]
     pub(crate) fn of_object(fault: ObjectFault, what: String) -> Self {
         Self { what, fault: Some(fault) }
     }
 
-    /// A failure that the service answers with; it may be that it denies the request.
+    /// Returns an error that the service answered; `is_denied` is `true` if it refuses these credentials.
     #[cfg(feature = "s3")]
     pub(crate) fn answering(what: String, is_denied: bool) -> Self {
         Self { what, fault: is_denied.then_some(ObjectFault::Denied) }
     }
 
-    /// A failure that may be over in a moment if `is_away` is `true`.
+    /// Returns an error of the service as a whole; `is_away` is `true` if another attempt may succeed soon.
     #[cfg(feature = "s3")]
     pub(crate) fn of_service(what: String, is_away: bool) -> Self {
         Self { what, fault: is_away.then_some(ObjectFault::Away) }

@@ -6,7 +6,7 @@ use object_store::Error;
 
 use crate::{BucketError, ObjectPlace, error::ObjectFault};
 
-/// The most characters of an answer that is not understood.
+/// The most characters that are shown of an answer that is not understood.
 const SHOWN: usize = 300;
 
 /// Returns the meaning of a failure.
@@ -28,8 +28,8 @@ pub(crate) fn failed(error: &Error, place: &ObjectPlace) -> BucketError {
     }
 }
 
-/// Returns `true` for a failure that may be over in a moment: no connection, one that broke off, a service that cannot
-/// serve now. A cloud machine without a role is none.
+/// Returns `true` if another attempt may succeed soon: no connection, one that broke off, a service that cannot serve
+/// now. Returns `false` for a cloud machine without a role, which no further attempt gives credentials.
 fn is_away(error: &Error) -> bool {
     let causes =
         std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
@@ -37,7 +37,7 @@ fn is_away(error: &Error) -> bool {
     let is_credentials = error_chain(error).contains("169.254.");
     match own.next() {
         Some(own) => may_pass(own) && !is_credentials,
-        // The library keeps the status to itself.
+        // The library does not expose the status, only a text that contains it.
         None => causes.map(ToString::to_string).any(|cause| {
             ["500", "502", "503", "504", "429"]
                 .iter()

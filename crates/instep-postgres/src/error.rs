@@ -141,7 +141,8 @@ impl PostgresError {
         }
     }
 
-    /// Returns `true` if it may be over in a moment: the server starts, fails over, cannot be reached now, or has no room.
+    /// Returns `true` if another attempt may succeed soon: the server starts, fails over, cannot be reached now, or has no
+    /// room.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,

@@ -19,7 +19,7 @@ pub(crate) fn as_parameters(text: &str) -> Cow<'_, str> {
         query.split('&').filter(|one| !one.is_empty()).map(str::to_owned).collect();
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let login = [("user", user), ("password", password)].into_iter().filter(|(_, value)| !value.is_empty());
-    // A plus is literal here, and means a blank in a query.
+    // A plus is an ordinary character in a login and means a blank in a query.
     parameters.extend(login.map(|(name, value)| format!("{name}={}", value.replace('+', "%2B"))));
     let mut ports = Vec::new();
     for server in hosts.split(',') {

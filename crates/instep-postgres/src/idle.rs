@@ -1,5 +1,6 @@
-//! Connections that are free for a moment. A run over a Source opens several, one after the other, and each costs the
-//! server more than all statements of a small Source: a process, and its knowledge of the tables.
+//! Idle connections, kept for a few seconds for the next use. A run needs several connections, one after the other, and
+//! opening one costs the server more than all statements of a small Source: it starts a process that reads the system
+//! tables.
 
 use std::{
     ops::Deref,
@@ -10,16 +11,16 @@ use std::{
 
 use crate::{address::Address, session::Session, waiting::driver};
 
-/// The time for which a connection waits to be used again.
+/// The time for which an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// The time between two looks for those that have waited for long enough.
+/// The time between two searches for connections that were idle for [`KEPT`].
 const SWEPT: Duration = Duration::from_secs(2);
 
-/// The time after which the server has to show that it still answers.
+/// The idle time after which a statement tests a connection before it is used again.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// The most connections that wait.
+/// The most idle connections that are kept.
 const MOST: usize = 64;
 
 /// While fewer connections than this are in use, a further one is opened at once.
@@ -29,16 +30,16 @@ const ENOUGH: usize = 8;
 /// holder of a connection may itself need another one.
 const FOR_ANOTHER: Duration = Duration::from_millis(50);
 
-/// A connection that was used well until a moment.
+/// An idle connection, and the time since which it is idle.
 struct IdleSession {
     session: Session,
     since: Instant,
 }
 
-/// The connections that wait.
+/// The idle connections of this process.
 struct IdleSessions {
     sessions: Vec<IdleSession>,
-    /// The number of those that are used.
+    /// The number of connections in use.
     used: usize,
     /// `true` while a task closes the connections that are idle for too long.
     is_swept: bool,
@@ -94,7 +95,7 @@ impl Drop for PooledSession {
 pub(crate) fn take(address: &Address) -> Option<Session> {
     loop {
         let IdleSession { session, since } = next(address)?;
-        // A lone ROLLBACK would be a warning in the server's log each time.
+        // The test is not a ROLLBACK: outside a transaction that would write a warning to the server's log each time.
         let is_fresh = since.elapsed() < FRESH;
         if !session.is_closed() && (is_fresh || session.batch("BEGIN; ROLLBACK").is_ok()) {
             return Some(session);
@@ -102,7 +103,8 @@ pub(crate) fn take(address: &Address) -> Option<Session> {
     }
 }
 
-/// Returns the connection that was used last; `None` if there is none, and none becomes free soon.
+/// Takes the idle connection that was used last. If there is none and [`ENOUGH`] are in use, waits shortly for one to
+/// become free. `None` if none does.
 fn next(address: &Address) -> Option<IdleSession> {
     let is_so = |other: &IdleSession| other.session.address.is_same_schema(address);
     let mut idle = idle();
@@ -115,12 +117,12 @@ fn next(address: &Address) -> Option<IdleSession> {
     Some(idle.sessions.remove(place))
 }
 
-/// Closes the connections to a schema that wait: the server was not there for another one.
+/// Closes the idle connections to a schema, because the server was lost over another one.
 pub(crate) fn forget(address: &Address) {
     idle().sessions.retain(|other| !other.session.address.is_same_schema(address));
 }
 
-/// Keeps a connection for a while.
+/// Keeps a connection for the next use.
 fn keep(session: Session) {
     let Ok(driver) = driver() else { return };
     if session.is_closed() || !session.is_light() {
@@ -136,7 +138,7 @@ fn keep(session: Session) {
     }
 }
 
-/// Closes connections that were idle for a while, as long as there are any.
+/// Closes connections that were idle for [`KEPT`]; ends when none is left.
 async fn sweep() {
     loop {
         tokio::time::sleep(SWEPT).await;

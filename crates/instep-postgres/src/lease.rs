@@ -39,13 +39,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 pub struct LeaseOwners {
     /// Their table, which is also the column of the table `beat` that names one.
     pub table: &'static str,
-    /// A condition under which a right that ends is given back, as it follows `AND`; `$1` is the owner.
+    /// A condition in SQL, written after `AND`, that must hold for a right to be given back when it ends; `$1` is the owner.
     pub given_back_if: &'static str,
 }
 
 impl LeaseOwners {
-    /// Takes the right to write the rows of an owner. Waits until it is known if the process that has the right is
-    /// dead, and calls `before_succession` before it takes the right from a dead one.
+    /// Takes the right to write the rows of an owner. If another process has it, watches its heartbeat for up to 20 s, and
+    /// calls `before_succession` before it takes the right from a dead one.
     ///
     /// # Errors
     /// If another process has it or the claimant gives up, or the server fails.
@@ -159,7 +159,7 @@ pub struct WriteLease {
 }
 
 impl WriteLease {
-    /// Begins to count the beat up. Until then others may take the process for dead.
+    /// Begins to increment the heartbeat. Until then other processes may take this one for dead.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -232,7 +232,8 @@ impl Drop for WriteLease {
     }
 }
 
-/// Counts up from time to time, over a connection of its own that a short run never opens. Ends when it is aborted.
+/// Increments a heartbeat every few seconds, over its own connection, which a short run never opens. Ends when it is
+/// aborted.
 ///
 /// # Errors
 /// If the system gives no thread.
@@ -251,14 +252,14 @@ pub fn beat_over(
             tokio::time::sleep(BEAT).await;
             let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
             let beat = move || {
-                // A failed heartbeat is made up for by the next one, over a new connection.
+                // A heartbeat that fails is not repeated: the next one comes soon, over a new connection.
                 if let Ok(session) = link.session()
                     && beat(&session).is_err()
                 {
                     session.give_up();
                 }
             };
-            // Waiting for a server would hold up the thread that moves the connections on.
+            // On a separate thread: waiting for a server would block the thread that drives all connections.
             if tokio::task::spawn_blocking(beat).await.is_err() {
                 return;
             }

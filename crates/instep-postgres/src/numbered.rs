@@ -1,4 +1,4 @@
-//! Transactions with numbers, so that it is known whether one was committed whose answer was lost.
+//! Transactions with numbers: after a commit whose answer was lost, the number shows if it succeeded.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ enum CommitAttempt<T> {
     Unanswered(T, PostgresError),
     /// An earlier attempt with this number was committed.
     WasDone,
-    /// Nothing of it stays.
+    /// Nothing of it was committed.
     Failed(PostgresError),
 }
 
@@ -87,7 +87,7 @@ impl<R: WriteRight> NumberedWriter<R> {
                 }
                 CommitAttempt::WasDone => {
                     self.last = number;
-                    // Only a commit without an answer can have been done before.
+                    // The number is used already. That is correct only if an earlier commit of this work had no answer.
                     return unanswered.ok_or_else(|| self.went_back());
                 }
                 CommitAttempt::Unanswered(value, failure) => {
@@ -123,7 +123,7 @@ impl<R: WriteRight> NumberedWriter<R> {
         let mut failure = lost;
         loop {
             patience.wait_after(failure)?;
-            // Its number is free only if it was not committed.
+            // The number was taken by the transaction itself, so it is free again only if that was not committed.
             let mut was_lost = false;
             let asked = self.attempt(number, |_| {
                 was_lost = true;

@@ -21,16 +21,17 @@ use crate::{
     waiting::{driver, wait},
 };
 
-/// Sends requests and takes answers while it is polled; ends with the connection.
+/// The driver of a connection: sends requests and receives answers while it is polled, and ends with the connection.
 type MessageCarrier = Pin<Box<dyn Future<Output = Result<(), tokio_postgres::Error>> + Send>>;
 
-/// Values of the places of a statement.
+/// The values of the parameters `$1`, `$2` ... of a statement.
 pub type Values<'a> = [&'a (dyn ToSql + Sync)];
 
-/// The prepared statements up to which a connection is used again.
+/// The most prepared statements with which a connection is kept for another use: the server keeps memory for each.
 const MOST_STATEMENTS: usize = 256;
 
-/// The time for which the form of the tables is known. Runs over small Sources come many a second, and each asks.
+/// The time for which the form of the tables counts as known. Many runs a second over small Sources would read it again
+/// and again.
 const KNOWN: Duration = Duration::from_secs(1);
 
 /// A connection, with the statements that it has prepared.
@@ -38,8 +39,8 @@ pub struct Session {
     /// The server and the schema.
     pub(crate) address: Address,
     client: Client,
-    /// `None` after the connection was lost. Whoever waits for an answer polls it: with a task of its own each statement would
-    /// wake two threads more.
+    /// The driver of the connection; `None` after the connection was lost. The caller that waits for an answer polls it: a
+    /// separate task for it would wake two more threads for each statement.
     carrier: Mutex<Option<MessageCarrier>>,
     statements: Mutex<BTreeMap<String, Statement>>,
     /// The form of the tables in the schema, and when it was read.
@@ -70,9 +71,9 @@ impl Session {
         let carrier = Mutex::new(Some(Box::pin(connection) as MessageCarrier));
         let (statements, form) = (Mutex::default(), Mutex::default());
         let session = Self { address: address.clone(), client, carrier, statements, form };
-        // The order of groups and of what is recorded with them needs commits that stay. Each statement names one copy and
-        // has one good plan: one is made with the first use, instead of six that are compared, and none is compiled. Engines
-        // that do not know a setting pass it over.
+        // Commits must be durable when they return (`synchronous_commit`), because later groups rely on earlier ones. Every
+        // statement names one owner and has one good plan, so the server makes that plan at once and compiles none
+        // (`plan_cache_mode`, `jit`). An engine that lacks one of these settings is left as it is.
         let settings = format!(
             "SET search_path TO {}; SET client_min_messages TO warning;
              SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
@@ -87,11 +88,13 @@ impl Session {
     /// Waits for an answer.
     fn wait<F: Future>(&self, answer: F) -> F::Output {
         let mut answer = pin!(answer);
-        // For the whole time: only one thread is woken for what arrives.
+        // Held until the answer is there, so that each arrival wakes one thread only.
         let mut carrier = self.carrier.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a limit: a task of the caller that may read only so often before it pauses cannot pause here.
+        // tokio limits how often a task may read before it must yield. A caller that blocks cannot yield, so the limit is
+        // lifted.
         wait(unconstrained(poll_fn(|context| {
-            // The request first, then what carries it. What that brings wakes this thread, which looks again.
+            // First the request is queued, then the driver sends it. An answer that the driver receives wakes this thread,
+            // which polls again.
             let answered = answer.as_mut().poll(context);
             if answered.is_pending() {
                 carry(&mut carrier, context);
@@ -103,7 +106,7 @@ impl Session {
     /// Begins a transaction. The request is sent together with the next statement, which fails if this one fails.
     pub fn begin(&self) {
         let mut begun = pin!(self.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"));
-        // Polled once, so that it is in line; its answer is passed over.
+        // Polled once, which queues the request. Its answer is not awaited.
         let _ = begun.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     }
 
@@ -178,12 +181,12 @@ impl Session {
         known.filter(|(_, since)| since.elapsed() < KNOWN).map(|(form, _)| form)
     }
 
-    /// Takes the form of the tables that was read; `None` if it may be another one now.
+    /// Remembers the form of the tables that was just read; `None` forgets it, because it may have changed.
     pub(crate) fn note_form(&self, form: Option<TablesForm>) {
         *self.form.lock().unwrap_or_else(PoisonError::into_inner) = form.map(|form| (form, Instant::now()));
     }
 
-    /// Returns `true` if the server keeps little for this connection.
+    /// Returns `true` if the connection has few prepared statements, so that it may be kept for another use.
     pub(crate) fn is_light(&self) -> bool {
         self.statements.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_STATEMENTS
     }
@@ -212,7 +215,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let carrier = self.carrier.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // It takes leave of the server as soon as its client, which is dropped after this, is gone.
+        // The driver closes the connection when its client is gone, which is dropped after this.
         if let (Some(carrier), Ok(driver)) = (carrier.take(), driver()) {
             driver.spawn(carrier);
         }
@@ -227,7 +230,7 @@ fn carry(carrier: &mut Option<MessageCarrier>, context: &mut Context<'_>) {
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection to the state ended");
         }
-        // With it goes the receiver of requests, so that the client knows.
+        // This also drops the receiver of requests, so the client reports that it is closed.
         *carrier = None;
     }
 }

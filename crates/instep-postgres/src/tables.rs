@@ -30,7 +30,7 @@ pub enum TableStep {
     Adds(&'static str),
 }
 
-/// Attempts at making the tables: others may be making them at the same time.
+/// The most attempts to create the tables. An attempt fails if another process creates them at the same time.
 const ATTEMPTS: u32 = 5;
 
 impl Tables {
@@ -112,7 +112,8 @@ impl Tables {
                  CREATE TABLE {schema}.version (version bigint NOT NULL); INSERT INTO {schema}.version VALUES (0);"
             ));
         }
-        // Waits for others that make them, and is made again after them if there was nothing left to make.
+        // `ALTER TABLE` waits for other processes that migrate. If they have changed the form meanwhile, the script ends
+        // with a serialization failure, and the attempt is repeated.
         script.push_str(&format!(
             "ALTER TABLE {schema}.version ADD COLUMN IF NOT EXISTS additions bigint NOT NULL DEFAULT 0;
              DO $$ BEGIN IF (SELECT (version, additions) <> ({}, {}) FROM {schema}.version)

@@ -26,7 +26,7 @@ pub fn driver() -> io::Result<Handle> {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build()?;
     let handle = runtime.handle().clone();
-    // It lives as long as the process: a runtime must not be dropped on a thread that runs tasks.
+    // Never dropped: dropping a runtime on a thread that runs tasks would panic.
     std::mem::forget(runtime);
     *driver = Some(handle.clone());
     Ok(handle)

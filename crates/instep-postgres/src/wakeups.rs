@@ -83,7 +83,7 @@ async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Resu
     let mut has_begun = false;
     let heard = poll_fn(|context| {
         loop {
-            // The connection first: it carries the request whose answer the other one waits for.
+            // The connection is polled first, because it sends the request that the other future waits for.
             match connection.poll_message(context) {
                 Poll::Ready(Some(Ok(AsyncMessage::Notification(_)))) => drop(wakeups.try_send(())),
                 Poll::Ready(Some(Ok(_))) => {}

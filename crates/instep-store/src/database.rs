@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub use error::{DatabaseError, is_storage_failure};
 pub use file::{BUSY_TIMEOUT, backup_path, compact};
 
-/// For a connection that reads once from front to back.
+/// The cache of a connection that reads a file once, from front to back: a larger one would not be used again.
 const SMALL_CACHE_KIB: u32 = 512;
 
 /// The tables of a kind of file, through all versions.

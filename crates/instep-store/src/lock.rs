@@ -21,7 +21,7 @@ const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONB
 const ATTEMPTS: u32 = 4;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(5);
 
-/// Bytes of the holder's name that are read.
+/// The most bytes of the holder's name that are read.
 const LONGEST_HOLDER: u64 = 1_024;
 
 /// The right to work in a folder, held while this value lives. It is a `flock`, so the system frees it at once when the
@@ -68,7 +68,8 @@ impl Lock {
         if !try_to_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
             return Err(held_by(&file));
         }
-        // Who removes the folder holds its lock meanwhile, so a file without a name is that of a removed folder.
+        // A process that removes a folder holds its lock while it does so. A lock file without a name (no links) therefore
+        // belongs to a folder that was removed while this process waited.
         if file.metadata()?.nlink() == 0 {
             return Err(LockError::Removed);
         }

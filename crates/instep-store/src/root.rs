@@ -26,7 +26,7 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLO
 const ANYTHING: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// Bytes of a path that one system call gets: Linux takes 4,096, and some room is spared.
+/// The most bytes of a path that are passed to one system call. Linux takes 4,096; the rest is a reserve.
 const LONGEST_STEP: usize = 3_000;
 
 /// The kind of thing that has a name.

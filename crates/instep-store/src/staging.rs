@@ -22,7 +22,7 @@ use crate::RootFolder;
 /// The flags that open a file in staging: no link that was planted there is followed, no pipe is waited for.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// The most files that wait to be written anew.
+/// The most discarded files that are kept to be overwritten with new content.
 const MOST_RECYCLED: usize = 256;
 
 /// A folder in which files are written under numbers. Each is complete, and durable if the caller requests it, before
@@ -90,7 +90,7 @@ impl Staging {
             let number = self.fresh_name();
             match rustix::fs::openat(&self.folder, number.name(), flags, Mode::from_raw_mode(0o666)) {
                 Ok(file) => return Ok((number, file.into())),
-                // Left by a process that was killed.
+                // The number is in use by a file that a killed process left: the next number is tried.
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }

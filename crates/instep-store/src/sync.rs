@@ -9,7 +9,7 @@ use std::{io, os::fd::AsFd};
 pub fn sync_file_system(on: impl AsFd) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     return Ok(rustix::fs::syncfs(on)?);
-    // Elsewhere there is a call for all file systems only.
+    // `syncfs` exists on Linux only. Other systems can only sync all file systems at once.
     #[cfg(not(target_os = "linux"))]
     {
         let _ = on;

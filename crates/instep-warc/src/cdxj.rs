@@ -21,8 +21,8 @@ impl CdxjLine {
         append_surt(uri, &mut line);
         line.push(' ');
         line.extend(date.chars().filter(char::is_ascii_digit).take(14));
-        // Numbers are texts here, as all writers of such indexes have them. Each field is written on its own: an object
-        // of all costs more than the rest of a record.
+        // Numbers are written as JSON strings, as other programs write them in such indexes. Fields are appended one by
+        // one, because building a JSON object takes longer than all other work for a record.
         let (length, offset) = (length.to_string(), offset.to_string());
         let fields = [
             ("url", uri),
@@ -42,7 +42,7 @@ impl CdxjLine {
             between = ",\"";
         }
         line.push('}');
-        // Copied: to give the rest of its room back would leave a hole behind each line.
+        // Copied into a text of its exact size. Shrinking the larger one would leave a gap in memory after each line.
         Self(line.as_str().into())
     }
 
@@ -132,7 +132,7 @@ fn append_lower(text: &str, line: &mut String) {
 
 /// Appends a text as JSON has it.
 fn append_text(text: &str, line: &mut String) {
-    // All bytes at once, without an end at the first: many are compared together.
+    // `|` instead of a search that stops at the first match, so that the compiler can compare many bytes at once.
     let is_special = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
     if text.bytes().fold(false, |any, byte| any | is_special(byte)) {
         line.push_str(&serde_json::Value::from(text).to_string());

@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead};
 
-/// The begin of a record that is not compressed, behind the end of the line before it: of the present versions, or a draft
+/// The first bytes of a record that is not compressed, with the line end before them: of WARC 1.0 and 1.1, or of a draft
 /// such as 0.18.
 const PLAIN: [&[u8]; 2] = [b"\nWARC/1.", b"\nWARC/0."];
-/// The length of each.
+/// The length of each of [`PLAIN`], in bytes.
 const LENGTH: usize = PLAIN[0].len();
 
 /// Reads up to a byte at which a record or a gzip member may begin, and returns the number of bytes before it; `None` if
@@ -27,7 +27,7 @@ pub fn find_record(input: &mut dyn BufRead) -> io::Result<Option<u64>> {
             let is_plain = PLAIN.contains(&bytes);
             return Ok(Some(passed + place as u64 + u64::from(is_plain)));
         }
-        // A begin may lie across two pieces.
+        // The first bytes of a record may lie across two pieces of input, so the last ones of this piece are kept.
         let done = window.len().saturating_sub(LENGTH - 1);
         window.drain(..done);
         passed += done as u64;

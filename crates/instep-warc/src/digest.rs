@@ -39,7 +39,7 @@ impl fmt::Display for PayloadDigest {
     }
 }
 
-/// A digest while the bytes come.
+/// Computes the digest of bytes that arrive piece by piece.
 #[derive(Clone)]
 pub struct PayloadHasher(Sha1Computation);
 

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use brotli_decompressor::Decompressor;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// Bytes of a head.
+/// The most bytes of a head that are read.
 const MOST_HEAD: u64 = 256 << 10;
 
 /// The head of an HTTP response in a record.
@@ -56,13 +56,13 @@ impl HttpHead {
 pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn Read + 'b>> {
     let is_chunked =
         head.get("Transfer-Encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
-    // Who unpacked the chunks may have left the header, so the body itself decides.
+    // A program that removed the chunks may have kept the header, so the first bytes of the body decide.
     let body: Box<dyn BufRead + 'b> = match is_chunked && begins_with_chunk(body) {
         true => Box::new(BufReader::new(Chunks { body, left: 0, ended: false })),
         false => Box::new(body),
     };
     let codings = head.get("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
-    // The last one was applied last.
+    // Codings are listed in the order in which they were applied, so the last one is removed first.
     codings
         .rsplit(',')
         .map(str::trim)
@@ -107,7 +107,7 @@ impl ContentCoding {
             _ if start.is_empty() => body_of(body),
             Self::Gzip if start.starts_with(&[0x1f, 0x8b]) => Box::new(MultiGzDecoder::new(body)),
             Self::Deflate if is_zlib => Box::new(ZlibDecoder::new(body)),
-            // Neither of the two has a mark at its begin, but their bytes are no text.
+            // Neither format begins with a signature, but compressed bytes do not look like text.
             Self::Deflate if !is_text(start) => Box::new(DeflateDecoder::new(body)),
             Self::Brotli if !is_text(start) => Box::new(Decompressor::new(body, 8 << 10)),
             _ => body_of(body),
@@ -124,7 +124,7 @@ fn is_text(start: &[u8]) -> bool {
     let start = &start[..start.len().min(1_024)];
     let text = match std::str::from_utf8(start) {
         Ok(text) => text,
-        // The last character may go on.
+        // The last character may be cut off by the limit above.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
         }
@@ -167,7 +167,7 @@ impl Read for Chunks<'_> {
             let size = text.trim().split(';').next().unwrap_or_default().trim();
             match u64::from_str_radix(size, 16) {
                 _ if line.is_empty() => return Err(io::ErrorKind::UnexpectedEof.into()),
-                // The end of the chunk before.
+                // The empty line after the bytes of the chunk before.
                 _ if size.is_empty() => {}
                 Ok(0) => self.ended = true,
                 Ok(size) => self.left = size,

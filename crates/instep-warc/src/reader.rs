@@ -12,9 +12,9 @@ use crate::{
     head::{WarcField, WarcHead},
 };
 
-/// Bytes of a line of a head. Longer ones are an attack, or no WARC.
+/// The most bytes of a line in a head. A longer line is an attack, or the file is no WARC.
 const MOST_LINE: u64 = 64 << 10;
-/// Fields of a head.
+/// The most fields of a head.
 const MOST_FIELDS: usize = 1_000;
 
 /// A record while it is read.
@@ -97,7 +97,7 @@ fn read_record(
 ) -> Result<bool, WarcError> {
     let malformed = |what: String| WarcError::Malformed { offset, what };
     let version = loop {
-        // An error before the first line is one behind the record before.
+        // If a record came before, an error here lies after that record: a gzip member with a wrong checksum.
         let next = line(input, offset).map_err(|error| match error {
             WarcError::Malformed { offset, what } if !is_first => WarcError::Checksum { offset, what },
             error => error,

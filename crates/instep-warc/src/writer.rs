@@ -10,14 +10,14 @@ use flate2::{Compress, Compression, FlushCompress};
 
 use crate::head::WarcHead;
 
-/// Bytes that are read and compressed at a time.
+/// The number of bytes that are read and compressed at a time.
 const STEP: usize = 64 << 10;
 
 /// Records with at most this many bytes are stored with any packing: compressing one costs more time than it saves
 /// space.
 const SMALL: u64 = 1_024;
 
-/// Bytes of a stored block (RFC 1951 §3.2.4).
+/// The most bytes of a stored block (RFC 1951 §3.2.4).
 const STORED: u64 = u16::MAX as u64;
 
 /// Two line ends after each block (WARC 1.1 §4).
@@ -42,15 +42,15 @@ pub enum RecordPacking {
     Stored,
 }
 
-/// Writes records to the end of a file. The state of the compressor is used again for each of them: to make it costs more
-/// than to compress a small record.
+/// Writes records to the end of a file. All records share one compressor, because creating one takes longer than
+/// compressing a small record.
 pub struct WarcWriter<W> {
     out: W,
     offset: u64,
     compress: Compress,
-    /// The check sum of a member, which flate2 would compute without the instructions that processors have for it, and the
-    /// bytes that it is of.
+    /// The CRC-32 of the present member, computed with the processor's own instructions, which flate2 does not use.
     crc: Hasher,
+    /// The bytes of the present member, modulo 2^32.
     amount: u32,
     member: Vec<u8>,
     start: Vec<u8>,

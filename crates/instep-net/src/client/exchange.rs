@@ -68,7 +68,7 @@ impl Client {
                 .iter()
                 .any(|name| head.headers.contains_key(name));
         if head.headers.contains_key(header::TRANSFER_ENCODING) {
-            // The coding has framed the body, and a length beside it means nothing (RFC 9112 §6.3).
+            // The transfer coding marks the end of the body; a `Content-Length` beside it must be ignored (RFC 9112 §6.3).
             head.headers.remove(header::CONTENT_LENGTH);
         }
         if let Some(coding) = other_transfer_coding(&head.headers) {
@@ -142,14 +142,15 @@ impl Client {
                     .map_err(|_| slow(RequestPhase::Connect))?
                     .map_err(|error| connect_failure(uri, error))?,
             };
-            // Only a request that changes nothing may arrive twice.
+            // Only a safe method may be sent again if the first request may have arrived.
             let again = (!is_new && message.method().is_safe()).then(|| message.clone());
             let sent = timeout(limit, pool.send(connection, message)).await;
             let unanswered = match sent.map_err(|_| slow(RequestPhase::Headers))? {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => *unanswered,
             };
-            // One that is being closed takes no request, and may stay in the pool until its last answer is complete.
+            // After one failure no kept connection is tried: an HTTP/2 connection that the server is closing stays in
+            // the pool until its last answer is complete, and takes no requests.
             kept_has_failed = true;
             let again = again.filter(|_| is_closed_unanswered(&unanswered.error));
             message = match unanswered.unsent.filter(|_| !is_new).or(again) {

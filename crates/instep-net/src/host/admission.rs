@@ -18,7 +18,7 @@ impl Host {
             None => None,
         };
         if let Some(rate) = self.rate.get() {
-            // A pace is shared as the seats are.
+            // The rate is divided among the processes in the same proportion as the seats.
             rate.set_part(self.seats.as_ref().map_or(1.0, |seats| seats.part(&self.origin)));
             rate.take(1).await;
         }

@@ -1,5 +1,5 @@
-//! The connections to the service of a bucket. All who use the bucket at the same time share them: many copies are in one bucket,
-//! and each would otherwise have its own handshakes and threads.
+//! The connections to the service of a bucket. All users of a bucket in this process share them: many copies may be in
+//! one bucket, and each would otherwise need its own handshakes and threads.
 
 use std::{
     sync::{
@@ -14,7 +14,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{BucketError, ObjectPlace, settings::connect, signed::SignedRequests};
 
-/// The time for which others come to share connections. After it the settings are read anew, because credentials change.
+/// The time within which further users share open connections. After it the settings are read again, because credentials
+/// change.
 const SHARED_FOR: Duration = Duration::from_secs(60);
 
 /// Connections to a bucket, and the threads that drive them.
@@ -96,7 +97,7 @@ impl BucketConnection {
 
 impl Drop for BucketConnection {
     fn drop(&mut self) {
-        // In the background: a runtime must not be waited for within another one.
+        // In the background, because a thread of another runtime must not block until this one ends.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

@@ -157,7 +157,7 @@ impl Bucket {
             let mut answer = signed.send(&request, &self.place).await?;
             match answer.body.read_up_to(PAGE_BYTES).await {
                 Ok(text) => break (answer.status, text),
-                // An answer that breaks off is requested again, as one that does not come.
+                // A page whose body breaks off is requested again, like one without an answer.
                 Err(error) => attempts.again(unsigned(error)).await.map_err(said)?,
             }
         };

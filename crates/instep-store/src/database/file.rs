@@ -41,7 +41,7 @@ pub(super) fn with_cache(
     path: &Path,
     cache_kib: u32,
 ) -> Result<Connection, DatabaseError> {
-    // SQLite takes a number below zero for KiB, one above for pages.
+    // SQLite reads a negative number as KiB and a positive one as pages.
     let set = connection.pragma_update(None, "cache_size", -i64::from(cache_kib));
     set.map_err(DatabaseError::opening(path))?;
     Ok(connection)
@@ -101,7 +101,7 @@ pub(super) fn copy_with_log(path: &Path) -> Result<Option<TempDir>, DatabaseErro
         PathBuf::from(name)
     };
     let failing = |source| DatabaseError::Backup { path: path.to_owned(), source };
-    // A link in the place of either is not followed: then the file is opened as it is, and SQLite refuses it.
+    // A link under either name is not followed: no copy is made, and SQLite refuses to open the link.
     let is_file =
         |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     if !is_file(&log(path)) || !is_file(path) {

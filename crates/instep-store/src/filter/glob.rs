@@ -30,7 +30,7 @@ pub(super) fn of_rsync(pattern: &str) -> Result<String, String> {
     let last = pattern.matches('/').count();
     let names = pattern.split('/').enumerate().map(|(index, name)| match name {
         stars if stars.len() > 1 && stars.bytes().all(|byte| byte == b'*') => {
-            // Between two slashes it stands for one folder at least.
+            // Between two slashes it matches one folder or more.
             Ok(if index > 0 && index < last { "*/**" } else { "**" }.to_owned())
         }
         name => of_name(name),
@@ -136,7 +136,7 @@ fn written(is_negated: bool, mut ascii: [bool; 128], others: &[(char, char)]) ->
     }
     let signs = [b'!', b'^', b'-'].into_iter().filter(|byte| has(*byte)).map(char::from);
     if body.is_empty() && !is_negated {
-        // At the start of a class they would mean something else.
+        // `!` and `^` at the start of a class negate it, so a class of nothing else is written as alternatives.
         return format!("{{{}}}", signs.map(String::from).collect::<Vec<_>>().join(","));
     }
     body.extend(signs);

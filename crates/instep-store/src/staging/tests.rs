@@ -47,7 +47,7 @@ fn a_recycled_file_is_empty_and_has_a_number_of_its_own() {
     assert_ne!(second, first);
     assert_eq!((staging.has(first).unwrap(), file.metadata().unwrap().len()), (false, 0));
     file.write_all(b"new").unwrap();
-    // Of the one that was recycled twice there is only one.
+    // A file that was recycled twice is used again once only.
     let (third, file) = staging.create().unwrap();
     assert!(third != second && file.metadata().unwrap().len() == 0);
     let mut text = String::new();

@@ -50,7 +50,7 @@ fn records_read_back_at_the_offsets_that_were_told() {
 #[test]
 fn b37_a_block_that_is_cut_off_is_never_read_to_an_end() {
     let (file, _) = archive(&[b"a body of some length"], RecordPacking::Stored);
-    // The end of the block, the line ends after it, and the end of the gzip member.
+    // Without the end of the block, the line ends after it, and the end of the gzip member.
     let end = file.len() - 24;
     let (found, result) = read(&file[..end]);
     assert!(found.is_empty(), "{found:?}");
