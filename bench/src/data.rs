@@ -17,14 +17,14 @@ use resourcesync::{
 /// The folder of all data, in memory: the time to create and delete trees on a disk varies with the file system.
 const ROOT: &str = "/dev/shm/instep-bench";
 
-/// A folder of this name, as it is.
+/// Returns a folder of this name, as it is.
 pub fn folder(name: &str) -> Result<PathBuf> {
     let folder = Path::new(ROOT).join(name);
     fs::create_dir_all(&folder)?;
     Ok(folder)
 }
 
-/// A folder of this name, empty.
+/// Returns a folder of this name, empty.
 pub fn empty(name: &str) -> Result<PathBuf> {
     remove(&Path::new(ROOT).join(name))?;
     folder(name)
@@ -51,7 +51,7 @@ pub fn small_files(count: usize) -> Result<PathBuf> {
     })
 }
 
-/// The same as files of a type that does not compress.
+/// Returns the same as files of a type that does not compress.
 pub fn opaque_files(count: usize) -> Result<PathBuf> {
     made(&format!("opaque-{count}"), |folder| {
         let mut random = generate::seeded(4);
@@ -66,7 +66,7 @@ pub fn opaque_files(count: usize) -> Result<PathBuf> {
     })
 }
 
-/// The same folder without the documents of an earlier job.
+/// Returns the same folder without the documents of an earlier job.
 pub fn small_files_alone(count: usize) -> Result<PathBuf> {
     let folder = small_files(count)?;
     for document in ["resourcesync", ".well-known", ".instep"] {
@@ -96,7 +96,7 @@ pub fn discard_small_files(count: usize) -> Result<()> {
     Ok(fs::remove_file(Path::new(ROOT).join(format!("small-{count}.complete")))?)
 }
 
-/// A Resource List whose entries have `loc` with an entity, `lastmod`, both digests, `length` and `type`.
+/// Returns a Resource List whose entries have `loc` with an entity, `lastmod`, both digests, `length` and `type`.
 pub fn resource_list(entries: usize) -> Result<PathBuf> {
     let folder =
         made(&format!("list-{entries}"), |folder| write_list(&folder.join("resourcelist.xml"), entries))?;
@@ -114,7 +114,7 @@ fn write_list(file: &Path, entries: usize) -> Result<()> {
     Ok(())
 }
 
-/// The header of that list.
+/// Returns the header of that list.
 pub fn list_header() -> Result<Header> {
     let mut header = Header::new(Form::List, Capability::ResourceList);
     let now = DateTime::from_unix_seconds(1_767_225_600);
@@ -124,7 +124,7 @@ pub fn list_header() -> Result<Header> {
     Ok(header)
 }
 
-/// An entry of that list.
+/// Returns an entry of that list.
 pub fn list_entry(number: usize, random: &mut impl Rng) -> Result<Entry> {
     let folder = number / 100;
     let uri = format!("http://source.example.com/d{folder:04}/f{number:07}.txt?set=a&version={}", number % 7);

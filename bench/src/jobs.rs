@@ -107,7 +107,7 @@ pub const ALL: &[BenchJob] = &[
     BenchJob { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];
 
-/// The list of jobs for `--help`.
+/// Returns the list of jobs for `--help`.
 pub fn help() -> String {
     let lines = ALL.iter().map(|job| format!("  {:<15} {}", job.name, job.about));
     format!("Jobs:\n{}", lines.collect::<Vec<_>>().join("\n"))

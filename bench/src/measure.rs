@@ -46,7 +46,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), prepare: Box::new(prepare), run: Box::new(run) }
     }
 
-    /// A command that needs nothing prepared.
+    /// Returns a command that needs nothing prepared.
     pub fn command(name: &str, mut command: impl FnMut() -> Command + 'a) -> Self {
         Self::new(name, || Ok(()), move || time(&mut command()))
     }
@@ -113,7 +113,7 @@ impl BenchReport {
         self.curve(name, unit, "part", points);
     }
 
-    /// The medians under a name; `None` if that contender did not run.
+    /// Returns the medians under a name; `None` if that contender did not run.
     pub fn of(&self, name: &str) -> Option<Sample> {
         self.measured.median(name)
     }
@@ -154,7 +154,7 @@ impl BenchReport {
         self.goals.push((goal, reached));
     }
 
-    /// The goals not reached.
+    /// Returns the goals not reached.
     pub fn missed(&self) -> impl Iterator<Item = &str> {
         self.goals.iter().filter(|(_, reached)| !reached).map(|(goal, _)| goal.as_str())
     }
@@ -172,7 +172,7 @@ pub fn peak(sample: Sample) -> f64 {
     sample.peak_mib
 }
 
-/// The median of each figure.
+/// Returns the median of each figure.
 pub fn median_of(samples: &[Sample]) -> Sample {
     let median = |measure: fn(Sample) -> f64| {
         let mut values: Vec<_> = samples.iter().map(|sample| measure(*sample)).collect();

@@ -15,33 +15,33 @@ fn target() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from)
 }
 
-/// The build profile of the program: that of packages, unless another one is named.
+/// Returns the build profile of the program: that of packages, unless another one is named.
 pub fn profile() -> String {
     std::env::var("BENCH_PROFILE").unwrap_or_else(|_| "dist".to_owned())
 }
 
-/// The `instep` of that profile.
+/// Returns the `instep` of that profile.
 pub fn instep(arguments: &[&str]) -> Command {
     let mut command = Command::new(target().join(profile()).join("instep"));
     command.args(arguments);
     command
 }
 
-/// A program of the virtual environment that `cargo xtask peers` makes.
+/// Returns a program of the virtual environment that `cargo xtask peers` makes.
 pub fn python(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(target().join("peers/bin").join(program));
     command.args(arguments);
     command
 }
 
-/// A program in the path.
+/// Returns a program in the path.
 pub fn program(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.args(arguments);
     command
 }
 
-/// A server that speaks S3: the one that takes the least of the machine, unless it could not be built.
+/// Returns a server that speaks S3: the one that takes the least of the machine, unless it could not be built.
 pub fn object_storage() -> Result<S3Server> {
     let server = match target().join("peers-of-cargo/bin/s3s-fs").is_file() {
         true => S3Server::s3s(),

@@ -125,14 +125,14 @@ impl BenchResults {
         fs::write(path, json).with_context(|| path.display().to_string())
     }
 
-    /// The results of a job.
+    /// Returns the results of a job.
     pub fn job(&self, name: &str) -> Option<&JobResults> {
         self.jobs.iter().find(|job| job.name == name)
     }
 }
 
 impl JobResults {
-    /// The medians of a contender.
+    /// Returns the medians of a contender.
     pub fn median(&self, name: &str) -> Option<Sample> {
         self.rows.iter().find(|row| row.name == name).map(|row| median_of(&row.samples))
     }

@@ -104,7 +104,7 @@ fn job(name: &str) -> Result<&'static CiJob> {
     }
 }
 
-/// The jobs, a line each.
+/// Returns the jobs, a line each.
 pub fn help() -> String {
     let line = |job: &CiJob| format!("  {:<13} {}\n", job.name, job.about);
     let jobs = |jobs: &[CiJob]| jobs.iter().map(line).collect::<String>();

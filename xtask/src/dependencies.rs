@@ -26,7 +26,7 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// Every package of this platform with its licence.
+/// Returns every package of this platform with its licence.
 fn tree() -> Result<BTreeSet<(String, String)>> {
     let listing = ["--prefix", "none", "--edges", "normal,build,dev", "--format", "{p}|{l}"];
     let mut command = cargo(&["tree", "--workspace", "--quiet"]);

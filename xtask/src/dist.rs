@@ -90,7 +90,7 @@ fn packages(release: &Release, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// The platform of this machine, statically linked if the toolchain supports it.
+/// Returns the platform of this machine, statically linked if the toolchain supports it.
 fn default_platform() -> Result<String> {
     let host = host()?;
     let Some(machine) = host.strip_suffix("-unknown-linux-gnu") else { return Ok(host) };
@@ -150,7 +150,7 @@ fn version() -> Result<String> {
     Ok(version.context("Cargo.toml has no version")?.to_owned())
 }
 
-/// The time of the commit, for files whose bytes are to be the same whenever they are made.
+/// Returns the time of the commit, for files whose bytes are to be the same whenever they are made.
 fn commit_time() -> String {
     let given = env::var("SOURCE_DATE_EPOCH").ok();
     let of_git = || output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root())).ok();
@@ -185,7 +185,7 @@ fn archive(release: &Release, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The newest version of glibc whose symbols a program names, 36 for 2.36; `None` if it is static.
+/// Returns the newest version of glibc whose symbols a program names, 36 for 2.36; `None` if it is static.
 fn glibc(program: &Path) -> Result<Option<u32>> {
     let bytes = fs::read(program).with_context(|| program.display().to_string())?;
     let mark = b"GLIBC_2.";
@@ -226,7 +226,7 @@ fn checksums(files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
     Ok(list)
 }
 
-/// The SHA-256 digest of a file, in hexadecimal digits.
+/// Returns the SHA-256 digest of a file, in hexadecimal digits.
 fn digest(file: &Path) -> Result<String> {
     let mut command = if is_installed("sha256sum") {
         Command::new("sha256sum")

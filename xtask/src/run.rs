@@ -4,12 +4,12 @@ use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("xtask lies in the workspace")
 }
 
-/// The folders of the workspace's packages.
+/// Returns the folders of the workspace's packages.
 pub fn packages() -> Result<Vec<PathBuf>> {
     let crates = fs::read_dir(root().join("crates"))?.map(|entry| Ok(entry?.path()));
     let mut packages = crates.collect::<Result<Vec<_>>>()?;
@@ -18,7 +18,7 @@ pub fn packages() -> Result<Vec<PathBuf>> {
     Ok(packages)
 }
 
-/// The folder of build results.
+/// Returns the folder of build results.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

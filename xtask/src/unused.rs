@@ -57,7 +57,7 @@ fn dependencies(manifest: &Table) -> Vec<(&'static str, String)> {
     ["dependencies", "dev-dependencies", "build-dependencies"].into_iter().flat_map(names).collect()
 }
 
-/// Every source file of a package.
+/// Returns every source file of a package.
 fn sources(package: &Path) -> Result<Vec<String>> {
     let mut folders: Vec<PathBuf> = vec![package.to_owned()];
     let mut texts = Vec::new();

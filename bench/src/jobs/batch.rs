@@ -110,7 +110,7 @@ impl BatchConnection {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// The body of the answer, which has a length or ends with the connection.
+    /// Returns the body of the answer, which has a length or ends with the connection.
     fn ask(&mut self, request: &str) -> Result<Vec<u8>> {
         self.0.get_mut().write_all(request.as_bytes())?;
         let (mut line, mut status, mut length) = (String::new(), String::new(), None);

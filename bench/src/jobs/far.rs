@@ -98,7 +98,7 @@ impl FarBaseline<'_> {
     }
 }
 
-/// A certificate for this machine, and its key.
+/// Returns a certificate for this machine, and its key.
 fn certificate() -> Result<[String; 2]> {
     let folder = data::scratch()?;
     let files = ["far.pem", "far.key"].map(|name| folder.join(name).display().to_string());

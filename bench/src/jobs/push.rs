@@ -126,7 +126,7 @@ impl Drop for Follower {
     }
 }
 
-/// The memory of a process: the present and the largest, in MiB.
+/// Returns the memory of a process: the present and the largest, in MiB.
 pub fn memory(id: u32) -> Result<[f64; 2]> {
     let status = fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"))?;
     let field = |name: &str| {
@@ -136,7 +136,7 @@ pub fn memory(id: u32) -> Result<[f64; 2]> {
     Ok([field("VmRSS:").context("no VmRSS")?, field("VmHWM:").context("no VmHWM")?])
 }
 
-/// The value below which this share of the values lies; sorts them.
+/// Returns the value below which this share of the values lies; sorts them.
 pub fn quantile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = (values.len() as f64 * share) as usize;

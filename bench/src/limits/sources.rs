@@ -45,7 +45,7 @@ fn text(number: usize) -> String {
     format!("Resource {number} of a Source like many others, {}", "of some length. ".repeat(30 + number % 60))
 }
 
-/// The part of an entry that is the same for each Source.
+/// Returns the part of an entry that is the same for each Source.
 fn entry(number: usize) -> Result<String> {
     let text = text(number);
     let hash = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());

@@ -12,7 +12,7 @@ const LEFT: i32 = 300;
 /// Room for the number behind the longest bar.
 const RIGHT: i32 = 80;
 
-/// The height of a picture with this number of bars.
+/// Returns the height of a picture with this number of bars.
 pub fn height(bars: usize) -> u32 {
     54 + 24 + STEP.unsigned_abs() * u32::try_from(bars).unwrap_or_default()
 }

@@ -44,7 +44,7 @@ impl Scale {
         }
     }
 
-    /// The ends of an axis that has room for these places.
+    /// Returns the ends of an axis that has room for these places.
     fn range(self, places: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
         let (least, most) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), place| {
             (least.min(place), most.max(place))
@@ -114,7 +114,7 @@ pub fn draw(canvas: &Canvas<'_>, theme: &PictureTheme, axes: &Axes, drawn: &[Mea
     Ok(())
 }
 
-/// A number as a label: short, for any size.
+/// Returns a number as a label: short, for any size.
 fn number(value: f64) -> String {
     // The rounding error of a power of ten is no part of the number.
     let tenths = |value: f64| (value * 10.0).round() / 10.0;

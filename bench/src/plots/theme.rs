@@ -24,7 +24,7 @@ impl PictureTheme {
         TextStyle::from(("sans-serif", size).into_font()).color(&self.text)
     }
 
-    /// The same, of less weight.
+    /// Returns the same, of less weight.
     pub fn faint(&self, size: u32) -> TextStyle<'_> {
         TextStyle::from(("sans-serif", size).into_font()).color(&self.faint)
     }

@@ -40,7 +40,7 @@ pub struct FleetOptions {
 }
 
 impl FleetOptions {
-    /// The defaults of the program: 32 Sources at a time, 4 of one host, no budgets, no alerts.
+    /// Returns the defaults of the program: 32 Sources at a time, 4 of one host, no budgets, no alerts.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),

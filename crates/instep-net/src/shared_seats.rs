@@ -92,7 +92,7 @@ impl HostSeats {
         }
     }
 
-    /// The seats in use or waited for.
+    /// Returns the seats in use or waited for.
     fn wanted(&self) -> usize {
         self.kept() - self.free.available_permits() + self.waiting
     }

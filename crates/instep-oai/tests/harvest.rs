@@ -70,14 +70,14 @@ impl Bench {
         report.unwrap()
     }
 
-    /// The entries of the Resource List.
+    /// Returns the entries of the Resource List.
     fn entries(&self) -> Vec<Entry> {
         let bytes = std::fs::read(self.folder().join("resourcesync/resourcelist.xml")).unwrap();
         let mut reader = DocumentReader::new(bytes.as_slice(), ReadOptions::new()).unwrap();
         reader.entries().collect::<Result<_, _>>().unwrap()
     }
 
-    /// The names of the published resources below the base URL.
+    /// Returns the names of the published resources below the base URL.
     fn names(&self) -> BTreeSet<String> {
         let names = self.entries().into_iter();
         names
@@ -106,7 +106,7 @@ impl Bench {
     }
 }
 
-/// A repository as content, with its records in a folder.
+/// Returns a repository as content, with its records in a folder.
 fn harvested(url: &str, folder: PathBuf, options: &HarvestOptions) -> Content {
     let url = RepositoryUrl::parse(url).unwrap();
     let mut http = HttpOptions::new(Scope::for_source(&url.base).unwrap());

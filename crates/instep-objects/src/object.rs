@@ -16,7 +16,7 @@ pub struct NewObject {
 }
 
 impl NewObject {
-    /// An object without its own headers.
+    /// Returns an object without its own headers.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }

@@ -31,7 +31,7 @@ pub(crate) fn connector(trust: &Trust) -> Result<MakeRustlsConnect, String> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// The authorities of a file, or those of the system.
+/// Returns the authorities of a file, or those of the system.
 fn roots(file: Option<&Path>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     let Some(file) = file else {

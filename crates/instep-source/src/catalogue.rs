@@ -140,7 +140,7 @@ impl Catalogue {
         self.engine.is_shared()
     }
 
-    /// The next datetime of the Source: later than each one before it, also than those of recorded changes, and
+    /// Returns the next datetime of the Source: later than each one before it, also than those of recorded changes, and
     /// earlier than those of each change recorded from now on (S6).
     pub(crate) fn now(&self) -> DateTime {
         self.writer.timeline.next()
@@ -249,7 +249,7 @@ impl Catalogue {
         Snapshot::begin(&self.engine, self.now())
     }
 
-    /// One resource as it was last committed, without waiting for what is being recorded.
+    /// Returns one resource as it was last committed, without waiting for what is being recorded.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -257,7 +257,7 @@ impl Catalogue {
         Ok(self.engine.reader()?.resources(&[key])?.pop().flatten())
     }
 
-    /// A value that was kept with [`Catalogue::set_meta`], as it was last committed.
+    /// Returns a value that was kept with [`Catalogue::set_meta`], as it was last committed.
     ///
     /// # Errors
     /// If the file cannot be read.

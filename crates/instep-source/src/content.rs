@@ -131,7 +131,7 @@ impl Holdings {
         iter::once(self.key_of(uri)).chain(self.0.manifests.iter().map(|manifest| manifest.key(uri)))
     }
 
-    /// The resource with this URI.
+    /// Returns the resource with this URI.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -222,13 +222,13 @@ impl Holdings {
         &self.0.manifests
     }
 
-    /// The first bytes of the keys of all its resources.
+    /// Returns the first bytes of the keys of all its resources.
     pub(crate) fn numbers(&self) -> Vec<u8> {
         let roots = self.0.roots.iter().map(|root| root.number);
         roots.chain(self.0.manifests.iter().map(|manifest| manifest.number)).collect()
     }
 
-    /// The root whose URIs the given one is among, and the path there; the longest prefix has it.
+    /// Returns the root whose URIs the given one is among, and the path there; the longest prefix has it.
     pub(crate) fn root_of_uri(&self, uri: &str) -> Option<(&Root, Vec<u8>)> {
         let claiming = self.0.roots.iter().filter(|root| uri.starts_with(&root.prefix));
         let root = claiming.max_by_key(|root| root.prefix.len())?;

@@ -112,12 +112,12 @@ pub struct PublishProblem {
 }
 
 impl PublishProblem {
-    /// A problem that leaves a resource out.
+    /// Returns a problem that leaves a resource out.
     pub fn skipped(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), skipped: true }
     }
 
-    /// A problem that leaves nothing out.
+    /// Returns a problem that leaves nothing out.
     pub fn warning(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), skipped: false }
     }

@@ -256,7 +256,7 @@ impl Source {
         self.former.redirecting(self.app.router())
     }
 
-    /// The base URL.
+    /// Returns the base URL.
     pub fn base_url(&self) -> String {
         self.live.overview().borrow().base_url.clone()
     }

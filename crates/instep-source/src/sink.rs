@@ -51,7 +51,7 @@ pub(crate) trait Sink {
     /// Returns `true` if a document of this length is staged or in place.
     fn holds(&self, name: &str, length: u64) -> bool;
 
-    /// The bytes of a document in place, if there is one.
+    /// Returns the bytes of a document in place, if there is one.
     ///
     /// # Errors
     /// If it exists and cannot be read.

@@ -41,7 +41,7 @@ impl Delivered {
         publish(&self.options, &NoMonitor)
     }
 
-    /// The documents in the folder, by their names.
+    /// Returns the documents in the folder, by their names.
     fn documents(&self) -> BTreeMap<String, Vec<u8>> {
         let mut found = BTreeMap::new();
         collect(&self.options.out, &self.options.out, &mut found);

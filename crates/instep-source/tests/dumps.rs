@@ -50,7 +50,7 @@ fn name_of(uri: &Uri) -> String {
     uri.as_str().rsplit('/').next().unwrap().to_owned()
 }
 
-/// The resources in a package, checked against its manifest, the manifest against its copy.
+/// Returns the resources in a package, checked against its manifest, the manifest against its copy.
 fn unpack(options: &PublishOptions, package: &Entry) -> BTreeMap<String, String> {
     let bytes = fs::read(document(options, &name_of(&package.loc))).unwrap();
     assert_eq!(package.metadata.length, Some(bytes.len() as u64));
@@ -241,7 +241,7 @@ fn changes_are_packed_as_often_as_the_operator_says() {
     assert_eq!(read(&options, "changedump.xml").1.len(), 1);
 }
 
-/// The lines of a package of changes, with the bytes they lead to.
+/// Returns the lines of a package of changes, with the bytes they lead to.
 fn states(options: &PublishOptions, package: &Entry) -> Vec<(Uri, Change, String)> {
     let file = File::open(document(options, &name_of(&package.loc))).unwrap();
     let mut open = Package::open(file, PackageLimits::new()).unwrap();

@@ -67,7 +67,7 @@ fn c3_c4_lines_of_a_manifest_that_cannot_be_published_are_left_out() {
     assert_eq!((report.resources, report.skipped, skipped(&monitor)), (1, 4, 4));
 }
 
-/// A Source with a resource, to which an application has added others that only a catalogue can hold.
+/// Returns a Source with a resource, to which an application has added others that only a catalogue can hold.
 fn with_reported(
     added: Vec<(String, ResourceState)>,
 ) -> (tempfile::TempDir, PublishReport, RecordingMonitor) {

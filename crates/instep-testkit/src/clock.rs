@@ -15,7 +15,7 @@ impl TestClock {
     /// 2026-01-01T00:00:00Z, in microseconds since 1970.
     const START: i64 = 1_767_225_600_000_000;
 
-    /// A clock at 2026-01-01T00:00:00Z.
+    /// Returns a clock at 2026-01-01T00:00:00Z.
     pub fn new() -> Self {
         Self(Arc::new(AtomicI64::new(Self::START)))
     }

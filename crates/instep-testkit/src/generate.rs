@@ -7,7 +7,7 @@ use resourcesync::{
     Algorithm, Capability, Change, DateTime, Digest, Entry, Form, Header, Link, MediaType, Relation, Uri,
 };
 
-/// A generator of random numbers with the seed that all tests share.
+/// Returns a generator of random numbers with the seed that all tests share.
 pub fn seeded(stream: u64) -> StdRng {
     StdRng::seed_from_u64(0x1257_0e39_9920_1711 ^ stream)
 }
@@ -47,7 +47,7 @@ pub fn text(random: &mut impl Rng, sizes: std::ops::Range<usize>) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A path of one to four segments, of any characters that a URI path may have, escaped where it must.
+/// Returns a path of one to four segments, of any characters that a URI path may have, escaped where it must.
 pub fn uri_path(random: &mut impl Rng) -> String {
     const PIECES: [&str; 28] = [
         "a", "b", "A", "index", "%20", "%C3%A9", "e%CC%81", "%2e", "%2F", "%5C", "~", "-", "_", ".", ":",
@@ -60,7 +60,7 @@ pub fn uri_path(random: &mut impl Rng) -> String {
     (0..segments).map(|_| segment(random)).collect::<Vec<_>>().join("/")
 }
 
-/// An absolute URI on one of a few hosts, sometimes with a port, a query or a final slash.
+/// Returns an absolute URI on one of a few hosts, sometimes with a port, a query or a final slash.
 pub fn uri(random: &mut impl Rng) -> Uri {
     let host =
         ["example.com", "data.example.com", "EXAMPLE.com", "[2001:db8::1]"].choose(random).unwrap_or(&"h");
@@ -71,7 +71,7 @@ pub fn uri(random: &mut impl Rng) -> Uri {
     Uri::parse(&format!("{scheme}://{host}{port}/{path}{tail}")).expect("generated as RFC 3986 has it")
 }
 
-/// A document of any kind that is not a package's manifest, with up to `entries` entries: all that a writer can
+/// Returns a document of any kind that is not a package's manifest, with up to `entries` entries: all that a writer can
 /// write and a reader must read to an equal value.
 pub fn document(random: &mut impl Rng, entries: usize) -> (Header, Vec<Entry>) {
     const KINDS: [Capability; 5] = [
@@ -130,7 +130,7 @@ fn entry(random: &mut impl Rng, capability: &Capability, start: DateTime, number
     entry
 }
 
-/// A time in the years 2001 to 2033.
+/// Returns a time in the years 2001 to 2033.
 pub fn datetime(random: &mut impl Rng) -> DateTime {
     DateTime::from_unix_micros(random.random_range(1_000_000_000_000_000..2_000_000_000_000_000))
 }

@@ -77,12 +77,12 @@ impl S3Server {
             .expect("a port")
     }
 
-    /// The URL of the bucket, for readers without credentials if there are any.
+    /// Returns the URL of the bucket, for readers without credentials if there are any.
     pub fn bucket_url(&self) -> String {
         format!("{}{}/", self.readers.as_ref().unwrap_or(&self.server).url(), Self::BUCKET)
     }
 
-    /// The URL of the documents in the bucket, for readers without credentials if there are any.
+    /// Returns the URL of the documents in the bucket, for readers without credentials if there are any.
     pub fn base_url(&self) -> String {
         format!("{}docs/", self.bucket_url())
     }
@@ -139,7 +139,7 @@ impl S3Server {
         }
     }
 
-    /// The media type of an object, as the server states it; only if objects are in memory.
+    /// Returns the media type of an object, as the server states it; only if objects are in memory.
     ///
     /// # Panics
     /// If there is no such object.
@@ -148,7 +148,7 @@ impl S3Server {
         self.curl(&["-o", "/dev/null", "-w", "%{content_type}", &url]).stdout
     }
 
-    /// The objects below a prefix, by their names without it. `room` is for files.
+    /// Returns the objects below a prefix, by their names without it. `room` is for files.
     ///
     /// # Panics
     /// If they cannot be read.
@@ -187,7 +187,7 @@ impl S3Server {
     }
 }
 
-/// A key as the path of a URL: also one that programs would interpret as relative folders.
+/// Returns a key as the path of a URL: also one that programs would interpret as relative folders.
 fn escaped(key: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let byte = |byte: u8, plain: bool| match plain {

@@ -43,7 +43,7 @@ impl FakeRepository {
         Self { state, host }
     }
 
-    /// A repository with this many records, a second between their datestamps.
+    /// Returns a repository with this many records, a second between their datestamps.
     pub fn with_records(count: usize) -> Self {
         let record = |number: usize| {
             let datestamp =
@@ -54,12 +54,12 @@ impl FakeRepository {
         Self::start(RepositoryLayout { records, ..RepositoryLayout::default() })
     }
 
-    /// The URL of a harvest, with arguments such as `set=a`.
+    /// Returns the URL of a harvest, with arguments such as `set=a`.
     pub fn url(&self, arguments: &str) -> String {
         format!("oai+http://{}/oai?{arguments}", self.host)
     }
 
-    /// The URL of a file beside the repository.
+    /// Returns the URL of a file beside the repository.
     pub fn file_url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.host)
     }

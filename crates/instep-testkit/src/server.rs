@@ -59,12 +59,12 @@ impl Server {
         Ok(server)
     }
 
-    /// The URL of its root, with a final slash.
+    /// Returns the URL of its root, with a final slash.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// The process's id.
+    /// Returns the process's id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -78,7 +78,7 @@ impl Drop for Server {
     }
 }
 
-/// A port without a listener.
+/// Returns a port without a listener.
 ///
 /// # Errors
 /// If there is none.

@@ -82,42 +82,42 @@ impl FakeSource {
         &self.host
     }
 
-    /// The URL of a path; of the Source's root if it is empty.
+    /// Returns the URL of a path; of the Source's root if it is empty.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.host)
     }
 
-    /// The URL of the Source Description.
+    /// Returns the URL of the Source Description.
     pub fn description_url(&self) -> String {
         self.url(documents::DESCRIPTION)
     }
 
-    /// The URL of the Capability List.
+    /// Returns the URL of the Capability List.
     pub fn capability_list_url(&self) -> String {
         self.url(documents::CAPABILITY_LIST)
     }
 
-    /// The URL of the Resource List or its index.
+    /// Returns the URL of the Resource List or its index.
     pub fn resource_list_url(&self) -> String {
         self.url(documents::RESOURCE_LIST)
     }
 
-    /// The URL of the Change List or its index.
+    /// Returns the URL of the Change List or its index.
     pub fn change_list_url(&self) -> String {
         self.url(documents::CHANGE_LIST)
     }
 
-    /// The URL of the Resource Dump.
+    /// Returns the URL of the Resource Dump.
     pub fn dump_url(&self) -> String {
         self.url(documents::DUMP)
     }
 
-    /// The URL of the Change Dump or its index.
+    /// Returns the URL of the Change Dump or its index.
     pub fn change_dump_url(&self) -> String {
         self.url(documents::CHANGE_DUMP)
     }
 
-    /// The Source's clock.
+    /// Returns the Source's clock.
     pub fn clock(&self) -> TestClock {
         self.edit(|shelf| shelf.clock.clone())
     }

@@ -34,7 +34,7 @@ impl Tree {
         )
     }
 
-    /// The paths, in order.
+    /// Returns the paths, in order.
     pub fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Tree {
     }
 }
 
-/// The differences of two folders, a line each: `-` only left, `+` only right, `~` both, with other bytes.
+/// Returns the differences of two folders, a line each: `-` only left, `+` only right, `~` both, with other bytes.
 pub fn compare(left: &Path, right: &Path) -> Vec<String> {
     let (left, right) = (Tree::of(left).0, Tree::of(right).0);
     let gone = left.iter().filter_map(|(name, file)| match right.get(name) {
@@ -65,7 +65,7 @@ pub fn compare(left: &Path, right: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The SHA-256 of some bytes, in hexadecimal.
+/// Returns the SHA-256 of some bytes, in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     let mut hasher = Hasher::new([&Algorithm::Sha256]);
     hasher.update(bytes);

@@ -63,7 +63,7 @@ fn assert_none(found: &[String], rule: &str) {
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
 }
 
-/// The crates that a crate's library is built from.
+/// Returns the crates that a crate's library is built from.
 fn dependencies(package: &str) -> BTreeSet<String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo

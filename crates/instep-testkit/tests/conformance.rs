@@ -140,7 +140,7 @@ fn every_rule_that_a_document_can_break_has_a_passing_and_a_failing_case() {
     }
 }
 
-/// The reason why no document, package or answer can show that a rule is broken.
+/// Returns the reason why no document, package or answer can show that a rule is broken.
 fn reason_without_case(rule: &str, who: &str) -> Option<&'static str> {
     Some(match rule {
         "GEN-9" | "GEN-26" | "ATT-22" | "DISC-7" | "DIA-2" | "DIA-3" | "DIA-7" | "DIA-10" | "NAV-5" => {

@@ -36,7 +36,7 @@ trait Scene: Sync {
     /// Makes the place as it is before the run.
     fn lay_out(&self, place: &Path);
 
-    /// The run that is killed or fails.
+    /// Returns the run that is killed or fails.
     fn command(&self, place: &Path) -> Command;
 
     /// Changes that others make during the run.
@@ -118,7 +118,7 @@ fn in_company<T>(scene: &dyn Scene, place: &Path, run: impl FnOnce() -> T) -> T 
     })
 }
 
-/// A few, evenly spread; all of them in a long run.
+/// Returns a few, evenly spread; all of them in a long run.
 fn sample<T: Clone>(all: Vec<T>, count: usize) -> Vec<T> {
     if is_long() || env::var_os("INSTEP_POINT").is_some() {
         return all;

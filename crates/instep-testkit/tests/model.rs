@@ -170,7 +170,7 @@ fn follow((first, last): (u64, u64), database: Option<&str>) -> Option<String> {
     (!differences.is_empty()).then(|| describe(&differences, last - first))
 }
 
-/// The first Source in full, the others in a line each.
+/// Returns the first Source in full, the others in a line each.
 fn describe(differences: &[Difference], count: u64) -> String {
     let lines = differences.iter().map(|one| format!("INSTEP_SEED={}: {}\n", one.seed, one.what.join("; ")));
     let lines: String = lines.collect();

@@ -47,13 +47,13 @@ fn fuzz(body: fn(&[u8]), words: &'static [&'static str], mut seed: impl FnMut(&m
     println!("{inputs} inputs, seed {}", havoc.first_seed());
 }
 
-/// A document of any kind, as it is written.
+/// Returns a document of any kind, as it is written.
 fn any_document(runner: &mut TestRunner) -> Vec<u8> {
     let document = documents::any_document().new_tree(runner).expect("a document").current();
     document.write(Vec::new(), WriteOptions::new()).expect("memory takes bytes")
 }
 
-/// One of the texts.
+/// Returns one of the texts.
 fn one_of(texts: &'static [&'static str]) -> impl FnMut(&mut Havoc) -> Vec<u8> {
     |havoc| texts[havoc.below(texts.len())].as_bytes().to_vec()
 }

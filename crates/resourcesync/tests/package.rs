@@ -160,7 +160,7 @@ fn d20_what_readers_would_read_differently_is_refused() {
     }
 }
 
-/// A package with members of a type that is not compressed.
+/// Returns a package with members of a type that is not compressed.
 fn stored_package() -> Vec<u8> {
     let mut writer = PackageWriter::new(Cursor::new(Vec::new()), MANIFEST).unwrap();
     for path in ["/aaaa", "/bbbb"] {
@@ -246,7 +246,7 @@ fn content_of_another_length_is_refused() {
     }
 }
 
-/// A package whose `manifest.xml` is an index of two manifests, as section 5 of the D-Lib paper allows.
+/// Returns a package whose `manifest.xml` is an index of two manifests, as section 5 of the D-Lib paper allows.
 fn in_parts(index: &str) -> Package<Cursor<Vec<u8>>> {
     let of = |root: &str, inner: &str| {
         format!(

@@ -40,7 +40,7 @@ fn install(toolchain: &str) -> bool {
         .is_ok()
 }
 
-/// The `rust-version` of the workspace.
+/// Returns the `rust-version` of the workspace.
 fn promised() -> Result<String> {
     let manifest: Table = fs::read_to_string(root().join("Cargo.toml"))?.parse()?;
     let package = manifest.get("workspace").and_then(|table| table.get("package"));
@@ -71,7 +71,7 @@ fn parts(version: &str) -> [u64; 3] {
     std::array::from_fn(|_| numbers.next().unwrap_or(0))
 }
 
-/// The platform of this machine, as `rustc` names it.
+/// Returns the platform of this machine, as `rustc` names it.
 fn host() -> Result<String> {
     let about = output(Command::new("rustc").arg("-vV").current_dir(root()))?;
     let host = about.lines().find_map(|line| line.strip_prefix("host: "));

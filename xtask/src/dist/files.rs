@@ -91,7 +91,7 @@ fn compress(files: &[PathBuf]) -> Result<()> {
     output(Command::new("gzip").arg("-9n").args(files)).map(drop)
 }
 
-/// The entries of a folder, in order.
+/// Returns the entries of a folder, in order.
 pub(super) fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;

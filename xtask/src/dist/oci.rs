@@ -87,7 +87,7 @@ fn fill(release: &Release, to: &Path) -> Result<()> {
     output(Command::new("chmod").arg("1777").arg(to.join("tmp"))).map(drop)
 }
 
-/// The libraries that a program needs, the loader among them; none if it is static.
+/// Returns the libraries that a program needs, the loader among them; none if it is static.
 fn libraries(release: &Release) -> Result<Vec<String>> {
     if release.platform.ends_with("-musl") {
         return Ok(Vec::new());
@@ -151,7 +151,7 @@ fn labels(release: &Release) -> Value {
     })
 }
 
-/// The time of the commit as images have it.
+/// Returns the time of the commit as images have it.
 fn created() -> String {
     let time = format!("@{}", commit_time());
     let date = Command::new("date").args(["--utc", "--date", &time, "+%Y-%m-%dT%H:%M:%SZ"]).output();

@@ -125,7 +125,7 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// The standard library of the compiler in use.
+/// Returns the standard library of the compiler in use.
 fn standard_library() -> Result<Value> {
     let about = output(std::process::Command::new("rustc").arg("-vV").current_dir(root()))?;
     let version = about.lines().find_map(|line| line.strip_prefix("release: "));
@@ -140,7 +140,7 @@ fn standard_library() -> Result<Value> {
     }))
 }
 
-/// The digests of crates as the registry gave them, by `NAME VERSION`.
+/// Returns the digests of crates as the registry gave them, by `NAME VERSION`.
 fn checksums() -> Result<BTreeMap<String, String>> {
     let lock: toml::Table = fs::read_to_string(root().join("Cargo.lock"))?.parse()?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
@@ -151,7 +151,7 @@ fn checksums() -> Result<BTreeMap<String, String>> {
     Ok(packages.into_iter().flatten().filter_map(entry).collect())
 }
 
-/// The dependencies of a package that are no mere tools of its tests.
+/// Returns the dependencies of a package that are no mere tools of its tests.
 fn linked(node: &Value) -> impl Iterator<Item = &str> {
     let all = node["deps"].as_array().into_iter().flatten();
     let is_built =

@@ -16,7 +16,7 @@ use instep_testkit::peers;
 use super::{Release, archive, checksums, host, is_dynamic, sbom, version};
 use crate::run::output;
 
-/// The program of this build without its lines, and a folder for packages.
+/// Returns the program of this build without its lines, and a folder for packages.
 fn release(name: &str) -> (Release, PathBuf) {
     let test = env::current_exe().unwrap();
     let built = test.ancestors().nth(2).unwrap().join("instep");
@@ -39,7 +39,7 @@ fn are_there<const N: usize>(programs: [&str; N]) -> bool {
     peers::find(programs).is_some()
 }
 
-/// The files below a folder, with their modes.
+/// Returns the files below a folder, with their modes.
 fn listing(folder: &Path) -> Vec<String> {
     let lines = bash("find . -type f -printf '/%P %m\\n' | sort", folder);
     lines.lines().map(str::to_owned).collect()

@@ -209,7 +209,7 @@ impl Ran {
     }
 }
 
-/// The value of a name in a line of JSON without nesting.
+/// Returns the value of a name in a line of JSON without nesting.
 fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(&format!("\"{name}\":"))?;
     rest.split([',', '}']).next().map(|value| value.trim_matches('"'))

@@ -42,7 +42,7 @@ impl WorkerLease {
         })
     }
 
-    /// The gate of all requests.
+    /// Returns the gate of all requests.
     pub(super) fn gate(&self) -> &RequestGate {
         &self.gate
     }

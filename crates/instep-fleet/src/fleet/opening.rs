@@ -34,7 +34,7 @@ pub(super) fn configure(record: &mut FleetRecord, configured: &[SourceDefinition
     record.configure(configured, seconds())
 }
 
-/// The time, in seconds since 1970.
+/// Returns the time, in seconds since 1970.
 pub(super) fn seconds() -> i64 {
     now().unix_micros().div_euclid(1_000_000)
 }

@@ -12,12 +12,12 @@ use super::{FleetRecord, file::RecordFile};
 use crate::{FleetError, place::FleetPlace};
 
 impl FleetRecord {
-    /// The folder of this process's own within that of the fleet.
+    /// Returns the folder of this process's own within that of the fleet.
     pub(crate) fn own_folder(dir: &Path) -> PathBuf {
         dir.join(".instep")
     }
 
-    /// The file of a record that is not in a database.
+    /// Returns the file of a record that is not in a database.
     pub(crate) fn file(dir: &Path) -> PathBuf {
         Self::own_folder(dir).join("fleet.sqlite")
     }

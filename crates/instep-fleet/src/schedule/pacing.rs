@@ -142,7 +142,7 @@ impl Pacing {
     }
 }
 
-/// The pause after failures in a row: it doubles with each, from the shortest one or that of the operator.
+/// Returns the pause after failures in a row: it doubles with each, from the shortest one or that of the operator.
 fn backoff(cadence: &Cadence, rules: &PacingRules, failures: u32) -> u64 {
     let first = match cadence {
         Cadence::Every { seconds } => *seconds,
@@ -158,7 +158,7 @@ fn later(now: i64, pause: u64, seed: u64) -> i64 {
     now.saturating_add(pause.saturating_add(jitter).min(i64::MAX as u64).cast_signed())
 }
 
-/// The next of these times of the day that is more than a minute ahead.
+/// Returns the next of these times of the day that is more than a minute ahead.
 fn next_of_day(minutes: &[u16], now: i64) -> i64 {
     let (day, minute) = (DAY.cast_signed(), MINUTE.cast_signed());
     let midnight = now - now.rem_euclid(day);

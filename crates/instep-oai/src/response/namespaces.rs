@@ -43,7 +43,7 @@ impl InScope {
     }
 }
 
-/// The declarations of a start tag.
+/// Returns the declarations of a start tag.
 pub(crate) fn declared(tag: &BytesStart<'_>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for attribute in tag.attributes().with_checks(false).flatten() {

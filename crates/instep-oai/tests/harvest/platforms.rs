@@ -140,7 +140,7 @@ impl Platform {
         )
     }
 
-    /// A repository that answers a whole harvest so.
+    /// Returns a repository that answers a whole harvest so.
     fn repository(&self) -> FakeRepository {
         let fake = FakeRepository::start(RepositoryLayout::default());
         let identify = format!(

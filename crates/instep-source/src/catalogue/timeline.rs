@@ -14,7 +14,7 @@ use resourcesync::DateTime;
 /// A clock that returns the time in microseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// The system's clock.
+/// Returns the system's clock.
 pub fn system_clock() -> Clock {
     Arc::new(|| match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
@@ -37,7 +37,7 @@ impl Timeline {
         Self { clock, last: AtomicI64::new(last) }
     }
 
-    /// The next datetime: now, or a microsecond after the last one.
+    /// Returns the next datetime: now, or a microsecond after the last one.
     pub(super) fn next(&self) -> DateTime {
         // A clock that was set back, or two changes within a microsecond: the order of the log still is that of its times.
         let now = (self.clock)();
@@ -58,7 +58,7 @@ impl Timeline {
         (last > (self.clock)().saturating_add(AHEAD)).then(|| DateTime::from_unix_micros(last))
     }
 
-    /// The last datetime given out.
+    /// Returns the last datetime given out.
     pub(super) fn last(&self) -> i64 {
         self.last.load(Ordering::SeqCst)
     }

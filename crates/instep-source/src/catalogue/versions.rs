@@ -67,7 +67,7 @@ impl Catalogue {
 }
 
 impl Snapshot {
-    /// The versions of a resource, oldest first.
+    /// Returns the versions of a resource, oldest first.
     ///
     /// # Errors
     /// If the catalogue cannot be read.

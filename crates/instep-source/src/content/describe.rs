@@ -106,7 +106,7 @@ impl Describer {
     }
 }
 
-/// The frequency of the Sitemap protocol that is nearest to the mean time between changes; `None` while this is
+/// Returns the frequency of the Sitemap protocol that is nearest to the mean time between changes; `None` while this is
 /// unknown.
 fn observed(history: History, now: DateTime) -> Option<ChangeFreq> {
     const HOUR: i64 = 3_600_000_000;

@@ -13,7 +13,7 @@ use super::filter::Filter;
 pub(crate) use line::Listed;
 pub(crate) use listing::Listing;
 
-/// One resource in the JSON form of a line, without a file: an application's report must not name one.
+/// Returns one resource in the JSON form of a line, without a file: an application's report must not name one.
 pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
     // A misspelt `change` would publish a deletion as an update.
     let known = json.as_object().into_iter().flat_map(serde_json::Map::keys).map(String::as_str);
@@ -62,7 +62,7 @@ impl Manifest {
         self.sets.push((set, filter));
     }
 
-    /// The path by which the options name it.
+    /// Returns the path by which the options name it.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -85,7 +85,7 @@ impl Manifest {
     /// The beginning of each name.
     pub(super) const NAME: &str = "manifest:";
 
-    /// The name under which the catalogue keeps its number: it does not depend on the current folder.
+    /// Returns the name under which the catalogue keeps its number: it does not depend on the current folder.
     pub(super) fn name(&self) -> String {
         let path = std::path::absolute(&self.path).ok().filter(|_| !self.is_standard_input());
         format!("{}{}", Self::NAME, path.as_deref().unwrap_or(&self.path).display())
@@ -96,12 +96,12 @@ impl Manifest {
         self.path == Path::new("-")
     }
 
-    /// The key of a resource that it names.
+    /// Returns the key of a resource that it names.
     pub(crate) fn key(&self, uri: &str) -> Vec<u8> {
         [&[self.number], uri.as_bytes()].concat()
     }
 
-    /// The sets that a resource belongs to: globs are compared with its path below the base URL, or otherwise with
+    /// Returns the sets that a resource belongs to: globs are compared with its path below the base URL, or otherwise with
     /// its complete URI.
     fn sets_of(&self, uri: &str) -> u64 {
         let path = uri.strip_prefix(&self.base).unwrap_or(uri);

@@ -12,7 +12,7 @@ pub(crate) struct MediaTypes(BTreeMap<Box<[u8]>, MediaType>);
 const UNKNOWN: &str = "application/octet-stream";
 
 impl MediaTypes {
-    /// The type of a file, by its name.
+    /// Returns the type of a file, by its name.
     pub(crate) fn of(&mut self, path: &[u8]) -> MediaType {
         const MOST: usize = 1_024;
         let extension = Path::new(OsStr::from_bytes(path)).extension().unwrap_or_default();

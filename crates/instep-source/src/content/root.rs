@@ -136,7 +136,7 @@ impl Root {
         self.left_out.iter().any(|left_out| left_out == path)
     }
 
-    /// The sets that a path belongs to.
+    /// Returns the sets that a path belongs to.
     pub(crate) fn sets_of(&self, path: &[u8]) -> u64 {
         self.sets.iter().filter(|(_, filter)| filter.takes(path)).fold(0, |mask, (set, _)| mask | 1 << set)
     }
@@ -153,12 +153,12 @@ impl Root {
         if left_out { 0 } else { self.sets_of(path) }
     }
 
-    /// The key of a path in the catalogue.
+    /// Returns the key of a path in the catalogue.
     pub(crate) fn key(&self, path: &[u8]) -> Vec<u8> {
         [&[self.number], path].concat()
     }
 
-    /// The URI of a path.
+    /// Returns the URI of a path.
     pub(crate) fn uri(&self, path: &[u8]) -> Uri {
         // The prefix was checked and the rest is escaped: together they are a URI.
         Uri::parse(&uri::encode(&self.prefix, path)).unwrap_or_default()
@@ -171,7 +171,7 @@ impl Root {
             || uri::is_publishable(&uri::encode(&self.prefix, path))
     }
 
-    /// The path for a URI.
+    /// Returns the path for a URI.
     pub(super) fn path_of_uri(&self, uri: &str) -> Option<Vec<u8>> {
         uri::decode(uri.strip_prefix(&self.prefix)?)
     }
@@ -181,7 +181,7 @@ impl Root {
         self.place().folder.join(OsStr::from_bytes(path))
     }
 
-    /// A file's path relative to this root; `None` outside of it. The last name need not exist.
+    /// Returns a file's path relative to this root; `None` outside of it. The last name need not exist.
     pub(crate) fn relative(&self, path: &Path) -> Option<Vec<u8>> {
         let within = |path: &Path| path.strip_prefix(self.folder()).ok().map(Path::to_owned);
         let resolved = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
@@ -213,7 +213,7 @@ impl Root {
     }
 }
 
-/// A prefix with its final slash; a relative one starts from the base URL.
+/// Returns a prefix with its final slash; a relative one starts from the base URL.
 pub(super) fn prefix(given: Option<&str>, base: &str) -> Result<String, Error> {
     let Some(given) = given else { return Ok(base.to_owned()) };
     let wrong = |error| Error::option("prefix", format!("{given:?}: {error}"));

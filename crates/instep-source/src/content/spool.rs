@@ -29,7 +29,7 @@ pub(crate) struct StateSpool {
 }
 
 impl StateSpool {
-    /// A spool in a folder, which is created with the first state.
+    /// Returns a spool in a folder, which is created with the first state.
     pub(crate) fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
         let folder = folder.into();
         Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }

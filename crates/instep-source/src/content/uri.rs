@@ -43,7 +43,7 @@ pub(crate) fn escape_path(name: &[u8]) -> String {
     encode("", name)
 }
 
-/// The relative path for the rest of a URI; `None` if no file can have it: an empty segment, `.`, `..`, an escaped
+/// Returns the relative path for the rest of a URI; `None` if no file can have it: an empty segment, `.`, `..`, an escaped
 /// slash or NUL, a query or a fragment.
 pub(super) fn decode(rest: &str) -> Option<Vec<u8>> {
     let path = rest.strip_suffix('/').unwrap_or(rest);

@@ -68,7 +68,7 @@ enum FoundPath {
 }
 
 impl<'a> FolderWalk<'a> {
-    /// A walk through an entire root.
+    /// Returns a walk through an entire root.
     ///
     /// # Errors
     /// If its folder cannot be read.
@@ -81,7 +81,7 @@ impl<'a> FolderWalk<'a> {
         Self::from(root, b"", handle, private_too, monitor)
     }
 
-    /// A walk through one folder of a root, its path ending in a slash.
+    /// Returns a walk through one folder of a root, its path ending in a slash.
     ///
     /// # Errors
     /// If the folder cannot be read.

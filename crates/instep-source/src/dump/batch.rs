@@ -165,7 +165,7 @@ impl Batches {
         }
     }
 
-    /// The last change of each resource, in the order of these changes (CDM-4).
+    /// Returns the last change of each resource, in the order of these changes (CDM-4).
     fn changes(&self, set: u8, since: DateTime, snapshot: &Snapshot) -> Result<Vec<ItemContent>, Error> {
         let published = crate::publish::published_set(snapshot, &self.set(set)?.name)?;
         let after = sequence_before(&published, since)?;

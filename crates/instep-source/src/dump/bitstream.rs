@@ -58,7 +58,7 @@ impl Read for Pinned {
     }
 }
 
-/// The strongest algorithm of a state: one is enough to see that bytes are the same.
+/// Returns the strongest algorithm of a state: one is enough to see that bytes are the same.
 pub(super) fn strongest(state: &ResourceState) -> Option<Algorithm> {
     state.digests.strongest().map(|digest| digest.algorithm.clone())
 }

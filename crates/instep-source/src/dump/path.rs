@@ -20,7 +20,7 @@ impl<'a> Paths<'a> {
         Self { base, taken: BTreeSet::new() }
     }
 
-    /// The path of the next bitstream.
+    /// Returns the path of the next bitstream.
     pub(super) fn next(&mut self, uri: &Uri) -> PackagePath {
         let number = self.taken.len() + 1;
         let own = uri.as_str().strip_prefix(self.base).filter(|rest| is_plain(rest));

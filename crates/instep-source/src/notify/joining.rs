@@ -87,7 +87,7 @@ mod tests {
         DateTime::from_unix_micros(micros)
     }
 
-    /// The notification of a change at `at`, of a span that begins at `from`.
+    /// Returns the notification of a change at `at`, of a span that begins at `from`.
     fn notification(from: i64, at: i64) -> Bytes {
         let mut entry = Entry::new(Uri::parse(&format!("http://example.com/{at}")).unwrap());
         entry.metadata.change = Some(Change::Updated);

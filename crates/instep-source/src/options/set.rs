@@ -40,7 +40,7 @@ pub struct SetOptions {
 }
 
 impl SetOptions {
-    /// A set without a name and without content.
+    /// Returns a set without a name and without content.
     pub fn new() -> Self {
         Self {
             name: String::new(),
@@ -130,7 +130,7 @@ pub struct LinkRule {
 }
 
 impl LinkRule {
-    /// A rule without further attributes.
+    /// Returns a rule without further attributes.
     pub fn new(resource: impl Into<String>, rel: Relation, target: impl Into<String>) -> Self {
         Self { resource: resource.into(), rel, target: target.into(), media_type: None, pri: None }
     }
@@ -152,7 +152,7 @@ impl FrequencyRule {
         Self { resource: resource.into(), frequency: Some(frequency) }
     }
 
-    /// A rule that gives each resource the frequency computed from the catalogue.
+    /// Returns a rule that gives each resource the frequency computed from the catalogue.
     pub fn auto(resource: impl Into<String>) -> Self {
         Self { resource: resource.into(), frequency: None }
     }

@@ -201,7 +201,7 @@ impl PlannedDelivery {
         Ok(())
     }
 
-    /// The mark by which this Source recognizes its objects.
+    /// Returns the mark by which this Source recognizes its objects.
     fn mark(&self) -> ObjectMark {
         ObjectMark { name: MARK, value: self.record.mark.clone() }
     }

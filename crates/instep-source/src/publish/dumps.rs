@@ -109,7 +109,7 @@ impl SourceContext {
         })
     }
 
-    /// The sets that shall have no dump, whether or not they have one.
+    /// Returns the sets that shall have no dump, whether or not they have one.
     pub(super) fn unwanted_dumps(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
         let mut unwanted = Vec::new();
         for (number, set) in (0u8..).zip(&self.policy.sets) {

@@ -136,7 +136,7 @@ impl Maker {
         Ok(patch_between(&before, &after, state.media_type.as_ref(), longest))
     }
 
-    /// A kept state, if its bytes match its name.
+    /// Returns a kept state, if its bytes match its name.
     fn bytes(&self, digests: &Digests) -> io::Result<Option<Vec<u8>>> {
         let (Some(file), Some(strongest)) = (self.spool.find(digests)?, digests.strongest()) else {
             return Ok(None);

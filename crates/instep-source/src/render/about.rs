@@ -9,7 +9,7 @@ use crate::{Error, sink::Rank};
 /// The name of a page among the documents of a set.
 const PAGE: &str = "about.html";
 
-/// The description of a set: the operator's, or a page of ours.
+/// Returns the description of a set: the operator's, or a page of ours.
 pub(super) fn set_page(policy: &SourcePolicy, set: &SetPolicy) -> Uri {
     match &set.described_by {
         Some(uri) => uri.clone(),
@@ -18,7 +18,7 @@ pub(super) fn set_page(policy: &SourcePolicy, set: &SetPolicy) -> Uri {
     }
 }
 
-/// The description of the Source: the operator's, or a page of ours.
+/// Returns the description of the Source: the operator's, or a page of ours.
 pub(super) fn source_page(policy: &SourcePolicy) -> Uri {
     policy.described_by.clone().unwrap_or_else(|| policy.place.set("").uri(PAGE))
 }

@@ -4,14 +4,14 @@ use resourcesync::{Change, Entry};
 
 use crate::catalogue::{ChangeRecord, Resource, ResourceState};
 
-/// A resource as Resource Lists and manifests show it (RL-7).
+/// Returns a resource as Resource Lists and manifests show it (RL-7).
 pub(crate) fn resource_entry(resource: Resource) -> Entry {
     let mut entry = Entry::new(resource.uri);
     describe(&mut entry, resource.state);
     entry
 }
 
-/// A change as Change Lists show it (CL-7, CL-8, CL-10); of a deleted resource only the event (CL-14).
+/// Returns a change as Change Lists show it (CL-7, CL-8, CL-10); of a deleted resource only the event (CL-14).
 pub(crate) fn change_entry(record: ChangeRecord) -> Entry {
     let mut entry = Entry::new(record.uri);
     if record.change != Change::Deleted {

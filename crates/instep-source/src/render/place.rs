@@ -56,7 +56,7 @@ pub(super) fn archive_name(of: &str) -> String {
     format!("{}-archive.xml", of.trim_end_matches(".xml"))
 }
 
-/// A datetime without the characters that file names should not have.
+/// Returns a datetime without the characters that file names should not have.
 fn stamp(at: DateTime) -> String {
     at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect()
 }

@@ -204,7 +204,7 @@ impl<'a> RenderedDocuments<'a> {
         Ok(())
     }
 
-    /// The bytes of a document in place.
+    /// Returns the bytes of a document in place.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         self.sink.read(name)
     }

@@ -44,7 +44,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// The resource, as it was when it was hashed.
+    /// Returns the resource, as it was when it was hashed.
     pub(super) fn resource(
         self,
         digests: Digests,

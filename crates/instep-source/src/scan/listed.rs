@@ -133,7 +133,7 @@ impl Merge<'_, '_> {
     }
 }
 
-/// The resources of the catalogue whose keys begin with a number.
+/// Returns the resources of the catalogue whose keys begin with a number.
 pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> KnownRows<'_> {
     let rows = snapshot
         .resources_after(u64::MAX, &[number])

@@ -39,7 +39,7 @@ impl Reserved {
         Ok(Self { socket, address, host })
     }
 
-    /// The base URL of this address.
+    /// Returns the base URL of this address.
     ///
     /// # Errors
     /// If it is a wildcard: no client could use it.

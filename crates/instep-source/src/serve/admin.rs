@@ -91,7 +91,7 @@ impl Recorder {
     }
 }
 
-/// The routes; each of them, and each unknown path, requires the token.
+/// Returns the routes; each of them, and each unknown path, requires the token.
 pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
     let expected = blake3::hash(token.as_bytes());
     Router::new()

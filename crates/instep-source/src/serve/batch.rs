@@ -54,7 +54,7 @@ pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// The endpoints, below the base URL.
+/// Returns the endpoints, below the base URL.
 pub(crate) fn routes(source: &SourceContext, monitor: &Arc<dyn PublishMonitor>) -> Result<Router, Error> {
     let folder = source.options().state.join("batches");
     let spool = PackageSpool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;

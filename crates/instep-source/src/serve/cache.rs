@@ -23,12 +23,12 @@ struct Generations {
 }
 
 impl Cache {
-    /// A cache that holds at most twice as many bytes.
+    /// Returns a cache that holds at most twice as many bytes.
     pub(crate) fn new(generation_bytes: usize) -> Self {
         Self { generations: Mutex::default(), generation_bytes }
     }
 
-    /// The representation under a name.
+    /// Returns the representation under a name.
     pub(crate) fn get(&self, name: &[u8]) -> Option<Arc<Representation>> {
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(representation) = generations.young.get(name) {

@@ -66,7 +66,7 @@ fn names(headers: &HeaderMap, name: header::HeaderName, etag: &HeaderValue, comp
     })
 }
 
-/// The tags of a list, with their quotes; tags may contain commas.
+/// Returns the tags of a list, with their quotes; tags may contain commas.
 fn tags(mut list: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     std::iter::from_fn(move || {
         let opening = list.iter().position(|byte| *byte == b'"')?;
@@ -78,7 +78,7 @@ fn tags(mut list: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     })
 }
 
-/// A date in seconds since 1970; one that is not a date counts as absent (§13.1.3).
+/// Returns a date in seconds since 1970; one that is not a date counts as absent (§13.1.3).
 fn date(headers: &HeaderMap, name: header::HeaderName) -> Option<u64> {
     let date = httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()?;
     date.duration_since(SystemTime::UNIX_EPOCH).ok().as_ref().map(Duration::as_secs)

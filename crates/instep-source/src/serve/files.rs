@@ -87,7 +87,7 @@ impl Files {
         Ok(self.find(&index_of(name))?.is_some())
     }
 
-    /// The file with a name, or its prepared gzip form if requested and not older.
+    /// Returns the file with a name, or its prepared gzip form if requested and not older.
     fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> io::Result<Option<FoundFile>> {
         let Some(plain) = self.find(name)? else { return Ok(None) };
         if !self.provider.is_for_documents() || !accepts_gzip(headers) {

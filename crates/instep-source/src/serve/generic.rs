@@ -43,7 +43,7 @@ impl Generics {
         rules.map(generic).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The resources that a path may represent, in the client's order of preference; equal ones in the operator's
+    /// Returns the resources that a path may represent, in the client's order of preference; equal ones in the operator's
     /// order.
     pub(crate) fn candidates(&self, path: &str, headers: &HeaderMap) -> Vec<GenericCandidate> {
         let found = self.0.iter().find_map(|generic| Some((generic, generic.pattern.matches(path)?)));

@@ -50,7 +50,7 @@ fn part(text: &str, length: u64) -> Option<Range<u64>> {
     Some(first..end)
 }
 
-/// A decimal number; one beyond 64 bits lies after every end.
+/// Returns a decimal number; one beyond 64 bits lies after every end.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))

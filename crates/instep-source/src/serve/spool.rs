@@ -61,7 +61,7 @@ pub(crate) struct Building {
 }
 
 impl PackageSpool {
-    /// A spool in a folder, which is created if it does not exist.
+    /// Returns a spool in a folder, which is created if it does not exist.
     pub(crate) fn new(folder: &Path, quota_bytes: u64) -> io::Result<Arc<Self>> {
         std::fs::create_dir_all(folder)?;
         Ok(Arc::new(Self { folder: folder.to_owned(), quota_bytes, packages: Mutex::default() }))
@@ -109,7 +109,7 @@ impl PackageTable {
 }
 
 impl Building {
-    /// A file without a name: its space is freed as soon as it is closed.
+    /// Returns a file without a name: its space is freed as soon as it is closed.
     pub(crate) fn file(&self) -> io::Result<File> {
         tempfile::tempfile_in(&self.spool.folder)
     }

@@ -67,7 +67,7 @@ struct VersionFiles {
 }
 
 impl VersionFiles {
-    /// The available versions of a resource, oldest first.
+    /// Returns the available versions of a resource, oldest first.
     fn versions(&self, original: &Uri) -> io::Result<Vec<ResourceVersion>> {
         let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
         let mut versions = snapshot.versions(original).map_err(io::Error::other)?;
@@ -78,7 +78,7 @@ impl VersionFiles {
         Ok(versions)
     }
 
-    /// The version with this name: its microseconds, a slash, and the path of the resource.
+    /// Returns the version with this name: its microseconds, a slash, and the path of the resource.
     fn named(&self, name: &[u8]) -> io::Result<Option<(Uri, ResourceVersion)>> {
         let name = std::str::from_utf8(name).ok().and_then(|name| name.split_once('/'));
         let Some((micros, path)) = name else { return Ok(None) };

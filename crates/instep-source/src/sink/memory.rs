@@ -19,7 +19,7 @@ impl MemorySink {
         Self::default()
     }
 
-    /// A document in place, as text.
+    /// Returns a document in place, as text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.documents.get(name)?).ok()
     }

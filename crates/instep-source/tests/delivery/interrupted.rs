@@ -9,7 +9,7 @@ use super::{Delivered, store::Interruption};
 /// No delivery of this test has so many changes.
 const MANY: usize = 120;
 
-/// A Source with every kind of document, whose parts are small.
+/// Returns a Source with every kind of document, whose parts are small.
 fn source() -> Delivered {
     let mut source = Delivered::new();
     let options = &mut source.options;

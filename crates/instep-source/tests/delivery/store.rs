@@ -132,7 +132,7 @@ impl ReadBucket {
         Ok(())
     }
 
-    /// The links of a document to others.
+    /// Returns the links of a document to others.
     fn links(&self, name: &str, bytes: &[u8]) -> Vec<FoundLink> {
         let text = String::from_utf8_lossy(bytes);
         let is_xml = name.ends_with(".xml") || name == DESCRIPTION;

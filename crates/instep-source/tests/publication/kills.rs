@@ -78,7 +78,7 @@ fn s5_s7_a_publication_killed_before_any_step_leaves_whole_documents_and_is_repa
     assert!((10..MANY - 1).contains(&killed), "{killed} steps");
 }
 
-/// The resources, as the parts of the Resource List name them.
+/// Returns the resources, as the parts of the Resource List name them.
 fn listed(site: &Site) -> BTreeMap<String, Option<u64>> {
     let (_, parts) = site.read("resourcelist.xml");
     let entries = parts.iter().flat_map(|part| site.read(part.loc.as_str().rsplit('/').next().unwrap()).1);

@@ -11,7 +11,7 @@ use instep_source::{NoMonitor, PublishOptions, PublishReport, publish};
 use resourcesync::{Change, DocumentReader, Entry, Header, ReadError, ReadOptions};
 use tempfile::TempDir;
 
-/// A folder in memory where there is one: many publications, and each syncs.
+/// Returns a folder in memory where there is one: many publications, and each syncs.
 pub(super) fn scratch() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
@@ -55,7 +55,7 @@ impl Site {
         read(&self.path(name)).unwrap()
     }
 
-    /// The resources, as the Resource List and the changes since its `at` list them.
+    /// Returns the resources, as the Resource List and the changes since its `at` list them.
     pub(super) fn listed(&self) -> BTreeMap<String, Option<u64>> {
         let (header, entries) = self.read("resourcelist.xml");
         let at = header.metadata.unwrap().at.unwrap();

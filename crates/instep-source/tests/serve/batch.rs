@@ -31,7 +31,7 @@ fn post_to(address: SocketAddr, body: &str) -> Answer {
     super::raw::answer(&send(address, text.as_bytes())).unwrap()
 }
 
-/// The manifest of a package, and its bitstreams in the same order.
+/// Returns the manifest of a package, and its bitstreams in the same order.
 fn unpack(answer: &Answer) -> (Document, Vec<(Entry, Vec<u8>)>) {
     assert_eq!(
         (answer.status, answer.header("content-type")),

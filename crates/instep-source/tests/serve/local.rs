@@ -8,7 +8,7 @@ use super::{
 const LIST: &str = "/resourcesync/capabilitylist.xml";
 const ALLOW_ORIGIN: &str = "access-control-allow-origin";
 
-/// The status of the answer to a request with these lines after the first.
+/// Returns the status of the answer to a request with these lines after the first.
 fn status(server: &Server, version: &str, lines: &str) -> u16 {
     let text = format!("GET {LIST} HTTP/{version}\r\n{lines}Connection: close\r\n\r\n");
     raw::answer(&raw::send(server.address, text.as_bytes())).unwrap().status

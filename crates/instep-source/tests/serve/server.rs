@@ -42,12 +42,12 @@ impl PublishMonitor for Events {
     }
 }
 
-/// A moment long ago, so that nothing was changed just now.
+/// Returns a moment long ago, so that nothing was changed just now.
 pub(crate) fn long_ago() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)
 }
 
-/// A folder with files.
+/// Returns a folder with files.
 pub(crate) fn folder(files: &[(&str, &[u8])]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in files {

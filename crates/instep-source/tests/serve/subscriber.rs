@@ -53,7 +53,7 @@ impl Subscriber {
         Self { address, calls }
     }
 
-    /// One that confirms and takes everything.
+    /// Returns one that confirms and takes everything.
     pub(crate) fn willing() -> Self {
         Self::start(|call| (200, call.parameter("hub.challenge").unwrap_or_default()))
     }

@@ -24,7 +24,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(name)
 }
 
-/// A client that trusts both certificates.
+/// Returns a client that trusts both certificates.
 fn client(protocol: &[u8]) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     for name in ["first.pem", "second.pem"] {

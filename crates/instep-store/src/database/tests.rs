@@ -103,7 +103,7 @@ fn c14_a_link_in_the_place_of_the_file_is_not_followed() {
     assert_eq!(version(&schema(&[FIRST]).open(&way.join("theirs.db")).unwrap()), 1);
 }
 
-/// The names and bytes of all files of a folder.
+/// Returns the names and bytes of all files of a folder.
 fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()

@@ -73,7 +73,7 @@ fn right_answer(request: &ReceivedRequest, page: Option<Page>, fault: Option<&Fa
     page.headers.into_iter().fold(answer, |answer, (name, value)| answer.with(name, value))
 }
 
-/// The requested range, with `None` inside if it cannot be satisfied.
+/// Returns the requested range, with `None` inside if it cannot be satisfied.
 fn requested_range(
     request: &ReceivedRequest,
     etag: &str,

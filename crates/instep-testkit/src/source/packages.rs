@@ -89,7 +89,7 @@ fn package_entry(shelf: &FakeShelf, stem: &str, (manifest, held): &(Vec<u8>, Pac
     entry
 }
 
-/// The package at a path, or the copy of its manifest.
+/// Returns the package at a path, or the copy of its manifest.
 fn packed(path: &str, stem: &str, (manifest, held): &(Vec<u8>, PackageContent)) -> Option<Vec<u8>> {
     match path.strip_prefix(stem)? {
         ".zip" => Some(zipped(manifest, held)),
@@ -108,7 +108,7 @@ fn resources(shelf: &FakeShelf) -> (Vec<u8>, PackageContent) {
     with_manifest(&at(list(shelf, Capability::ResourceDumpManifest), shelf.at), held.collect())
 }
 
-/// The changes of an interval; a deletion has no bitstream.
+/// Returns the changes of an interval; a deletion has no bitstream.
 fn changes(shelf: &FakeShelf, interval: &Interval) -> (Vec<u8>, PackageContent) {
     let held = interval.changes.iter().enumerate().map(|(number, one)| {
         let mut entry = one.entry.clone();
@@ -126,7 +126,7 @@ fn with_manifest(header: &Header, held: PackageContent) -> (Vec<u8>, PackageCont
     (write(header, &held.iter().map(|(entry, _)| entry.clone()).collect::<Vec<_>>()), held)
 }
 
-/// A package, the manifest first.
+/// Returns a package, the manifest first.
 fn zipped(manifest: &[u8], held: &PackageContent) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let mut add = |name: &str, bytes: &[u8]| {

@@ -30,7 +30,7 @@ pub struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// A header's value; names in lower case.
+    /// Returns a header's value; names in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
@@ -76,7 +76,7 @@ impl FakeServer {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right answer at a path.
+    /// Returns the right answer at a path.
     pub(super) fn document(&self, path: &str) -> Option<Page> {
         let page = self.script().pages.get(path).cloned().or_else(|| {
             let shelf = self.shelf();

@@ -203,7 +203,7 @@ impl FakeShelf {
         instead.map_or_else(|| bytes.to_vec(), Clone::clone)
     }
 
-    /// The published entry: edited, if a test requested it.
+    /// Returns the published entry: edited, if a test requested it.
     pub(super) fn publish(&self, path: &str, entry: &Entry) -> Entry {
         let mut entry = entry.clone();
         if let Some(edit) = self.edits.get(path) {
@@ -213,7 +213,7 @@ impl FakeShelf {
     }
 }
 
-/// The media type for a name.
+/// Returns the media type for a name.
 pub(super) fn media_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "txt" => "text/plain",

@@ -13,7 +13,7 @@ fn rules() -> BTreeSet<String> {
     table.lines().filter_map(|line| line.split('\t').next().map(str::to_owned)).collect()
 }
 
-/// The ids in the first column of the tables of a document.
+/// Returns the ids in the first column of the tables of a document.
 fn first_column(document: &str) -> BTreeSet<String> {
     let text = std::fs::read_to_string(root().join(document)).unwrap();
     let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
@@ -31,18 +31,18 @@ fn is_id(word: &str) -> bool {
     is_numbered(word.strip_prefix("AMB-").unwrap_or(word))
 }
 
-/// The comment of a line of Rust.
+/// Returns the comment of a line of Rust.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("//").or_else(|| line.split_once(" // ").map(|(_, comment)| comment))
 }
 
-/// The words of a text, hyphens included.
+/// Returns the words of a text, hyphens included.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
 }
 
-/// The rules that a text cites: `RL-2`, for an area that the table has.
+/// Returns the rules that a text cites: `RL-2`, for an area that the table has.
 fn cited_rules<'t>(text: &'t str, areas: &BTreeSet<&str>) -> Vec<&'t str> {
     let is_rule = |word: &&str| {
         word.split_once('-').is_some_and(|(area, number)| {
@@ -52,7 +52,7 @@ fn cited_rules<'t>(text: &'t str, areas: &BTreeSet<&str>) -> Vec<&'t str> {
     words(text).filter(is_rule).collect()
 }
 
-/// The name of the function that begins on a line. Tests of a contract are seen by the list of them above.
+/// Returns the name of the function that begins on a line. Tests of a contract are seen by the list of them above.
 fn name_of_function(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = line.strip_prefix("pub(super) ").unwrap_or(line);
@@ -60,7 +60,7 @@ fn name_of_function(line: &str) -> Option<&str> {
     name.split('(').next()
 }
 
-/// The id that the name of a test begins with: `d35_an_empty_list_deletes_nothing` is D35.
+/// Returns the id that the name of a test begins with: `d35_an_empty_list_deletes_nothing` is D35.
 fn id_of_test(line: &str) -> Option<String> {
     let id = name_of_function(line)?.split_once('_')?.0.to_uppercase();
     is_numbered(&id).then_some(id)

@@ -59,7 +59,7 @@ impl Crate {
         circles.into_iter().collect()
     }
 
-    /// The files that a file imports from.
+    /// Returns the files that a file imports from.
     fn imports(&self, from: &Path) -> BTreeSet<&Path> {
         let module = &self.modules[from];
         let imported = module.imported.iter().filter(|(name, _)| !module.handed_on.contains(*name));
@@ -69,7 +69,7 @@ impl Crate {
         files.map(|(file, _)| file).filter(|file| *file != from).collect()
     }
 
-    /// The file that defines what a path names; `true` if it names an item and not the module itself.
+    /// Returns the file that defines what a path names; `true` if it names an item and not the module itself.
     fn resolve(&self, from: &Path, path: &[String], depth: usize) -> Option<(&Path, bool)> {
         if depth > 16 {
             return None;
@@ -131,7 +131,7 @@ fn module_path(name: &str) -> Path {
     if matches!(name, "lib" | "main") { Vec::new() } else { name.split('/').map(str::to_owned).collect() }
 }
 
-/// A module's path as text; the root is `lib`.
+/// Returns a module's path as text; the root is `lib`.
 fn name_of(path: &Path) -> String {
     if path.is_empty() { "lib".to_owned() } else { path.join("::") }
 }

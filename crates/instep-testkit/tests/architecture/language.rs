@@ -7,7 +7,7 @@ use crate::sources::files;
 const QUESTIONS: [&str; 10] =
     ["What ", "How ", "Whether ", "Where ", "Why ", "When ", "Who ", "Which ", "So many ", "The same for "];
 
-/// The places where a doc comment begins, or holds, what it should not.
+/// Returns the places where a doc comment begins, or holds, what it should not.
 fn faults(text: &str) -> Vec<(usize, &str)> {
     let mut before = "";
     let mut faults = Vec::new();

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folder that holds the workspace.
+/// Returns the folder that holds the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -41,7 +41,7 @@ pub(crate) fn sources() -> Vec<(String, String)> {
     files.filter(|(name, _)| name.contains("/src/") && !name.contains("/tests")).collect()
 }
 
-/// A text of Rust without its comments, strings and characters, which become blanks; lines stay where they are.
+/// Returns a text of Rust without its comments, strings and characters, which become blanks; lines stay where they are.
 pub(crate) fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -62,7 +62,7 @@ pub(crate) fn code_of(text: &str) -> String {
     code
 }
 
-/// The length of a comment, a string or a character at the start of the text.
+/// Returns the length of a comment, a string or a character at the start of the text.
 fn literal_or_comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));

@@ -6,7 +6,7 @@ pub(super) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// The names joined by `::` at the start.
+/// Returns the names joined by `::` at the start.
 pub(super) fn path_at(tokens: &[&str]) -> Path {
     let mut path = vec![tokens[0].to_owned()];
     let mut rest = &tokens[1..];
@@ -19,7 +19,7 @@ pub(super) fn path_at(tokens: &[&str]) -> Path {
     path
 }
 
-/// The paths of a `use` and the names that they bring.
+/// Returns the paths of a `use` and the names that they bring.
 pub(super) fn tree(tokens: &[&str], before: &[String]) -> Vec<(Path, String)> {
     let mut found = Vec::new();
     let mut path = before.to_vec();
@@ -58,7 +58,7 @@ pub(super) fn tree(tokens: &[&str], before: &[String]) -> Vec<(Path, String)> {
     found
 }
 
-/// The place at which the brace at the start is closed.
+/// Returns the place at which the brace at the start is closed.
 pub(super) fn closing(tokens: &[&str]) -> usize {
     let mut depth = 0;
     let close = tokens.iter().position(|token| {

@@ -6,22 +6,22 @@ use std::{
     process::Command,
 };
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The text of a page, by its path in the workspace.
+/// Returns the text of a page, by its path in the workspace.
 pub(crate) fn text(page: &str) -> String {
     fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
 }
 
-/// The pages that the table of contents names, as paths in the workspace.
+/// Returns the pages that the table of contents names, as paths in the workspace.
 pub(crate) fn linked() -> Vec<String> {
     links(&text("docs/SUMMARY.md")).into_iter().map(|link| format!("docs/{link}")).collect()
 }
 
-/// The targets of a page's links, outside of code.
+/// Returns the targets of a page's links, outside of code.
 pub(crate) fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut code = false;
@@ -51,7 +51,7 @@ pub(crate) fn mentioned(text: &str) -> Vec<String> {
     found
 }
 
-/// The arguments of a command, told apart by a shell.
+/// Returns the arguments of a command, told apart by a shell.
 pub(crate) fn arguments(command: &str) -> Vec<String> {
     let (_, arguments) = command.split_once(' ').unwrap();
     let print = format!("set -f; printf '%s\\0' {arguments}");
@@ -60,7 +60,7 @@ pub(crate) fn arguments(command: &str) -> Vec<String> {
     words.split_terminator('\0').map(str::to_owned).collect()
 }
 
-/// The commands of a page: the lines that begin with `$` in its console blocks.
+/// Returns the commands of a page: the lines that begin with `$` in its console blocks.
 pub(crate) fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut console = false;

@@ -83,7 +83,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// A line that waits until somebody listens.
+/// Returns a line that waits until somebody listens.
 fn wait_for(port: u16) -> String {
     format!("until (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
 }
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The path of programs, with this build's first.
+/// Returns the path of programs, with this build's first.
 fn path() -> String {
     let program = instep([""; 0]);
     let folder = Path::new(program.get_program()).parent().map(PathBuf::from).unwrap_or_default();

@@ -106,7 +106,7 @@ impl Page {
         }
     }
 
-    /// The value of an expression, awaited.
+    /// Returns the value of an expression, awaited.
     pub(crate) async fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.ask("Runtime.evaluate", asked).await;
@@ -144,7 +144,7 @@ impl Page {
         }
     }
 
-    /// The next message: the answer to the last question, or nothing where it was an event.
+    /// Returns the next message: the answer to the last question, or nothing where it was an event.
     async fn next(&mut self) -> Option<Value> {
         let message = self.socket.next().await.unwrap().unwrap();
         let message: Value = serde_json::from_str(message.to_text().unwrap()).unwrap();

@@ -52,7 +52,7 @@ async fn finding_d14_a_pdf_is_shown_by_the_reader_of_the_browser() {
     assert_eq!(page.complaints(), [""; 0]);
 }
 
-/// A document with one empty page.
+/// Returns a document with one empty page.
 fn pdf() -> String {
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",

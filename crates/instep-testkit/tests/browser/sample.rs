@@ -49,7 +49,7 @@ pub(crate) fn change(folder: &Path) {
     }
 }
 
-/// The addresses of all kinds of pages of a Source over this folder, by their names.
+/// Returns the addresses of all kinds of pages of a Source over this folder, by their names.
 pub(crate) fn pages(serving: &Serving) -> Vec<(&'static str, String)> {
     let resource =
         |path: &str| format!("resourcesync/resource?uri={}", escaped(&format!("{}{path}", serving.base)));

@@ -19,7 +19,7 @@ const ABOUT: &str = r#"<rs:ln rel="describedby" href="http://example.com/about.x
 const AT: &str = r#" at="2013-01-03T09:00:00Z""#;
 const FROM: &str = r#" from="2013-01-03T00:00:00Z""#;
 
-/// A document: its root element, what stands before the entries, and the entries.
+/// Returns a document: its root element, what stands before the entries, and the entries.
 pub(crate) fn document(root: &str, head: &str, entries: &str) -> String {
     format!(
         "<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
@@ -27,7 +27,7 @@ pub(crate) fn document(root: &str, head: &str, entries: &str) -> String {
     )
 }
 
-/// The kinds of documents with a right root; `entries` stand in place of `{}`.
+/// Returns the kinds of documents with a right root; `entries` stand in place of `{}`.
 fn of(kind: &str, entries: &str) -> String {
     with(kind, "", "", entries)
 }
@@ -69,7 +69,7 @@ fn without(document: &str, part: &str) -> String {
     document.replacen(part, "", 1)
 }
 
-/// An entry with attributes on its `rs:md`, and more elements.
+/// Returns an entry with attributes on its `rs:md`, and more elements.
 fn url(metadata: &str, more: &str) -> String {
     named("url", "http://example.com/res1", metadata, more)
 }
@@ -87,7 +87,7 @@ fn named(element: &str, loc: &str, metadata: &str, more: &str) -> String {
     format!("  <{element}><loc>{loc}</loc>{before}{md}{after}</{element}>\n")
 }
 
-/// A change at an hour of the day.
+/// Returns a change at an hour of the day.
 fn change(kind: &str, hour: u32, more: &str) -> String {
     url(&format!("change=\"{kind}\" datetime=\"2013-01-03T{hour:02}:00:00Z\" {more}"), "")
 }

@@ -112,7 +112,7 @@ fn xdelta3_and_we_apply_the_deltas_of_each_other() {
     }
 }
 
-/// A value of some depth.
+/// Returns a value of some depth.
 fn value(draw: &mut Draw, depth: usize) -> Value {
     match draw.below(if depth == 0 { 4 } else { 6 }) {
         0 => json!(draw.below(1_000)),
@@ -154,7 +154,7 @@ fn the_jsonpatch_of_python_and_we_apply_the_patches_of_each_other() {
     }
 }
 
-/// An element with attributes, text and children.
+/// Returns an element with attributes, text and children.
 fn element(draw: &mut Draw, depth: usize) -> String {
     let name = ["a", "b", "d:c"][draw.below(3)];
     let attributes = if draw.below(2) == 0 { format!(" n=\"{}\"", draw.below(9)) } else { String::new() };

@@ -20,7 +20,7 @@ pub(crate) fn report(text: &str) -> Report {
     Validator::default().document(text.as_bytes()).unwrap()
 }
 
-/// A document with links to these names under the root.
+/// Returns a document with links to these names under the root.
 pub(crate) fn linked(root: &str, metadata: &str, links: &[(&str, &str)], entries: &str) -> String {
     let links: String =
         links.iter().map(|(rel, name)| format!("<rs:ln rel=\"{rel}\" href=\"{HOST}{name}\"/>")).collect();
@@ -31,7 +31,7 @@ pub(crate) fn entry(element: &str, name: &str, metadata: &str) -> String {
     format!("<{element}><loc>{HOST}{name}</loc><rs:md {metadata}/></{element}>")
 }
 
-/// The findings between one document and the one its first entry leads to.
+/// Returns the findings between one document and the one its first entry leads to.
 fn between(parent: &str, target: &str) -> Vec<Finding> {
     let (parent, target) = (report(parent), report(target));
     let mut set = DocumentSet::new();
@@ -188,7 +188,7 @@ fn structure() -> Vec<&'static str> {
     ]
 }
 
-/// The findings of a set of documents, given by name.
+/// Returns the findings of a set of documents, given by name.
 fn together(documents: &[(&str, String)]) -> Vec<Finding> {
     let mut set = DocumentSet::new();
     for (name, text) in documents {

@@ -41,7 +41,7 @@ fn what_is_too_much_at_once_is_asked_for_in_halves() {
     assert_eq!(requests_for_resources(&copy), 0);
 }
 
-/// A copy of a Source whose URIs are so long that they need two batches.
+/// Returns a copy of a Source whose URIs are so long that they need two batches.
 fn with_two_batches() -> Copy {
     let folder = vec!["l".repeat(240); 13].join("/");
     let resources = (0..1_000).map(|number| (format!("{folder}/{number}"), format!("text {number}")));

@@ -6,7 +6,7 @@ use resourcesync::{Algorithm, Link, MediaType, Relation, Uri};
 
 use crate::support::{Copy, Run, many};
 
-/// A Source of three resources that offers changes only in Change Dumps.
+/// Returns a Source of three resources that offers changes only in Change Dumps.
 fn with_change_dump() -> Copy {
     Copy::laid_out(|layout| {
         layout.change_list = false;

@@ -11,7 +11,7 @@ fn sha_256(text: &str) -> String {
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A copy whose Source packs the change of a resource as a difference, with this digest and type in its manifest.
+/// Returns a copy whose Source packs the change of a resource as a difference, with this digest and type in its manifest.
 fn changed(digest: &str, media_type: &str, difference: &str) -> (Copy, Run) {
     let copy = Copy::laid_out(|layout| (layout.change_list, layout.change_dump) = (false, true));
     copy.source.put("a.json", BEFORE);

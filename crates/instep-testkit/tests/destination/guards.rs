@@ -116,7 +116,7 @@ fn an_incomplete_inventory_deletes_nothing() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-/// A copy of three resources in parts of one, and one of them gone since.
+/// Returns a copy of three resources in parts of one, and one of them gone since.
 fn in_parts() -> Copy {
     let copy = Copy::laid_out(|layout| {
         layout.part_entries = Some(1);

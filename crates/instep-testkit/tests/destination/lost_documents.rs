@@ -13,7 +13,7 @@ use crate::{
 
 const SECOND_LIST: &str = "changelist-000002.xml";
 
-/// A copy of three resources, after a change in each of three Change Lists.
+/// Returns a copy of three resources, after a change in each of three Change Lists.
 fn after_three_lists() -> Copy {
     let copy = Copy::of_three();
     copy.sync();

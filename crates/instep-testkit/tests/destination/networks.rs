@@ -67,7 +67,7 @@ fn o395_a_follower_outlives_an_old_list_of_a_cache_and_of_a_source_that_was_rest
     });
 }
 
-/// A copy of a Source whose list states nothing of a resource but its time.
+/// Returns a copy of a Source whose list states nothing of a resource but its time.
 fn of_bare(count: usize) -> Copy {
     let mut layout = Layout::new();
     layout.algorithms.clear();

@@ -2,7 +2,7 @@
 
 use crate::support::Copy;
 
-/// A Source whose JSON resource changes, with a patch from the version before.
+/// Returns a Source whose JSON resource changes, with a patch from the version before.
 fn with_patch(patch: &'static str) -> Copy {
     let copy = Copy::of(instep_testkit::FakeSource::start().with_resources([("a.json", r#"{"a":1,"b":2}"#)]));
     assert_eq!(copy.sync().exit_code(), 0);

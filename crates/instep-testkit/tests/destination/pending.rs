@@ -8,7 +8,7 @@ use crate::support::{Copy, in_step, without};
 
 const FAILURES: [Fault; 2] = [Fault::Status(500), Fault::Status(500)];
 
-/// A copy of three resources of a Source whose Resource List does not say its time.
+/// Returns a copy of three resources of a Source whose Resource List does not say its time.
 fn of_an_undated_list() -> Copy {
     let copy = Copy::of_three();
     copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));

@@ -36,7 +36,7 @@ fn dry(copy: &Copy, via: Via) -> Run {
     copy.sync_with(|options| (options.dry_run, options.delete, options.via) = (true, true, via))
 }
 
-/// A copy whose Source has changed since.
+/// Returns a copy whose Source has changed since.
 fn changed() -> Copy {
     let copy = Copy::laid_out(|layout| (layout.dump, layout.batch) = (true, true));
     assert_eq!(copy.sync().exit_code(), 0);

@@ -18,7 +18,7 @@ fn link(copy: &Copy, path: &'static str, relation: Relation, target: &str, media
     });
 }
 
-/// Two described resources, one of them by JSON and one by XML, and one without a description.
+/// Returns two described resources, one of them by JSON and one by XML, and one without a description.
 fn described() -> Copy {
     let copy = Copy::of_three();
     copy.source.serve("about/a.json", "{\"year\": 2021, \"by\": [\"Noether\", \"Hilbert\"]}");
@@ -198,7 +198,7 @@ fn o285_a_limit_holds_if_the_changes_before_are_not_read_again() {
     hold_to_two(&copy, "completed");
 }
 
-/// A copy of a Source with a list of `a.txt`, and changes of two others, each in a second.
+/// Returns a copy of a Source with a list of `a.txt`, and changes of two others, each in a second.
 fn copy_with_changes(changes: [(&str, u32); 2]) -> Copy {
     let names = ["a.txt", "b.txt", "c.txt"].map(|name| (name, name));
     let copy = Copy::of(FakeSource::start().with_resources(names));

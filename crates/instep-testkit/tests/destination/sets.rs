@@ -5,7 +5,7 @@ use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
 use crate::support::{Copy, SPACES, in_step};
 
-/// A document of this capability with these entries.
+/// Returns a document of this capability with these entries.
 pub(crate) fn document(
     source: &FakeSource,
     capability: &str,
@@ -53,7 +53,7 @@ pub(crate) fn list_shared(source: &FakeSource, name: &str, at: &str, day: u32, l
     source.serve(&format!("{name}-list.xml"), list);
 }
 
-/// A copy of a Source of two sets with a resource of each.
+/// Returns a copy of a Source of two sets with a resource of each.
 fn of_two_sets() -> Copy {
     let mut layout = Layout::new();
     layout.change_list = false;

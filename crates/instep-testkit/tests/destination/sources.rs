@@ -5,7 +5,7 @@ use instep_testkit::{FakeSource, Fault};
 
 use crate::support::{Copy, Run, runtime};
 
-/// A Source of two resources on another host.
+/// Returns a Source of two resources on another host.
 fn other() -> FakeSource {
     FakeSource::start_at("127.0.0.2", instep_testkit::Layout::new())
         .with_resources([("x.txt", "other"), ("y.txt", "another")])

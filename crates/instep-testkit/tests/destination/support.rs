@@ -93,7 +93,7 @@ impl Copy {
         (result, monitor.recorded())
     }
 
-    /// The differences between the Source and the copy.
+    /// Returns the differences between the Source and the copy.
     pub(crate) fn differences(&self) -> Vec<String> {
         let truth = TempDir::new().unwrap();
         self.source.write_to(truth.path()).unwrap();
@@ -145,7 +145,7 @@ pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
     (report.exit_code(), report.same)
 }
 
-/// A copy of three resources, with one Change List that is not an index.
+/// Returns a copy of three resources, with one Change List that is not an index.
 pub(crate) fn with_one_change_list() -> Copy {
     let mut layout = Layout::new();
     layout.change_index = false;

@@ -23,7 +23,7 @@ fn write_days(copy: &Copy, documents: &[&str]) {
     }
 }
 
-/// A copy of a Source with an archive that names a list from the first to the third day, which does not exist yet.
+/// Returns a copy of a Source with an archive that names a list from the first to the third day, which does not exist yet.
 fn with_an_archive() -> Copy {
     let copy = with_one_change_list();
     copy.source.serve("archive.xml", archive(&copy));
@@ -73,7 +73,7 @@ fn o40_an_audit_reads_the_changes_that_the_next_run_reads() {
     in_step(&copy, &run);
 }
 
-/// An archive with a list from the first to the third day.
+/// Returns an archive with a list from the first to the third day.
 fn archive(copy: &Copy) -> String {
     format!(
         "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \

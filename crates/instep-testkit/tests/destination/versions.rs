@@ -14,7 +14,7 @@ fn keeping(copy: &Copy) -> Run {
     })
 }
 
-/// The versions kept of a resource, oldest first.
+/// Returns the versions kept of a resource, oldest first.
 fn versions(copy: &Copy, path: &str) -> Vec<String> {
     let folder = copy.dir().join(".instep/versions").join(path);
     let mut files: Vec<PathBuf> =
@@ -209,7 +209,7 @@ fn the_state_of_a_moment_is_asked_from_the_time_gate() {
     assert!(asked.headers.contains_key("accept-datetime"), "{:?}", asked.headers);
 }
 
-/// A Source whose only Resource List is newer than a moment. After that moment `a.txt` changed and `e.txt` was
+/// Returns a Source whose only Resource List is newer than a moment. After that moment `a.txt` changed and `e.txt` was
 /// created.
 fn with_a_later_list() -> (Copy, DateTime) {
     let copy = Copy::of_three();
@@ -251,7 +251,7 @@ fn what_is_not_offered_of_a_moment_is_said_and_nothing_later_is_taken_for_it() {
     assert_eq!(run.exit_code(), 2, "no changes reach back to that moment any more");
 }
 
-/// A Source that changed `a.txt` after a moment, and whose entries of it have no digest.
+/// Returns a Source that changed `a.txt` after a moment, and whose entries of it have no digest.
 fn changed_later_without_digest() -> (Copy, DateTime) {
     let copy = Copy::of_three();
     copy.source.misstate("a.txt", |entry| entry.metadata.hash = Digests::default());

@@ -4,7 +4,7 @@ use std::{fs, io::Write as _, path::Path};
 
 use flate2::{Compression, write::GzEncoder};
 
-/// A folder to publish, with the files that the tables of the configurations apply to.
+/// Returns a folder to publish, with the files that the tables of the configurations apply to.
 pub(super) fn content() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {

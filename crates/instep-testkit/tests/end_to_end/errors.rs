@@ -8,7 +8,7 @@ use std::{
 
 use instep_testkit::{FakeSource, Fault, Page, Run, Server, free_port, instep};
 
-/// A site that has only the pages of the test.
+/// Returns a site that has only the pages of the test.
 fn site(pages: &[(&str, &str, &str)]) -> FakeSource {
     let site = FakeSource::start();
     for path in [

@@ -70,7 +70,7 @@ impl Scene {
         }
     }
 
-    /// A file of this name outside of the copy.
+    /// Returns a file of this name outside of the copy.
     fn escaped(&self, name: &str) -> Option<PathBuf> {
         let files = walkdir::WalkDir::new(self.place.path()).into_iter().filter_map(Result::ok);
         let files = files.filter(|file| !file.path().starts_with(&self.copy));
@@ -96,7 +96,7 @@ impl Scene {
     }
 }
 
-/// The outcome of a client's run, in a few words.
+/// Returns the outcome of a client's run, in a few words.
 fn outcome(case: &Case, scene: &Scene, run: &Run) -> String {
     let code = run.code.map_or("killed after 6 s".to_owned(), |code| format!("exit {code}"));
     let traceback = if run.stderr.contains("Traceback") { ", a traceback" } else { "" };

@@ -6,7 +6,7 @@ use instep_testkit::{FakeSource, Fault, Run, instep};
 
 use super::validate::{follow, offer, source};
 
-/// The rule, the document, the line and the column of each finding.
+/// Returns the rule, the document, the line and the column of each finding.
 fn places(run: &Run) -> Vec<(String, String, u64, u64)> {
     let findings = run.stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     findings

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use instep_testkit::{FakeSource, Fault, Page, Run, instep};
 
-/// A Source without fault: a page that leads to its Capability List, and is covered by it.
+/// Returns a Source without fault: a page that leads to its Capability List, and is covered by it.
 pub(super) fn source() -> FakeSource {
     let source = FakeSource::start()
         .with_resources((0..5).map(|number| (format!("f{number}.txt"), format!("text {number}"))));
@@ -24,7 +24,7 @@ pub(super) fn follow(source: &FakeSource, from: &str, options: &[&str]) -> Run {
     Run::of(instep(arguments).args(["--retries", "0"]).args(options))
 }
 
-/// The rules of the findings that weigh as much.
+/// Returns the rules of the findings that weigh as much.
 pub(super) fn rules(run: &Run, severities: &[&str]) -> BTreeSet<String> {
     let findings = run.stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     findings

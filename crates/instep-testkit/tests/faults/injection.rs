@@ -44,7 +44,7 @@ impl fmt::Display for Point {
 }
 
 impl Fault {
-    /// The errors that the call at a point can have.
+    /// Returns the errors that the call at a point can have.
     pub(crate) fn errors_at(point: &Point) -> &'static [Self] {
         match point.call.as_str() {
             "openat" if point.is_mixed => &[],

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{FleetFolder, Running, get};
 
-/// A fleet with a configured Source `a` that is in step.
+/// Returns a fleet with a configured Source `a` that is in step.
 fn configured() -> (FleetFolder, Running, Running, String) {
     let fleet = FleetFolder::new();
     let served = Running::source(&fleet.data("data", 1));

@@ -86,7 +86,7 @@ impl FleetFolder {
         fs::write(self.path("instep.toml"), text).unwrap();
     }
 
-    /// A folder with files, to be served.
+    /// Returns a folder with files, to be served.
     pub(crate) fn data(&self, name: &str, files: usize) -> PathBuf {
         let data = self.path(name);
         fs::create_dir_all(&data).unwrap();

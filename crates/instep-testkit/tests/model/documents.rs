@@ -96,7 +96,7 @@ pub(crate) fn render(source: &Source, oddities: &Oddities, seed: u64, base: &str
     site
 }
 
-/// The bytes of a version of a resource.
+/// Returns the bytes of a version of a resource.
 pub(crate) fn body(style: &Style, seed: u64, set: &Set, resource: usize, version: u32) -> Vec<u8> {
     let text = format!("{} version {version:04}\n", set.path(resource));
     if style.same_length {
@@ -106,7 +106,7 @@ pub(crate) fn body(style: &Style, seed: u64, set: &Set, resource: usize, version
     (text + &"x".repeat(extra)).into_bytes()
 }
 
-/// A number that depends on a seed and a text alone, so that a document rendered again is the same.
+/// Returns a number that depends on a seed and a text alone, so that a document rendered again is the same.
 fn roll(seed: u64, text: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = seed.to_le_bytes().into_iter().chain(text.bytes()).fold(0xcbf2_9ce4_8422_2325, fnv);

@@ -16,12 +16,12 @@ impl Draw {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, or 0 if `end` is 0.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end.max(1)
     }
 
-    /// A number from `first` to `last`, both included.
+    /// Returns a number from `first` to `last`, both included.
     pub(crate) fn within(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }

@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Writer<'_> {
-    /// The metadata of a version in an entry: `lastmod` as an element, and attributes.
+    /// Returns the metadata of a version in an entry: `lastmod` as an element, and attributes.
     pub(super) fn described(&self, event: &Event, key: &str) -> (String, Attributes) {
         let Some(version) = event.version else { return (String::new(), Vec::new()) };
         let bytes = body(self.style, self.seed, self.set, event.resource, version);
@@ -77,7 +77,7 @@ impl Writer<'_> {
         self.url_entry(&self.set.url(self.base, event.resource), &lastmod, &md)
     }
 
-    /// The entries of a list of changes, in the order that the Source writes them.
+    /// Returns the entries of a list of changes, in the order that the Source writes them.
     pub(super) fn listed(&self, segment: &Segment, key: &str) -> Vec<Event> {
         let mut events = self.set.listed(segment, self.style.precision);
         if self.style.dialect == Dialect::DLib {

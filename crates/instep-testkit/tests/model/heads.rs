@@ -48,7 +48,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A whole document: root metadata, links, entries.
+    /// Returns a whole document: root metadata, links, entries.
     pub(super) fn document(
         &self,
         index: bool,
@@ -92,7 +92,7 @@ impl Writer<'_> {
         links
     }
 
-    /// The root metadata of an inventory.
+    /// Returns the root metadata of an inventory.
     pub(super) fn snapshot(&self, capability: &str, key: &str, at: i64) -> Attributes {
         let capability = match self.style.dialect {
             Dialect::DLib if capability == "resourcelist" => "resource-list",
@@ -111,7 +111,7 @@ impl Writer<'_> {
         md
     }
 
-    /// The root metadata of a list of changes.
+    /// Returns the root metadata of a list of changes.
     pub(super) fn interval(&self, capability: &str, key: &str, segment: &Segment) -> Attributes {
         let mut md = vec![("capability", capability.to_owned())];
         if matches!(self.style.dialect, Dialect::V0_5 | Dialect::DLib) {

@@ -7,7 +7,7 @@ use crate::{package, source::Event, style::Dialect};
 const COPY: &str = ".xml";
 
 impl Writer<'_> {
-    /// The resources of an inventory, divided into so many parts.
+    /// Returns the resources of an inventory, divided into so many parts.
     pub(super) fn divided(&self, at: i64) -> Vec<Vec<Event>> {
         let mut parts = vec![Vec::new(); self.style.parts];
         for event in self.set.state_at(at).into_iter().flatten() {
@@ -59,7 +59,7 @@ impl Writer<'_> {
         Inventory { at, parts }
     }
 
-    /// An entry of an index.
+    /// Returns an entry of an index.
     pub(super) fn member(&self, name: &str, md: &[(&str, String)]) -> String {
         let p = self.style.prefix;
         let md = match md.is_empty() || self.style.dialect == Dialect::Sitemap {

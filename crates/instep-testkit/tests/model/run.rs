@@ -234,7 +234,7 @@ impl Story<'_> {
     }
 }
 
-/// The files of a copy.
+/// Returns the files of a copy.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let visible = |entry: &walkdir::DirEntry| entry.file_name() != ".instep";
     let files = walkdir::WalkDir::new(folder).min_depth(1).into_iter().filter_entry(visible);

@@ -136,7 +136,7 @@ impl PageServer {
         format!("http://{}/", self.address)
     }
 
-    /// The folder of the copy for what lies on the other host, and of the pages of that.
+    /// Returns the folder of the copy for what lies on the other host, and of the pages of that.
     pub(crate) fn elsewhere(&self) -> String {
         self.shared.lock().unwrap().elsewhere.clone()
     }
@@ -165,7 +165,7 @@ impl PageServer {
         (shared.end, shared.refuses) = (None, false);
     }
 
-    /// The requests since the pages were put there.
+    /// Returns the requests since the pages were put there.
     pub(crate) fn log(&self) -> Vec<String> {
         self.shared.lock().unwrap().log.clone()
     }

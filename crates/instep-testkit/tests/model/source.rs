@@ -77,7 +77,7 @@ impl Set {
         }
     }
 
-    /// The state of each resource as of a time: the version, or `None` if it does not exist.
+    /// Returns the state of each resource as of a time: the version, or `None` if it does not exist.
     pub(crate) fn state_at(&self, time: i64) -> Vec<Option<Event>> {
         let mut state = vec![None; 2 * self.resources];
         for event in self.events.iter().filter(|event| event.time <= time) {
@@ -86,7 +86,7 @@ impl Set {
         state
     }
 
-    /// The changes of a list as it is written: since the beginning of the day or second that it states.
+    /// Returns the changes of a list as it is written: since the beginning of the day or second that it states.
     pub(crate) fn listed(&self, segment: &Segment, precision: Precision) -> Vec<Event> {
         let unit = match precision {
             Precision::Micros => 1,
@@ -97,7 +97,7 @@ impl Set {
         self.changes(from, segment.until.unwrap_or(self.published))
     }
 
-    /// The changes in (`from`, `until`].
+    /// Returns the changes in (`from`, `until`].
     pub(crate) fn changes(&self, from: i64, until: i64) -> Vec<Event> {
         self.events.iter().filter(|event| from < event.time && event.time <= until).copied().collect()
     }
@@ -114,7 +114,7 @@ impl Set {
         earlier.next_back().filter(|earlier| earlier.version.is_some())
     }
 
-    /// The versions that a resource got after one of them.
+    /// Returns the versions that a resource got after one of them.
     pub(crate) fn versions_since(&self, resource: usize, version: Option<u32>) -> impl Iterator<Item = u32> {
         let events = self.events.iter().filter(move |event| event.resource == resource);
         events.filter_map(|event| event.version).filter(move |later| version.is_some_and(|one| one < *later))
@@ -134,7 +134,7 @@ impl Set {
         self.shared.get(resource).cloned().unwrap_or_else(own)
     }
 
-    /// The URL of a resource of a Source at this base URL.
+    /// Returns the URL of a resource of a Source at this base URL.
     pub(crate) fn url(&self, base: &str, resource: usize) -> String {
         match resource.checked_sub(self.resources) {
             Some(number) => format!("{}{}", elsewhere(base), self.path_at_home(number)),
@@ -154,14 +154,14 @@ impl Set {
 pub(crate) struct Clock(Vec<(i64, i64)>);
 
 impl Clock {
-    /// The time that the clock showed at a time.
+    /// Returns the time that the clock showed at a time.
     pub(crate) fn stated(&self, time: i64) -> i64 {
         let step = self.0.iter().rfind(|(since, _)| *since < time);
         time + step.map_or(0, |(_, offset)| *offset)
     }
 }
 
-/// The same base URL at another host.
+/// Returns the same base URL at another host.
 pub(crate) fn elsewhere(base: &str) -> String {
     base.replace("127.0.0.1", "localhost")
 }

@@ -30,7 +30,7 @@ impl Story<'_> {
         options
     }
 
-    /// The origins of what the Source lists, beside its own.
+    /// Returns the origins of what the Source lists, beside its own.
     fn origins(&self) -> Vec<String> {
         let other = elsewhere(&self.server.url()).trim_end_matches('/').to_owned();
         if self.oddities.moves { vec![other] } else { Vec::new() }

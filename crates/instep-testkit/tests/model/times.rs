@@ -4,7 +4,7 @@ use crate::style::Precision;
 
 const SECOND: i64 = 1_000_000;
 
-/// A time as W3C writes it, cut to a precision.
+/// Returns a time as W3C writes it, cut to a precision.
 pub(crate) fn written(time: i64, precision: Precision) -> String {
     let (day, rest) = (time.div_euclid(86_400 * SECOND), time.rem_euclid(86_400 * SECOND));
     // Days since 1970 to a date of the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
@@ -26,7 +26,7 @@ pub(crate) fn written(time: i64, precision: Precision) -> String {
     }
 }
 
-/// A time in one of several zones, with as few digits as it needs.
+/// Returns a time in one of several zones, with as few digits as it needs.
 pub(crate) fn written_in_a_zone(time: i64, precision: Precision, choice: u64) -> String {
     let (minutes, zone) = [(0, "Z"), (0, "+00:00"), (330, "+05:30"), (-480, "-08:00"), (840, "+14:00")]
         [usize::try_from(choice % 5).unwrap()];

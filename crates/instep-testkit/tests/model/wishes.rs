@@ -16,7 +16,7 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// The whole copy.
+    /// Returns the whole copy.
     pub(crate) fn of_all(delete: bool) -> Self {
         Self { delete, guard: false, limit: None, only_even: false }
     }

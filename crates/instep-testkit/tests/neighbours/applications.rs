@@ -24,7 +24,7 @@ fn published(dir: &Path) -> PathBuf {
     data
 }
 
-/// The kinds of change and the URIs of the open Change List.
+/// Returns the kinds of change and the URIs of the open Change List.
 fn listed(documents: &Path) -> BTreeSet<(String, String)> {
     let list = fs::read_to_string(documents.join("resourcesync/changelist-000001.xml")).unwrap();
     let entry = |entry: &str| {
@@ -142,7 +142,7 @@ impl Drop for Served {
 
 const PAGE: &str = include_str!("../../../../docs/how-to/application.md");
 
-/// The block of a language on the page about applications.
+/// Returns the block of a language on the page about applications.
 fn block(language: &str) -> String {
     let begin = format!("```{language}\n");
     let (_, rest) = PAGE.split_once(&begin).unwrap_or_else(|| panic!("no block of {language}"));

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const URI: &str = "http://example.org/form";
 
-/// A record at a second, with further fields.
+/// Returns a record at a second, with further fields.
 fn record(kind: &str, id: u8, second: u8, fields: &str, block: &str) -> String {
     format!(
         "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:x:{id}>\r\nWARC-Date: 2026-01-01T00:00:0{second}Z\r\n\

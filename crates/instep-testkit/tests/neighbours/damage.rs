@@ -77,7 +77,7 @@ fn b38_bytes_that_are_not_whole_or_not_those_of_the_record_are_not_published() {
     }
 }
 
-/// A record about a resource below `http://example.org/`.
+/// Returns a record about a resource below `http://example.org/`.
 fn record(kind: &str, name: &str, date: &str, more: &str, block: &str) -> String {
     format!(
         "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: {date}\r\n\

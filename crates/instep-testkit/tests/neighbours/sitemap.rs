@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 const SPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 
-/// A Sitemap as a content management system writes it.
+/// Returns a Sitemap as a content management system writes it.
 fn sitemap(base: &str, pages: &[(&str, &str)]) -> String {
     let entry = |(path, lastmod): &(&str, &str)| {
         format!(
@@ -119,7 +119,7 @@ fn b33_entries_that_name_nothing_are_named_by_their_lines_and_the_rest_is_publis
     assert_eq!(figures(&upgrade(&file, base).with_code(0)), [0, 0, 1]);
 }
 
-/// A Sitemap in UTF-16, with a byte order mark.
+/// Returns a Sitemap in UTF-16, with a byte order mark.
 fn utf16(text: &str) -> Vec<u8> {
     "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
 }

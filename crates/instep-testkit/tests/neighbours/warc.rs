@@ -47,7 +47,7 @@ for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.cdxj"))):
 assert lines == captures, (lines, captures)
 "#;
 
-/// The records of an archive as warcio reads them; `None` if it is not installed.
+/// Returns the records of an archive as warcio reads them; `None` if it is not installed.
 fn records(archive: &Path) -> Option<Vec<Value>> {
     let [python, _] = peers::find(["python", "warcio"])?;
     let run = Run::of(Command::new(python).args(["-c", REFEREE]).arg(archive)).with_code(0);
@@ -63,7 +63,7 @@ fn of_type<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
     records.iter().filter(|record| record["type"] == kind).collect()
 }
 
-/// The digests of the bodies that an archive has of each URI.
+/// Returns the digests of the bodies that an archive has of each URI.
 fn bodies(records: &[Value]) -> BTreeMap<String, BTreeSet<String>> {
     let mut bodies: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for record in
@@ -139,7 +139,7 @@ fn what_is_fetched_is_archived_as_it_was_on_the_wire() {
     );
 }
 
-/// A response for each revisit, as of the record that it refers to.
+/// Returns a response for each revisit, as of the record that it refers to.
 fn expanded(records: &[Value]) -> Vec<Value> {
     let mut found = Vec::new();
     for revisit in of_type(records, "revisit") {

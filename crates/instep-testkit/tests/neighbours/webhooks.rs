@@ -17,7 +17,7 @@ fn sync(source: &FakeSource, receiver: &FakeSource, dir: &Path) -> Run {
     Run::of(instep([&["sync", &url, &copy], &options[..]].concat()).current_dir(dir))
 }
 
-/// The messages that a receiver got, each with its identifier; their signatures are right.
+/// Returns the messages that a receiver got, each with its identifier; their signatures are right.
 fn received(receiver: &FakeSource) -> Vec<(String, Value)> {
     let read = |request: &ReceivedRequest| {
         let header = |name: &str| request.header(name).unwrap().to_owned();

@@ -17,7 +17,7 @@ use super::source::{Answer, Node, SharedSource, asked};
 
 const CHANGES: &str = "resourcesync/changelist-000001.xml";
 
-/// The names of the documents of a server below its folder.
+/// Returns the names of the documents of a server below its folder.
 fn names(node: &Node) -> Vec<String> {
     let entries = fs::read_dir(&node.documents).unwrap().map(|entry| entry.unwrap());
     let files = entries.filter(|entry| entry.path().is_file());

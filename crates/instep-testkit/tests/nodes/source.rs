@@ -120,7 +120,7 @@ impl Node {
         assert!(sent.unwrap().success());
     }
 
-    /// The open Change List as it is in place.
+    /// Returns the open Change List as it is in place.
     pub(super) fn changes(&self) -> String {
         fs::read_to_string(self.documents.join("changelist-000001.xml")).unwrap_or_default()
     }

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use instep_testkit::{FakeSource, Run, S3Server, instep};
 use resourcesync::{Link, Relation, Uri};
 
-/// The files of a copy as an export writes them.
+/// Returns the files of a copy as an export writes them.
 fn exported(server: &S3Server, state: &Path, to: &Path) -> Vec<(String, String)> {
     let _ = fs::remove_dir_all(to);
     let mut export = instep(["export"]);

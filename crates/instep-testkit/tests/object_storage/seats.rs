@@ -11,7 +11,7 @@ const FILES: usize = 100;
 /// The limit of simultaneous transfers at the host.
 const LIMIT: usize = 4;
 
-/// A host with slow answers, so that simultaneous requests are seen.
+/// Returns a host with slow answers, so that simultaneous requests are seen.
 fn slow_host() -> FakeSource {
     let files = (0..FILES).map(|number| (format!("n/{number:05}.txt"), format!("resource {number}")));
     let source = FakeSource::start().with_resources(files);

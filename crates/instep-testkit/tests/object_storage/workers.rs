@@ -98,7 +98,7 @@ impl SharedFleet {
         run.stdout.trim().to_owned()
     }
 
-    /// The place of the worker that has a Source, among all that were started.
+    /// Returns the place of the worker that has a Source, among all that were started.
     pub(crate) fn worker_of(&self, source: &str, workers: &[Worker]) -> usize {
         let sql = format!(
             "SELECT w.name FROM instep_fleet.source s JOIN instep_fleet.worker w ON w.id = s.worker WHERE s.name = '{source}'"
@@ -117,7 +117,7 @@ impl SharedFleet {
         sources.map(|source| (source["state"].as_str().unwrap().to_owned(), source)).collect()
     }
 
-    /// The resources of a copy as they are in the bucket, in the order of their URIs.
+    /// Returns the resources of a copy as they are in the bucket, in the order of their URIs.
     pub(super) fn resources(&self, copy: &str) -> Vec<String> {
         let rows = self.sql(&format!(
             "SELECT p.key, h.\"offset\", h.packed FROM instep.held h JOIN instep.copy c ON c.id = h.copy

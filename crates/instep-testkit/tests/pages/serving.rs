@@ -120,7 +120,7 @@ impl PageAnswer {
     }
 }
 
-/// A folder with files.
+/// Returns a folder with files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {

@@ -35,7 +35,7 @@ impl Peer {
         Some(Self { child, lines })
     }
 
-    /// The hub, and its URL.
+    /// Returns the hub, and its URL.
     pub(crate) fn hub(arguments: &[&str]) -> Option<(Self, String)> {
         let hub = Self::start("hub.py", arguments)?;
         let port = hub.line();
@@ -95,7 +95,7 @@ fn entry(loc: &str, kind: &str, links: &str) -> String {
     format!("<url><loc>{loc}</loc><rs:md capability=\"{kind}-notification\"/>{links}</url>")
 }
 
-/// A notification of a [`FakeSource`].
+/// Returns a notification of a [`FakeSource`].
 pub(crate) fn notification(source: &FakeSource, root: &str, entries: &str) -> String {
     format!(
         "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \

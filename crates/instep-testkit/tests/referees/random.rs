@@ -109,7 +109,7 @@ impl RandomSource {
         self.place.path().join("files")
     }
 
-    /// A path of up to three names, which may be in use as a file or folder.
+    /// Returns a path of up to three names, which may be in use as a file or folder.
     fn any_path(&mut self) -> PathBuf {
         let depth = 1 + self.dice.below(3);
         (0..depth).fold(self.files(), |path, _| {

@@ -65,7 +65,7 @@ impl Pair<'_> {
         });
     }
 
-    /// The metadata of the second document; empty if it has none.
+    /// Returns the metadata of the second document; empty if it has none.
     fn own_metadata(&self) -> Metadata {
         self.target.metadata.clone().unwrap_or_default()
     }

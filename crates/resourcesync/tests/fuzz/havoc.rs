@@ -19,7 +19,7 @@ impl Havoc {
         Self { first, state: first, words }
     }
 
-    /// The seed that repeats this run.
+    /// Returns the seed that repeats this run.
     pub(crate) fn first_seed(&self) -> u64 {
         self.first
     }

@@ -55,7 +55,7 @@ fn links() -> impl Strategy<Value = Vec<Link>> {
     prop::collection::vec(link, 0..3)
 }
 
-/// A resource with everything that may be said about one.
+/// Returns a resource with everything that may be said about one.
 fn resource() -> impl Strategy<Value = Entry> {
     let media_type =
         prop::sample::select(vec!["text/html", "application/atom+xml; charset=\"utf-8\"", "image/png"]);

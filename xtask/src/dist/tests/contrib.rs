@@ -29,7 +29,7 @@ fn each_alert_is_tested_and_explained() {
     }
 }
 
-/// The names in a text that begin as those of our metrics do.
+/// Returns the names in a text that begin as those of our metrics do.
 fn metrics(text: &str) -> BTreeSet<String> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let words = text.split(|letter| !is_part(letter)).filter(|word| word.starts_with("instep_"));

@@ -45,7 +45,7 @@ fn install(folder: &Path) {
     assert!(bash(install, folder).starts_with("instep "));
 }
 
-/// The files of a package with their modes and digests, but for those whose place belongs to a family.
+/// Returns the files of a package with their modes and digests, but for those whose place belongs to a family.
 fn shared(folder: &Path) -> BTreeSet<String> {
     let of_a_family = ["/usr/share/licenses/", "/usr/share/doc/instep/copyright ", "/_instep "];
     let is_shared = |line: &String| !of_a_family.iter().any(|part| line.contains(part));

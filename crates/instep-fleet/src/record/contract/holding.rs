@@ -27,7 +27,7 @@ pub(super) fn ending(of: &FleetSource) -> LookEnding {
     }
 }
 
-/// Two workers, and a Source.
+/// Returns two workers, and a Source.
 pub(super) fn two(at: &TestFleet) -> [FleetRecord; 2] {
     let [mut one, two] = [at.open(), at.open()];
     one.add(&[source("a")], 0).unwrap();

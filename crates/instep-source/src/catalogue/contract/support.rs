@@ -59,7 +59,7 @@ pub(super) fn uri(name: &str) -> Uri {
     Uri::parse(&format!("http://x/{name}")).unwrap()
 }
 
-/// A file of the first root.
+/// Returns a file of the first root.
 pub(super) fn resource(name: &str) -> Resource {
     let escaped = name.replace('%', "%25");
     Resource::new([b"\x01", name.as_bytes()].concat(), uri(&escaped))
@@ -71,7 +71,7 @@ pub(super) fn digests(bytes: &str) -> Digests {
     hasher.finish()
 }
 
-/// A file with bytes.
+/// Returns a file with bytes.
 pub(super) fn file(name: &str, bytes: &str) -> Resource {
     let mut resource = resource(name);
     resource.state.length = Some(bytes.len() as u64);

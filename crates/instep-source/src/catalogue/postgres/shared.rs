@@ -40,7 +40,7 @@ impl SharedReader {
         Self { link, source, wakeups: Mutex::default() }
     }
 
-    /// The name under which the servers of this Source wake each other.
+    /// Returns the name under which the servers of this Source wake each other.
     fn channel(&self) -> String {
         format!("instep_source_{}", self.source)
     }

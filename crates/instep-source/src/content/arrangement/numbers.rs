@@ -114,7 +114,7 @@ impl Numbers<'_> {
         Ok(named * 2 > all)
     }
 
-    /// The numbers of names that are not configured any more.
+    /// Returns the numbers of names that are not configured any more.
     fn forsaken(&self) -> impl Iterator<Item = (&String, u8)> {
         let given = self.given.iter().map(|(name, number)| (name, *number));
         given.filter(|(name, _)| !self.configured.contains(*name))

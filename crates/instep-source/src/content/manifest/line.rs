@@ -38,7 +38,7 @@ pub(crate) struct Listed {
 }
 
 impl ManifestLine {
-    /// The values, or the fault in them.
+    /// Returns the values, or the fault in them.
     pub(super) fn listed(&self, folder: &Path) -> Result<Listed, String> {
         let uri = Uri::parse(&self.uri).map_err(|error| format!("{:?}: {error}", self.uri))?;
         if !is_publishable(uri.as_str()) {

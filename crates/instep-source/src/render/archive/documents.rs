@@ -60,7 +60,7 @@ impl Archive<'_> {
         Ok(entry)
     }
 
-    /// The entries of archived snapshots (ARC-7, ARC-8).
+    /// Returns the entries of archived snapshots (ARC-7, ARC-8).
     pub(super) fn snapshots(&self, snapshots: &[ArchivedSnapshot]) -> Vec<Entry> {
         let entry = |snapshot: &ArchivedSnapshot| {
             let mut entry = Entry::new(self.set.place.uri(&snapshot.document));
@@ -90,7 +90,7 @@ impl Archive<'_> {
             .render(entries, documents)
     }
 
-    /// The entry of an archive in the Capability List.
+    /// Returns the entry of an archive in the Capability List.
     pub(super) fn offer(&self, of: &str) -> Entry {
         let mut entry = Entry::new(self.set.place.uri(&archive_name(of)));
         entry.metadata.capability = Some(archive_of(of));
@@ -98,7 +98,7 @@ impl Archive<'_> {
     }
 }
 
-/// The capability of the archive of a document.
+/// Returns the capability of the archive of a document.
 fn archive_of(of: &str) -> Capability {
     match of {
         RESOURCE_LIST => Capability::ResourceListArchive,

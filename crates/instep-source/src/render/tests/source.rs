@@ -171,7 +171,7 @@ impl Source {
         }
     }
 
-    /// The entries of all Change Lists in the order of the index, checking that the lists join.
+    /// Returns the entries of all Change Lists in the order of the index, checking that the lists join.
     pub(super) fn all_changes(&self) -> Vec<Entry> {
         let (header, members) = self.document("changelist.xml");
         assert_eq!(header.form, Form::Index);

@@ -27,7 +27,7 @@ impl<'a> VersionLinks<'a> {
         HeaderValue::from_str(&links.join(", ")).ok()
     }
 
-    /// The list of all versions.
+    /// Returns the list of all versions.
     pub(super) fn timemap(&self, versions: &[ResourceVersion]) -> String {
         let mut links = self.common();
         let (from, until) = (versions.first().map(date), versions.last().map(date));
@@ -68,7 +68,7 @@ fn date(version: &ResourceVersion) -> String {
     http_date(version.datetime)
 }
 
-/// A datetime as HTTP writes it, to the second before it.
+/// Returns a datetime as HTTP writes it, to the second before it.
 pub(super) fn http_date(datetime: DateTime) -> String {
     let seconds = u64::try_from(datetime.unix_micros().div_euclid(1_000_000)).unwrap_or_default();
     httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))

@@ -122,7 +122,7 @@ impl Folder {
         snapshot.resources(u64::MAX).collect::<Result<_, _>>().unwrap()
     }
 
-    /// The URIs below the base URL.
+    /// Returns the URIs below the base URL.
     pub(crate) fn uris(&self) -> Vec<String> {
         self.resources().iter().map(|resource| resource.uri.as_str()[BASE.len()..].to_owned()).collect()
     }
@@ -142,14 +142,14 @@ impl Folder {
         snapshot.changes(sets, 0).map(|change| line(change.unwrap())).collect()
     }
 
-    /// The files as they are on disk: their sha-256 by path.
+    /// Returns the files as they are on disk: their sha-256 by path.
     pub(crate) fn on_disk(&self) -> BTreeMap<String, Digest> {
         let mut files = BTreeMap::new();
         collect(self.root.path(), self.root.path(), &mut files);
         files
     }
 
-    /// The digests by URI that are known.
+    /// Returns the digests by URI that are known.
     pub(crate) fn known(&self) -> BTreeMap<String, String> {
         let known = self.resources().into_iter();
         known.map(|it| (it.uri.as_str().to_owned(), it.state.digests.to_string())).collect()

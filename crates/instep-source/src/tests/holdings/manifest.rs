@@ -10,7 +10,7 @@ use resourcesync::Uri;
 
 use super::folder::Folder;
 
-/// A Source without a folder whose only content is a manifest.
+/// Returns a Source without a folder whose only content is a manifest.
 fn listed(name: &str) -> Folder {
     let mut folder = Folder::new();
     folder.remove_content();
