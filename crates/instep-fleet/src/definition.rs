@@ -136,7 +136,7 @@ impl SourceDefinition {
     pub fn copy(&self, fleet: &FleetPlace) -> CopyLocation {
         let copy = CopyLocation::in_folder(fleet.dir.join(self.folder()));
         match &fleet.state {
-            // One copy for each name, with any URL.
+            // The state of a copy is named after its Source and not after the URL, which may change.
             Some(url) => {
                 let separator = if url.contains('?') { '&' } else { '?' };
                 copy.with_state(format!("{url}{separator}copy={}", self.name))
@@ -165,9 +165,10 @@ impl SourceDefinition {
         self.expect_shared(fleet).map_err(|error| usage(error.to_string()))?;
         let copy = self.copy(&fleet.place());
         let mut options = SyncOptions::new(&self.url, copy.dir);
-        // The record has given the Source to this worker: its former holder has ended, or can commit nothing more.
+        // A claim in the record shows that the former holder has ended or can commit nothing more, so the run need not
+        // wait for its lease.
         options.succeeds = copy.state.is_some();
-        // Workers that have nothing to do find large plans in the database that all share.
+        // A large plan is written to the database, so that idle workers can help with it.
         options.shares = copy.state.is_some();
         options.state = copy.state;
         if let Some(store) = &fleet.store {
@@ -229,7 +230,7 @@ pub fn plain_url(url: &str) -> Result<String, String> {
             "the URL at {host} has a login, which everybody could read on the pages of the fleet"
         ));
     }
-    // Everything after `#` stays on this side: it is no part of what is requested.
+    // The fragment is removed, because it is not part of a request.
     let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };
     Ok(format!("{origin}{slash}{path}"))

@@ -51,17 +51,18 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Receives the events of a fleet.
 pub trait FleetMonitor: Send + Sync {
-    /// A look at a Source begins, with its copy in a folder; the returned monitor receives the events of its run.
+    /// Called when a look at a Source begins, with the folder of its copy. The returned monitor receives the events of the
+    /// run.
     fn begins(&self, name: &SourceName, copy: &Path) -> Arc<dyn Monitor>;
 
-    /// A look at a Source has ended. `source` has the result; `None` if the Source was removed meanwhile, or another
-    /// worker has it.
+    /// Called when a look at a Source has ended. `source` has the result; `None` if the Source was removed meanwhile, or
+    /// another worker has it.
     fn ended(&self, name: &SourceName, source: Option<&FleetSource>);
 
-    /// The requests to a host since the last call about it.
+    /// Called with the figures of the requests to a host since the last call about it.
     fn traffic(&self, host: &str, traffic: &Traffic);
 
-    /// A sentence for the operator.
+    /// Called with a sentence for the operator.
     fn note(&self, text: &str);
 }
 
@@ -97,7 +98,8 @@ impl Fleet {
         FleetRecord::make_folder(&options.dir)?;
         let folder = Arc::new(LockedFolder::take(&options.dir)?);
         configure(&mut record, configured)?;
-        // This worker would claim those that commands have added too, and each run would fail.
+        // Checked for all Sources, also those that commands have added: this worker would claim them, and each run would
+        // fail.
         for source in record.sources()? {
             source.definition.expect_shared(&options)?;
         }
@@ -133,7 +135,7 @@ impl Fleet {
         #[cfg(feature = "postgres")]
         let help = self.begin_to_help(&shutdown);
         let result = self.look_until(&shutdown).await;
-        // Each look has the shutdown as its parent: after an error nothing else would end them.
+        // After an error, unlike after a shutdown, nothing else ends the looks.
         self.state().end_all();
         while self.state().running() > 0 {
             tokio::select! {
@@ -145,7 +147,7 @@ impl Fleet {
         help.end().await;
         self.end_watches().await;
         self.state().deliver_at(None);
-        // An alert that was not sent is sent by the next process.
+        // Alerts that were not sent stay in the record, and the next process sends them.
         beside.abort();
         self.leave().await;
         result
@@ -214,7 +216,7 @@ impl Fleet {
         configured: &[SourceDefinition],
     ) -> Result<(), FleetError> {
         options.stay_at(self.state().options());
-        // Before anything is recorded: options that cannot be used change nothing.
+        // The client is made before anything is recorded, so that options that cannot be used change nothing.
         let client = self.state().client_for(&options)?;
         let configured = configured.to_vec();
         let checked = options.clone();

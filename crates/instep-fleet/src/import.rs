@@ -126,7 +126,7 @@ impl ImportedList {
     /// Adds a Source, or its fault.
     fn take(&mut self, line: u64, name: Option<String>, url: &str) {
         match plain_url(url) {
-            // The replacement character for bytes that are not UTF-8 is never in a URL.
+            // U+FFFD stands for bytes that were not UTF-8: the URL cannot be known.
             Ok(_) if url.contains('\u{fffd}') => {
                 self.faults.push(wrong(line, format!("{url:?} is not UTF-8")))
             }
@@ -194,7 +194,7 @@ impl ImportedList {
         // Registries export with any of these.
         let delimiter =
             [b'\t', b';', b','].into_iter().find(|delimiter| header.contains(char::from(*delimiter)));
-        // A row begins where the one before ended: with the second byte of a line end, or with empty lines.
+        // The reader reports where the row before ended, so line ends and empty lines before this row are skipped.
         let line_at = |place: Option<&csv::Position>| {
             let Some(place) = place else { return 1 };
             let rest = text.bytes().skip(usize::try_from(place.byte()).unwrap_or(usize::MAX));

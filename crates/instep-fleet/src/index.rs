@@ -69,11 +69,11 @@ pub struct SourceRequest {
     pub state: Option<SourceState>,
     /// The column by which they are sorted.
     pub column: SourceColumn,
-    /// The largest is first.
+    /// `true` if the largest comes first.
     pub is_reversed: bool,
     /// The number of the page, from 1.
     pub page: usize,
-    /// The Sources of a page.
+    /// The most Sources on a page.
     pub size: usize,
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetPlace {
-    /// The folder of the fleet, or of this worker of it.
+    /// The folder of the fleet; if its record is in a database, the folder of this worker.
     pub dir: PathBuf,
     /// The URL of the database that has the record and the states of the copies; `None` keeps them in the folder.
     pub state: Option<String>,

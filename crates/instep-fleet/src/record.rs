@@ -94,7 +94,7 @@ impl FleetRecord {
 
     fn read(&self, row: &FieldRow) -> Result<FleetSource, FieldFault> {
         let source = rows::read(row)?;
-        // In a file the hold of a process that was killed stays until the next one begins.
+        // A file still names a killed process as the holder, until the next process begins.
         Ok(if self.is_shared() { source } else { FleetSource { running: None, ..source } })
     }
 
@@ -137,10 +137,10 @@ impl FleetRecord {
                 rows::forget(statements, name)?;
             }
             for definition in definitions {
-                // If an answer can be lost, the same call may be repeated.
+                // In a database an answer may be lost and the call repeated: a Source that was added by it is accepted.
                 let again = (self.is_shared() && !from_file).then_some(now);
                 let held = rows::expect_free(statements, definition, (from_file, again), &damaged)?;
-                // A pause is the operator's, whatever the file says.
+                // The file does not end a pause, which only an operator can.
                 let is_paused = held.as_ref().is_some_and(|held| held.paused);
                 if held.is_some_and(|held| held.is_of_another_copy(definition)) {
                     rows::forget(statements, &definition.name)?;
@@ -148,7 +148,7 @@ impl FleetRecord {
                 let pacing = Pacing::new(now, &PacingRules::default());
                 rows::put(statements, definition, (from_file, is_paused), now, pacing)?;
             }
-            // At the end: one file may exchange the folders of two Sources.
+            // Checked after all changes, because one file may exchange the folders of two Sources.
             let places = (&*self.dir, &*Self::own_folder(&self.dir));
             folders::expect_apart(places, statements, definitions, &damaged)
         })

@@ -59,13 +59,13 @@ pub struct SourceStanding {
     pub interval: u64,
     /// Failures in a row.
     pub failures: u32,
-    /// It failed so often that it is visited only once a week.
+    /// `true` if it failed so often that it is visited only once a week.
     pub quarantined: bool,
-    /// An operator paused it.
+    /// `true` if an operator paused it.
     pub paused: bool,
-    /// An operator approved it.
+    /// `true` if an operator approved it.
     pub approved: bool,
-    /// An operator requested a look now.
+    /// `true` if an operator requested a look now.
     pub wanted: bool,
     /// The time at which it was added.
     pub added: i64,
@@ -77,7 +77,7 @@ pub struct SourceStanding {
     pub ended: Option<i64>,
     /// The exit code of the last look.
     pub exit_code: Option<u8>,
-    /// The last look found that the copy equals the Source.
+    /// `true` if the last look found that the copy equals the Source.
     pub in_step: bool,
     /// The last look in a sentence, or the error that ended it.
     pub summary: String,
@@ -163,8 +163,8 @@ impl SourceStanding {
 pub enum SourceState {
     /// The copy equals the Source at the last look.
     InStep,
-    /// The last look did all that was asked for, and the copy does not equal the Source or nobody knows whether it does:
-    /// what is gone at the Source is kept, or its documents do not show everything.
+    /// The last look did everything that was requested, but the copy differs from the Source, or it is unknown if it does:
+    /// resources that are gone at the Source are kept, or its documents do not show everything.
     Done,
     /// Something is pending, was left for later, or a look is overdue.
     Behind,

@@ -43,7 +43,8 @@ impl Counts {
     }
 }
 
-/// A request, from its sending to the end of the response body. It counts also while the host does not answer (D10).
+/// A request, from its sending to the end of the response body. It also counts while the host does not answer (finding
+/// D10).
 #[derive(Debug)]
 pub(crate) struct Flight {
     flights: Arc<Flights>,

@@ -276,7 +276,7 @@ impl Supplier for HarvestedRepository {
     }
 
     fn watch(&self, changes: ChangeReporter) {
-        // One Source publishes a repository, so this is set once.
+        // Set once: a repository is published by one Source.
         let _ = self.shared.reporter.set(changes);
     }
 }

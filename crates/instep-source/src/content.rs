@@ -67,7 +67,7 @@ pub(crate) struct Holdings(Arc<HoldingsShared>);
 struct HoldingsShared {
     roots: Vec<Root>,
     manifests: Vec<Manifest>,
-    /// By the number of the set.
+    /// The rules of each set, by the number of the set.
     describers: Vec<Describer>,
     looking: Mutex<()>,
     deletions: Mutex<DeletionWindow>,
@@ -222,13 +222,13 @@ impl Holdings {
         &self.0.manifests
     }
 
-    /// Returns the first bytes of the keys of all its resources.
+    /// Returns the numbers of all folders and manifests: the first bytes of the keys of their resources.
     pub(crate) fn numbers(&self) -> Vec<u8> {
         let roots = self.0.roots.iter().map(|root| root.number);
         roots.chain(self.0.manifests.iter().map(|manifest| manifest.number)).collect()
     }
 
-    /// Returns the root whose URIs the given one is among, and the path there; the longest prefix has it.
+    /// Returns the root that serves a URI, and the path of the URI in it. If several prefixes match, the longest decides.
     pub(crate) fn root_of_uri(&self, uri: &str) -> Option<(&Root, Vec<u8>)> {
         let claiming = self.0.roots.iter().filter(|root| uri.starts_with(&root.prefix));
         let root = claiming.max_by_key(|root| root.prefix.len())?;
@@ -246,7 +246,7 @@ impl Holdings {
         self.0.roots.iter().filter_map(|root| Some((root, path(root)?))).collect()
     }
 
-    /// Only one inspection at a time: results of two parallel ones could be recorded in the wrong order.
+    /// Locks inspections of single paths, one at a time: results of two parallel ones could be recorded in the wrong order.
     pub(crate) fn look_alone(&self) -> MutexGuard<'_, ()> {
         self.0.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -40,8 +40,8 @@ pub struct LiveOptions {
     pub watch: bool,
     /// The interval of complete scans, with or without watches; 10 min. A watch can lose events, which a scan finds.
     pub scan_every: Duration,
-    /// The least time between the begins of two publications; the first change after it is published at once. 500 ms,
-    /// so that each change is announced within a second.
+    /// The shortest time from the start of one publication to the start of the next; 500 ms, so that each change is
+    /// announced within a second. A change that comes later than that is published at once.
     pub interval: Duration,
 }
 
@@ -51,13 +51,13 @@ impl Default for LiveOptions {
     }
 }
 
-/// A Source that publishes changes. Dropping it ends this.
+/// A Source that publishes its changes until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Live {
     messages: mpsc::SyncSender<LiveMessage>,
     overview: state::Receiver<Arc<Overview>>,
     stop: ScanStop,
-    /// Returns the reason if it ended by itself.
+    /// The thread that publishes. Its result is the reason if it ended by itself.
     thread: Option<thread::JoinHandle<Option<Error>>>,
 }
 

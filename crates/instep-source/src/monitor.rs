@@ -150,7 +150,7 @@ pub struct PublishEvents {
 }
 
 impl RecordingMonitor {
-    /// Has seen nothing yet.
+    /// Returns a monitor without reports.
     pub fn new() -> Self {
         Self::default()
     }

@@ -86,7 +86,8 @@ pub struct PublishOptions {
 }
 
 impl PublishOptions {
-    /// One set: the files of a folder, with the documents in the folder itself.
+    /// Returns options for one set of resources: the files of a folder. The documents are written to the same folder, and
+    /// the state to its folder `.instep`.
     pub fn new(folder: impl AsRef<Path>, base_url: impl Into<String>) -> Self {
         let folder = folder.as_ref();
         Self {

@@ -14,7 +14,7 @@ use crate::{Alert, options::FleetOptions};
 const BETWEEN_ALERTS: Duration = Duration::from_secs(2);
 /// The time after which alerts that did not arrive are sent again.
 const ALERT_AGAIN: Duration = Duration::from_secs(60);
-/// Alerts of one message.
+/// The most alerts in one message.
 const MOST_ALERTS: usize = 200;
 
 impl Fleet {
@@ -36,7 +36,7 @@ impl Fleet {
             (state.me(), state.options().clone())
         };
         let taken = self.recorded(move |record| record.take_alerts(me, MOST_ALERTS)).await;
-        // The process says that it waits for the record; there may be no alert at all.
+        // Without the record it is unknown if there is an alert. The process reports elsewhere that it waits for it.
         let Ok((last, alerts)) = taken else { return Ok(()) };
         if alerts.is_empty() {
             return Ok(());
@@ -121,7 +121,7 @@ async fn mail(address: &str, alerts: &[&Alert]) -> Result<(), String> {
     let mut command = Command::new("sendmail");
     command.arg("-t").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let mut sendmail = command.spawn().map_err(failed)?;
-    // A line with a dot alone would end the message, a line break in a name begin a header.
+    // For `sendmail` a line with only a dot ends the message, and a line break in a name would begin a header.
     let body = lines(alerts).replace("\n.", "\n .").replace(|c: char| c.is_control() && c != '\n', " ");
     let message = format!(
         "To: {address}\nSubject: {}\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\n{body}",

@@ -42,7 +42,7 @@ impl Fleet {
     pub(super) async fn register(&self) -> Result<(), FleetError> {
         let lease = &self.0.lease;
         let url = lease.url();
-        // Positive, and exact even where JSON numbers are floating-point.
+        // Positive and below 2^53, so that programs that read JSON numbers as floating-point numbers keep it exact.
         let id = rand::rng().random_range(1..1 << 53);
         let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
         let (sent, is_shared) = (lease.now(), self.is_shared());
@@ -59,7 +59,7 @@ impl Fleet {
             Ok((record.workers()?, freed))
         });
         let (workers, freed) = registered.await?;
-        // Before any request may begin, because the worker's former seats belong to another one.
+        // Called before any request may begin, because the seats of the former worker are no longer this process's.
         if let Some(seat_requests) = lease.seat_requests() {
             seat_requests.begin(id);
         }
@@ -69,7 +69,7 @@ impl Fleet {
             state.become_worker(id);
             state.set_workers(workers);
             // These Sources were read as held by the killed process. The row changes that this process made are not
-            // reported to it again, so it updates them here (D29).
+            // reported to it again, so it updates them here (finding D29).
             if let Some(sources) = freed {
                 state.load(ReadSources { sources, are_all: true, number: None });
             }

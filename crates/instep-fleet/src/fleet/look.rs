@@ -104,7 +104,8 @@ pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
 async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn Monitor) -> LookOutcome {
     let is_to_size = task.standing.is_new() && task.standing.sized.is_none();
     let mut sized = task.standing.sized;
-    // A run of its own, which reads all documents, only if somebody has to see the size before anything is fetched.
+    // The size is determined by a separate dry run, which reads all documents. It is made only if an operator must
+    // approve the Source before anything is fetched.
     if is_to_size && task.definition.approve {
         options.dry_run = true;
         let sizer = PlanSizer { sum: Mutex::default(), beside: monitor, is_dry: true };
@@ -129,7 +130,7 @@ async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn 
             LookOutcome { sized, holds, ..reported(&report) }
         }
         Err(error) => {
-            // Everything before the error is kept.
+            // The copy keeps what was committed before the error, so its size is read again.
             let holds = holds(&task.copy).await;
             LookOutcome { sized, holds, ..LookOutcome::failed(&error) }
         }
@@ -200,7 +201,7 @@ impl Monitor for PlanSizer<'_> {
             let (fetches, bytes) = sum.unwrap_or_default();
             *sum = Some((fetches + totals.fetches, bytes + totals.bytes));
         }
-        // The items of a dry run are not progress.
+        // The actions of a dry run are only counted: reported, they would look like progress.
         if !self.is_dry || matches!(event, Event::Phase(_) | Event::Note(_)) {
             self.beside.event(event);
         }

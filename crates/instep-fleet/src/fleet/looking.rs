@@ -15,7 +15,7 @@ use crate::{
     standing::FleetSource,
 };
 
-/// Attempts to write down how a look ended: longer than any failover.
+/// The most attempts to write down how a look ended. Together they last longer than any failover.
 const MOST_ATTEMPTS: u32 = 120;
 
 impl Fleet {

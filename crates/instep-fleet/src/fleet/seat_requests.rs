@@ -17,7 +17,7 @@ use crate::{
     share::{LaneDemand, LaneRequest, LaneRest, LaneStep, WorkerId, WorkerLanes},
 };
 
-/// The lanes that one transaction requests: others wait that long for each of them.
+/// The most lanes in one transaction. Other workers wait for a lane until the transaction ends.
 const AT_ONCE: usize = 32;
 
 /// Returns a number of transfers as the record has it.

@@ -151,7 +151,7 @@ impl FleetState {
             let (definition, is_new) = (&source.definition, source.standing.is_new());
             let dir = definition.copy(&self.options.place()).dir;
             if self.looks.values().any(|look| look.dir == dir) {
-                // The folder had another name until now, whose look is ending.
+                // The Source that had this folder until now has a look that is still ending.
                 self.queue.done(&name);
                 self.queue.put(name, &definition.host(), now + 1, definition.priority, is_new);
                 continue;
@@ -270,7 +270,7 @@ fn client(
     gate: &RequestGate,
     seats: Option<&SharedSeats>,
 ) -> Result<Client, FleetError> {
-    // Each look has its own scope; the shared scope allows nothing.
+    // Only looks send requests, each within its own scope, so the scope of the shared client allows nothing.
     let mut http = options.access.http_options("file:")?;
     (http.gate, http.seats) = (Some(gate.clone()), seats.cloned());
     // The parallel requests to a host are limited over all looks, and over all workers.

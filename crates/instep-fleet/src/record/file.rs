@@ -90,7 +90,8 @@ impl RecordEngine for RecordFile {
     }
 
     fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError> {
-        // At once: a transaction that reads first and then finds another writer would have to be repeated.
+        // `IMMEDIATE` takes the right to write at once: a transaction that reads first and then finds another writer would
+        // have to be repeated.
         self.batch("BEGIN IMMEDIATE")?;
         match work(self) {
             Ok(()) => self.batch("COMMIT"),
@@ -110,7 +111,7 @@ impl RecordEngine for RecordFile {
     }
 
     fn is_to_count(&mut self) -> bool {
-        // All of them are read with each change.
+        // Not needed: with a file, all Sources are read after each change.
         false
     }
 

@@ -11,7 +11,7 @@ use crate::{Alert, AlertKind, FleetError, name::SourceName, share::WorkerId};
 /// The number of stored looks of each Source.
 const KEPT_LOOKS: i64 = 200;
 
-/// By the primary key, backwards: it reads the rows that it returns and no others.
+/// Reads the last looks backwards along the primary key, so that no other rows are read.
 pub(super) const LAST_LOOKS: &str =
     "SELECT at, exit_code, lag, held, bytes, pending, changed, transferred FROM look
     WHERE source = $1 ORDER BY at DESC LIMIT $2";
@@ -141,7 +141,7 @@ impl FleetRecord {
         at: i64,
         (who, what, source): (&str, &str, Option<&SourceName>),
     ) -> Result<(), FleetError> {
-        // Only once, also if a transaction is repeated because the answer to its commit was lost.
+        // Written once, even if the transaction is repeated because the answer to its commit was lost.
         let sql = "INSERT INTO audit (at, who, what, source)
              SELECT CAST($1 AS bigint), CAST($2 AS text), CAST($3 AS text), CAST($4 AS text)
              WHERE NOT EXISTS (SELECT 1 FROM audit WHERE at = $1 AND who = $2 AND what = $3 AND source IS NOT DISTINCT FROM $4

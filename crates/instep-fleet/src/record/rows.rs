@@ -97,7 +97,7 @@ pub(super) fn forget(statements: &dyn Statements, name: &SourceName) -> Result<u
     statements.execute("DELETE FROM source WHERE name = $1", &fields)
 }
 
-/// The columns that the end of a look writes: flags are the operators'.
+/// The columns that the end of a look writes. The flags are not among them, because operators set these.
 pub(super) const LOOK_COLUMNS: &str = "due = $2, \"interval\" = $3, failures = $4, quarantined = $5, sized_resources = $6,
     sized_bytes = $7, ended = $8, exit_code = $9, summary = $10, success = $11, checkpoint = $12, held = $13, bytes = $14,
     pending = $15, alerted = $16, in_step = $17";

@@ -103,7 +103,7 @@ impl RecordServer {
     pub(super) fn open(url: &str, makes: bool) -> Result<Self, FleetError> {
         let address = Address::parse(url)?;
         if address.copy.is_some() || address.source.is_some() {
-            // Ignored, it would promise another fleet than the one that is found.
+            // Refused and not ignored, because the operator would expect another fleet than the one that is found.
             let what = "a fleet names its copies itself: leave copy= and source= out of the URL of its state";
             return Err(FleetError::Usage { what: what.to_owned() });
         }
@@ -129,7 +129,8 @@ struct SessionStatements<'s> {
 }
 
 fn own(sql: &str) -> String {
-    // No stronger lock: beats, claims and requests for seats of one worker do not wait for each other.
+    // The weakest lock that is enough, so that heartbeats, claims and requests for seats of one worker do not wait for
+    // each other.
     sql.replace("{next}", "nextval('news')").replace("{kept}", "FOR KEY SHARE")
 }
 
@@ -217,7 +218,7 @@ impl RecordEngine for RecordServer {
             };
             match attempt() {
                 Ok(()) => return Ok(()),
-                // Also repeated after a commit without an answer: every piece of work can be carried out twice.
+                // A commit without an answer is repeated too, because every piece of work may be carried out twice.
                 Err(FleetError::Postgres(failure)) => {
                     patience.wait_after(failure)?;
                     self.link.give_up();

@@ -136,7 +136,7 @@ fn o308_a_worker_has_no_folder_of_a_copy_or_of_a_source_whichever_engine_they_us
         fs::create_dir(dir.path().join(".instep")).unwrap();
         fs::write(dir.path().join(".instep").join(file), "").unwrap();
         let alone = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap_err();
-        // As a worker makes its folder, whose record is in a database.
+        // The folder of a worker whose record is in a database.
         let shared = FleetRecord::make_folder(dir.path()).unwrap_err();
         for refused in [alone, shared] {
             assert!(refused.to_string().contains(&format!("is the folder of {what}")), "{refused}");

@@ -36,7 +36,7 @@ pub struct FleetWorker {
 pub(crate) enum Claim {
     /// The Source is this worker's until it gives it back.
     Taken(Box<FleetSource>),
-    /// It is not available: its present state, `None` if it was removed.
+    /// It is not available. Has its present state; `None` if it was removed.
     NotFree(Option<Box<FleetSource>>),
     /// The limit of looks at its host, over all workers, is reached.
     HostFull,

@@ -66,7 +66,7 @@ pub(crate) enum LookVerdict {
     Changed,
     /// Nothing was new.
     Unchanged,
-    /// More is pending than before: the interval says how often the Source changes, and not how long a fault lasts.
+    /// More is pending than before: the next look comes after the shortest interval.
     Behind,
     /// A limit ended the run: there is more to do at once.
     More,

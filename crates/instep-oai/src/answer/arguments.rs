@@ -34,7 +34,7 @@ pub(super) struct RecordSelection {
     pub(super) until: Option<i64>,
 }
 
-/// The begin of a list, or a token of it.
+/// The position at which a list is requested: its beginning, or a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
     First(RecordSelection),

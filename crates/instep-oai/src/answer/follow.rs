@@ -14,10 +14,10 @@ use super::{
     item::{ItemNames, is_item, is_xml, metadata, set_spec},
 };
 
-/// Names of the numbers that record the progress of the index.
+/// The name under which the index keeps the last change that it shows.
 const SEQUENCE: &str = "sequence";
 const BASELINED: &str = "baselined";
-/// Names of the numbers of a pass over all resources that is under way.
+/// The name under which the index keeps the number of a pass over all resources that is under way.
 const PASS: &str = "pass";
 const PASS_SEQUENCE: &str = "pass-sequence";
 const PASS_BASELINED: &str = "pass-baselined";
@@ -86,7 +86,8 @@ impl RepositoryIndex {
     fn pass(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let pass = self.number(PASS)?.unwrap_or(0);
         let now = snapshot.at().instant().0;
-        // Nothing was harvested before the first pass, so any datestamp is right; later, a change needs a new one.
+        // Nobody has harvested from here before the first pass, so the time of the resource can be its datestamp. Later
+        // passes give each change a new one.
         let is_first = pass == 1;
         let mut statement = self.connection.prepare("SELECT value FROM meta WHERE name = ?1")?;
         let mut rows = statement.query([PASS_KEY])?;
@@ -128,7 +129,8 @@ impl RepositoryIndex {
         let pass = if is_in_pass { pass } else { self.number(PASS)?.unwrap_or(0) };
         let about = about.as_deref();
         let new = NewRecord { identifier: &identifier, uri, about, datestamp, sets: &sets, digest, pass };
-        // A change is one, also of links alone.
+        // An entry of the change log always changes the record, even if only links differ. A pass meets unchanged
+        // resources too, and skips those whose record is current.
         if is_in_pass && self.is_current(&new)? {
             return Ok(());
         }

@@ -10,7 +10,8 @@ use quick_xml::{
 
 use crate::well_formed::{check_content, check_resolved_names, check_tag, is_allowed};
 
-/// The levels of elements that readers accept together with those of a response: libxml2 refuses the response at 256.
+/// The deepest metadata that a response can carry. libxml2 refuses documents of more than 256 levels, and the response
+/// adds some of its own.
 const DEEPEST: u32 = 240;
 /// The namespace of responses; resources in it are parts of other repositories' responses.
 pub(super) const OAI: &str = "http://www.openarchives.org/OAI/2.0/";
@@ -134,7 +135,7 @@ fn root(
         ResolveResult::Bound(namespace) => namespace.into_inner().to_owned(),
         _ => String::new(),
     };
-    // There is one root.
+    // A document has one root element.
     if before.is_some() || namespace == OAI {
         return None;
     }

@@ -211,14 +211,14 @@ impl RepositoryIndex {
         Ok(())
     }
 
-    /// Notes that a resource is a record no longer.
+    /// Marks the records of a resource as deleted.
     pub(super) fn delete(&self, uri: &str, datestamp: i64) -> rusqlite::Result<()> {
         let sql = "UPDATE record SET is_deleted = 1, datestamp = max(datestamp, ?2) WHERE uri = ?1 AND is_deleted = 0";
         self.connection.prepare_cached(sql)?.execute(params![uri, datestamp])?;
         Ok(())
     }
 
-    /// Notes that all records are gone that a pass over all resources has not seen.
+    /// Marks all records as deleted that a pass over all resources has not seen.
     pub(super) fn delete_unseen(&self, pass: i64, datestamp: i64) -> rusqlite::Result<()> {
         let sql = "UPDATE record SET is_deleted = 1, datestamp = max(datestamp, ?2) WHERE pass <> ?1 AND is_deleted = 0";
         self.connection.execute(sql, [pass, datestamp])?;

@@ -71,13 +71,13 @@ impl Answers<'_> {
         }
         let next = cursor + written as u64;
         if has_more {
-            // Records that changed since the list began are in it once more.
+            // Records that changed since the list began are in it a second time, so it may become longer than was stated.
             let size = size.max(next + 1);
             let RecordSelection { format, set, from, until } = selection;
             let token = ListToken { with_metadata, format, set, from, until, after, cursor: next, size };
             writer.token(Some(&token.write(&self.index.key)), cursor, size);
         } else if cursor > 0 {
-            // Only now it is known how many records the list has.
+            // This is the last part, so the number of records in the list is known now.
             writer.token(None, cursor, next);
         }
         writer.close(verb);

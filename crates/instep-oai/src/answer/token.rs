@@ -27,7 +27,7 @@ pub(super) struct ListToken {
 impl ListToken {
     /// Writes the token, signed with a key.
     pub(super) fn write(&self, key: &[u8; 32]) -> String {
-        // Nothing of it can fail to be written.
+        // Numbers and text can always be written.
         let mut bytes = postcard::to_stdvec(self).unwrap_or_default();
         let signature = blake3::keyed_hash(key, &bytes);
         bytes.extend_from_slice(&signature.as_bytes()[..SIGNATURE]);

@@ -7,7 +7,7 @@ use quick_xml::escape::escape;
 use super::arguments::OaiFault;
 use crate::well_formed::is_allowed;
 
-/// The begin of each response.
+/// The beginning of each response.
 const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\" \
     xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
     xsi:schemaLocation=\"http://www.openarchives.org/OAI/2.0/ http://www.openarchives.org/OAI/2.0/OAI-PMH.xsd\">\n";
@@ -19,7 +19,7 @@ pub(super) struct ResponseWriter(String);
 impl ResponseWriter {
     /// Writes an element with a text.
     pub(super) fn text(&mut self, name: &str, text: &str) {
-        // A text cannot refuse to be written to.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(self.0, "<{name}>{}</{name}>", escaped(text));
     }
 

@@ -1,4 +1,4 @@
-//! The full texts that records name: fetched beside each other, and kept in groups.
+//! The full texts that records name: several are fetched at the same time, and they become durable in groups.
 
 use std::{
     fs::File,
@@ -19,9 +19,9 @@ use super::{
 };
 use crate::response::NotOai;
 
-/// Full texts that are fetched at the same time; the client asks each host less if it is slow.
+/// The most full texts that are fetched at the same time. The client sends fewer requests to a slow host.
 const AT_ONCE: usize = 8;
-/// Full texts that become durable together.
+/// The most full texts that become durable together.
 const GROUP: usize = 64;
 
 /// The content codings that are decoded.
@@ -110,7 +110,8 @@ async fn fetch(
 ) -> Result<TextAnswer, HarvestError> {
     let Ok(uri) = Uri::parse(&owed.url) else { return Ok(TextAnswer::Gone("is not a URI".to_owned())) };
     let mut request = Request::get(uri);
-    // A record is untrusted text: its scope is its own host and those that the operator allows.
+    // The URL comes from a record, which is untrusted: only the repository's own host and those that the operator allows
+    // are requested.
     request.speaker = Origin::parse(&repository.url.base).ok();
     if owed.is_held {
         request.held = Some(Validators::new(owed.etag.as_deref(), owed.modified.as_deref()));
@@ -133,7 +134,7 @@ async fn fetch_once(
     match response.status.as_u16() {
         304 => return Ok(TextAnswer::Current),
         404 | 410 => return Ok(TextAnswer::Gone(format!("is not there: {}", response.status))),
-        // Any other success is not all of the file.
+        // Any other success, such as 206, does not carry the complete file.
         200 | 203 => {}
         _ => {
             let (uri, status) = (request.uri.to_string(), response.status);

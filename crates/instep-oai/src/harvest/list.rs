@@ -16,13 +16,13 @@ use super::{
 use crate::{datestamp::seconds, response::OaiResponse};
 use requests::{Answered, OVERLAP};
 
-/// The seconds by which the next list begins before this one if the repository has neither a clock nor a record.
+/// If a response has neither a date nor a record, the next list begins this many seconds before this one.
 const UNKNOWN_CLOCK: i64 = 86_400;
-/// Parts without a record that are read one after the other.
+/// The most parts without a record in a row; after that the list is given up.
 const MOST_EMPTY: u32 = 1_000;
-/// The time of a comparison that must be made again by the next harvest.
+/// A time of the last comparison that makes the next harvest compare again.
 const AT_ONCE: i64 = 0;
-/// Times that a list begins again at the same datestamp.
+/// The most times that a list begins again at the same datestamp.
 const MOST_EXPIRED: u32 = 3;
 
 /// The verb of a list.
@@ -72,13 +72,13 @@ impl Harvest<'_> {
             if !is_refused {
                 self.report.changed += commit.remove_unseen(format, at.run)?;
             }
-            // If it lacks too much, the identifiers are asked for, which decides.
+            // If the list lacks too many records, the list of identifiers is read next, and that decides.
             at.inventoried_at = Some(if is_refused { AT_ONCE } else { now() });
         }
         at.is_open = false;
         at.token = None;
         let begun = at.started_at.map(|started| started - OVERLAP);
-        // A wrong clock, or a datestamp in the future, must not hide the records of today.
+        // A datestamp in the future or a wrong clock must not hide records of today from the next list.
         let reached = at.reached_at.map(|reached| reached.min(now() - UNKNOWN_CLOCK));
         let next = begun.map(|begun| begun.min(now() - OVERLAP)).or(reached).or(at.next_from);
         at.next_from = next.or_else(|| Some(now() - UNKNOWN_CLOCK));
@@ -165,17 +165,18 @@ impl Harvest<'_> {
             let arguments: Vec<(&str, &str)> =
                 arguments.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let (response, url) = self.repository.ask(listing.verb(), &arguments).await?;
-            // Also when nothing is new: the next list begins by the clock of the repository, never by that of this machine.
+            // Set even if nothing is new: the next list begins at a time of the repository's clock, never of this machine's.
             at.started_at = at.started_at.or_else(|| seconds(&response.date));
             if !response.errors.is_empty() && response.records.is_empty() {
                 match self.answered(&response, &url, at, identity).await? {
-                    // The record with the last datestamp was there a moment ago.
+                    // The list began again at the datestamp of its last record, which was there a moment ago: the answer
+                    // "no records" is wrong, and the list is read from its beginning.
                     Answered::End if at.is_ordered && begun_again_from == Some(at.began_from) => {
                         (at.is_ordered, at.began_from) = (false, at.next_from);
                         circle = Circle::default();
                     }
                     Answered::End => {
-                        // A list that ends so in its middle may have lost its end.
+                        // "No records" in answer to a token may mean that the rest of the list was lost.
                         at.is_whole &= at.token.is_none();
                         return Ok(true);
                     }
@@ -198,13 +199,13 @@ impl Harvest<'_> {
                 });
             }
             if response.is_whole && !response.has_list {
-                // An answer about nothing is no list without records: those that were there would seem to be gone (B34).
+                // An answer without a list is not an empty list: taken for one, it would delete all records (B34).
                 return Err(HarvestError::Unusable {
                     url,
                     what: "no list: it has neither a list nor an error",
                 });
             }
-            // A list that ends with a part without records may have lost its end.
+            // If the last part has no records, the rest of the list may have been lost.
             at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
             empty = if response.records.is_empty() { empty + 1 } else { 0 };
             if empty > MOST_EMPTY {

@@ -7,12 +7,12 @@ use crate::response::OaiResponse;
 pub(crate) struct ListSize {
     listed: u64,
     stated: Option<u64>,
-    /// `false` if an earlier harvest read the begin of the list.
+    /// `false` if an earlier harvest read the beginning of the list.
     is_counted_whole: bool,
 }
 
 impl ListSize {
-    /// Begins to count: at the begin of a list, or in its middle.
+    /// Begins to count, at the beginning of a list or in its middle.
     pub(crate) fn begin(is_at_begin: bool) -> Self {
         Self { listed: 0, stated: None, is_counted_whole: is_at_begin }
     }

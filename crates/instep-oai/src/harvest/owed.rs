@@ -24,8 +24,8 @@ impl Harvest<'_> {
             let (response, url) = match self.repository.ask("GetRecord", &arguments).await {
                 Ok(answer) => answer,
                 Err(HarvestError::Http(error)) => {
-                    // The list of new records must not wait for it. Each attempt takes long, so the others wait too, and
-                    // come before it next time.
+                    // One failed request ends them all: each attempt takes long, and the list of new records should not
+                    // wait. The record goes to the end of the queue, so that the others come before it next time.
                     let commit = self.state.begin(&mut self.folder)?;
                     commit.owe(format, &identifier)?;
                     commit.finish(None)?;

@@ -20,10 +20,10 @@ pub(crate) use texts::FetchedText;
 /// The name of the file in the harvest's own folder.
 pub(crate) const STATE: &str = ".instep/harvest/harvest.db";
 
-/// Pages of the file that a reading connection keeps in memory.
+/// The part of the file that a reading connection keeps in memory, in KiB.
 const CACHE_KIB: u32 = 2_048;
 
-/// `FULL`, because a used token cannot be used again.
+/// With `FULL` each commit waits for the disk: a token is used once only, so the place in the list must not be lost.
 pub(crate) const SCHEMA: Schema = Schema {
     // "ioai"
     application_id: 0x696f_6169,

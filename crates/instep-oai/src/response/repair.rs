@@ -12,7 +12,7 @@ pub(super) fn repaired(text: &str) -> Cow<'_, str> {
     }
     let mut repaired = String::with_capacity(text.len() + 16);
     let mut rest = text;
-    // In CDATA an ampersand is one.
+    // In CDATA an ampersand is an ordinary character.
     while let Some(start) = rest.find("<![CDATA[") {
         let end = rest[start..].find("]]>").map_or(rest.len(), |end| start + end);
         repair_references(&rest[..start], &mut repaired);

@@ -51,7 +51,7 @@ impl From<String> for Damage {
 
 impl<'t> ResponseReader<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        // Warnings of PHP come before the document.
+        // Some repositories print warnings of PHP before the document.
         let start = memmem::find(text.as_bytes(), b"<OAI-PMH").unwrap_or(0);
         let (scope, response) = (InScope::default(), OaiResponse::default());
         Self { text, base: start, reader: reader(&text[start..]), scope, has_root: false, response }
@@ -73,7 +73,8 @@ impl<'t> ResponseReader<'t> {
                         self.repair(start..next.unwrap_or(self.text.len()), damage.what);
                     }
                     let Some(next) = next else {
-                        // No token follows the damage, and the end of the response came.
+                        // Neither a record nor a token follows the damage, so nothing is missing if the end of the response
+                        // arrived.
                         self.response.is_whole = self.text.trim_end().ends_with("OAI-PMH>");
                         return Ok(self.response);
                     };

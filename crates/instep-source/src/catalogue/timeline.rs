@@ -32,21 +32,21 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// Returns a timeline that continues after the last datetime that was given out before.
+    /// Returns a timeline that continues after the last datetime that was assigned before.
     pub(super) fn after(last: i64, clock: Clock) -> Self {
         Self { clock, last: AtomicI64::new(last) }
     }
 
     /// Returns the next datetime: now, or a microsecond after the last one.
     pub(super) fn next(&self) -> DateTime {
-        // A clock that was set back, or two changes within a microsecond: the order of the log still is that of its times.
+        // If the clock was set back, or two changes come within a microsecond, each time is still later than the one before.
         let now = (self.clock)();
         let later = |last: i64| now.max(last.saturating_add(1));
         let last = self.last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(later(last)));
         DateTime::from_unix_micros(later(last.unwrap_or_default()))
     }
 
-    /// Continues after a datetime that was given out elsewhere.
+    /// Continues after a datetime that was assigned elsewhere.
     #[cfg(feature = "postgres")]
     pub(super) fn go_on_after(&self, last: i64) {
         self.last.fetch_max(last, Ordering::SeqCst);
@@ -58,7 +58,7 @@ impl Timeline {
         (last > (self.clock)().saturating_add(AHEAD)).then(|| DateTime::from_unix_micros(last))
     }
 
-    /// Returns the last datetime given out.
+    /// Returns the last datetime that was assigned.
     pub(super) fn last(&self) -> i64 {
         self.last.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! The versions of resources (§14.6): each state with the time since when it was that of the resource.
+//! The versions of resources (§14.6): each earlier or present state, with the time from which the resource had it.
 
 use resourcesync::{DateTime, Digests, Uri};
 
@@ -8,14 +8,14 @@ use super::{Catalogue, CatalogueError, ResourceState, Snapshot};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceVersion {
-    /// Since when the resource was so.
+    /// The time from which the resource had this state.
     pub datetime: DateTime,
-    /// Its state; `None` if it was not there.
+    /// The state; `None` if the resource did not exist.
     pub state: Option<ResourceState>,
 }
 
 impl ResourceVersion {
-    /// A version since then.
+    /// Returns a version that begins at a time.
     pub fn new(datetime: DateTime, state: Option<ResourceState>) -> Self {
         Self { datetime, state }
     }
@@ -24,14 +24,14 @@ impl ResourceVersion {
 /// The limits on versions that are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
-    /// Versions of one resource.
+    /// The most versions of one resource.
     pub(crate) count: usize,
-    /// Versions that were superseded before then go.
+    /// Versions that were superseded before this time are removed.
     pub(crate) since: DateTime,
 }
 
 impl Keep {
-    /// Returns how many of the versions of a resource go, from the oldest on.
+    /// Returns the number of versions of a resource to remove, from the oldest on. `datetimes` are their times, in order.
     pub(super) fn leaving(self, datetimes: &[DateTime]) -> usize {
         let surplus = datetimes.len().saturating_sub(self.count.max(1));
         let old = datetimes.windows(2).take_while(|pair| pair[1] < self.since).count();
@@ -75,7 +75,7 @@ impl Snapshot {
         self.reader.versions(uri)
     }
 
-    /// Since when a resource is as it is, as far as versions are kept.
+    /// Returns the time from which a resource has had its present state; `None` if no version of it is kept.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -83,7 +83,7 @@ impl Snapshot {
         Ok(self.reader.versions_since(&[uri])?.pop().flatten())
     }
 
-    /// Returns the same for some resources, each at its place.
+    /// Returns the times of [`Self::version_since`] for some resources, each at its place.
     pub(crate) fn versions_since(&self, uris: &[&Uri]) -> Result<Vec<Option<DateTime>>, CatalogueError> {
         self.reader.versions_since(uris)
     }

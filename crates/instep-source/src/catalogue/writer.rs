@@ -175,7 +175,8 @@ fn write(
         match job {
             WriterJob::Alone(task) => task(&mut *engine),
             WriterJob::Work(first) => {
-                // Before the first datetime is given out: a snapshot waits for it, and then shows every change older than itself.
+                // Locked before the first datetime is assigned: a snapshot waits for this lock, and then shows every
+                // change that is older than itself.
                 let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut group = vec![first];
                 let outcome = engine.transaction(timeline, &mut |ledger| {
@@ -194,7 +195,7 @@ fn write(
                         }
                     }
                 });
-                // Before the answers, because an answered caller may take a snapshot at once.
+                // Unlocked before the callers are answered, because they may take a snapshot at once.
                 drop(closed);
                 group.into_iter().for_each(|work| work.answer(outcome.clone()));
             }

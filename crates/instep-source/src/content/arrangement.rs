@@ -152,7 +152,7 @@ pub(crate) fn rebased_numbers(catalogue: &Catalogue, from: &str, to: &str) -> Re
     Ok(vec![CONTENT.write(&numbers)])
 }
 
-/// A folder whose URIs lie within those of another hides the other's resources there.
+/// Leaves out, in each folder, the paths whose URIs another folder serves below it.
 fn leave_out_nested(roots: &mut [Root]) {
     let prefixes: Vec<String> = roots.iter().map(|root| root.prefix.clone()).collect();
     for root in roots {

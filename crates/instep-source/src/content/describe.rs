@@ -18,7 +18,7 @@ pub(crate) struct Describer {
 }
 
 impl Describer {
-    /// The rules of a set, its paths below the base URL.
+    /// Reads the rules of a set, whose patterns are paths below the base URL.
     ///
     /// # Errors
     /// If a pattern has more than one `*`.
@@ -46,7 +46,7 @@ impl Describer {
         })
     }
 
-    /// Returns the frequency of change by the first rule that matches; one that the state has already is kept.
+    /// Sets the frequency of change by the first rule that matches, unless the state has one already.
     pub(crate) fn frequency(&self, uri: &Uri, state: &mut ResourceState, history: History, now: DateTime) {
         if state.changefreq.is_some() || self.frequencies.is_empty() {
             return;
@@ -56,7 +56,7 @@ impl Describer {
         state.changefreq = rule.and_then(|(_, frequency)| frequency.or_else(|| observed(history, now)));
     }
 
-    /// The content coding of the file of a resource, and its media type without that coding (ATT-11).
+    /// Sets the content coding of the file of a resource, and its media type without that coding (ATT-11).
     pub(crate) fn coding(&self, uri: &Uri, state: &mut ResourceState) {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return };
         let rule = self.codings.iter().find(|(pattern, _)| pattern.matches(path).is_some());

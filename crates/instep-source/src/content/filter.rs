@@ -14,7 +14,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Reads the patterns of a set, which are those of rsync (D8).
+    /// Reads the patterns of a set, which are those of rsync (finding D8).
     pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, Error> {
         let paths = PathFilter::new(include, exclude);
         let paths = paths.map_err(|error| Error::option("include or exclude", error.to_string()))?;

@@ -57,7 +57,7 @@ impl Manifest {
         }
     }
 
-    /// Another set takes resources from the same manifest.
+    /// Adds a set that takes resources from this manifest.
     pub(super) fn add_set(&mut self, set: u8, filter: Filter) {
         self.sets.push((set, filter));
     }

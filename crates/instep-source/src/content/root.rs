@@ -110,7 +110,7 @@ impl Root {
         (is_there && is_walked).then(|| [path, b"/"].concat())
     }
 
-    /// Another set takes files from the same folder.
+    /// Adds a set that takes files from this folder.
     pub(super) fn add_set(&mut self, set: u8, filter: Filter) {
         self.sets.push((set, filter));
     }

@@ -37,7 +37,7 @@ pub(crate) enum BatchSelection {
 }
 
 impl BatchRequest {
-    /// A request.
+    /// Returns a request for a part of a set.
     pub(crate) fn new(set: u8, selection: BatchSelection) -> Self {
         Self { set, selection }
     }

@@ -65,7 +65,7 @@ impl PackageItem {
         contents.into_iter().map(place).collect()
     }
 
-    /// Its bytes: the copy, otherwise those of its file.
+    /// Opens its bytes: the copy if there is one, otherwise its file.
     pub(super) fn open(&self, holdings: &Holdings, spool: Option<&StateSpool>) -> io::Result<Box<dyn Read>> {
         match &self.pinned {
             Some(pinned) => Ok(Box::new(pinned.clone())),

@@ -122,7 +122,7 @@ impl DumpBuild<'_> {
         packer.package(names, &self.manifest_header(), part, sink, documents)
     }
 
-    /// The manifest has no `completed`, because it is written before the bitstreams (RDM-2).
+    /// Returns the header of a manifest. It has no `completed`, because it is written before the bitstreams (RDM-2).
     fn manifest_header(&self) -> Header {
         let mut header = Header::new(Form::List, Capability::ResourceDumpManifest);
         if let Some(metadata) = &mut header.metadata {
@@ -133,7 +133,7 @@ impl DumpBuild<'_> {
     }
 }
 
-/// As many resources as one package takes; at least one.
+/// Takes as many resources as fit into one package, at least one if any are left.
 fn next_part<E: Into<Error>>(
     resources: &mut std::iter::Peekable<impl Iterator<Item = Result<Resource, E>>>,
     options: &DumpOptions,

@@ -112,7 +112,7 @@ impl PublicationLoop {
     fn note(&mut self, message: LiveMessage, settle: &mut Settle) {
         match message {
             LiveMessage::Touched(path, touch) => {
-                // The link itself, not its target.
+                // Of a link the link itself is inspected, and never its target.
                 if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                     self.watch(&path);
                 }

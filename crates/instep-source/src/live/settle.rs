@@ -63,13 +63,13 @@ impl Settle {
         }
     }
 
-    /// Events are missing: only a complete scan finds the changes.
+    /// Records that events are missing, so that only a complete scan finds the changes.
     pub(super) fn look_at_everything(&mut self) {
         self.paths.clear();
         self.everything = true;
     }
 
-    /// An application has recorded changes.
+    /// Records that an application has written changes into the catalogue.
     pub(super) fn recorded(&mut self, now: Instant) {
         self.recorded.get_or_insert(now);
     }

@@ -32,7 +32,7 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    /// Watches that report to a channel, except for the Source's own output.
+    /// Returns watches that report to a channel, except for the Source's own output.
     pub(super) fn new(own: Vec<PathBuf>, messages: mpsc::SyncSender<LiveMessage>) -> notify::Result<Self> {
         let own: Arc<[PathBuf]> = own.into();
         let lost = Arc::new(AtomicBool::new(false));
@@ -48,13 +48,12 @@ impl Watches {
         Ok(Self { watcher: Some(watcher), own, lost, unwatched: BTreeSet::new() })
     }
 
-    /// No watches: periodic scans find the changes.
+    /// Returns no watches, for a Source whose changes are found by periodic scans alone.
     pub(super) fn none() -> Self {
         Self { watcher: None, own: Arc::default(), lost: Arc::default(), unwatched: BTreeSet::new() }
     }
 
-    /// No watches of these folders, because the system allows none: they are scanned like folders that cannot be
-    /// watched.
+    /// Returns no watches, for a system that allows none: these folders are scanned like those that cannot be watched.
     pub(super) fn unable(folders: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { unwatched: folders.into_iter().collect(), ..Self::none() }
     }

@@ -68,7 +68,7 @@ pub(crate) async fn topic(State(topic): State<Topic>, mut request: Request) -> R
     asked.accept(move |socket| send_messages(socket, first, messages, topic.ending))
 }
 
-/// Without a socket: events if requested, otherwise the last message.
+/// Answers a request without a handshake: with server-sent events if it accepts them, otherwise with the last message.
 fn read(topic: &Topic, headers: &HeaderMap) -> Response {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let mut response = if accept.contains("text/event-stream") {

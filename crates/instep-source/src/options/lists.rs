@@ -16,11 +16,12 @@ pub struct ListOptions {
     pub single_changelist: bool,
     /// The rule by which the open Change List closes.
     pub rotation: Rotation,
-    /// Closed Change Lists that the index names at most; further ones go to the archive, or away. 100.
+    /// The most closed Change Lists that the index names; 100. The oldest ones beyond that go to the archive, or are removed
+    /// if there is none.
     pub closed_lists: usize,
-    /// Entries of a document; 50,000 (GEN-12).
+    /// The most entries of a document; 50,000 (GEN-12).
     pub entries: u64,
-    /// Bytes of a document; 50 MB (GEN-12, AMB-B37).
+    /// The most bytes of a document; 50 MB (GEN-12, AMB-B37).
     pub bytes: u64,
     /// The time that a document stays in place after the last reference to it, for readers that have just seen that;
     /// 1 h.
@@ -47,9 +48,9 @@ impl Default for ListOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rotation {
-    /// Entries it takes; 5,000.
+    /// The most entries of a list; 5,000.
     pub entries: u64,
-    /// Time since its first entry; 24 h.
+    /// The longest time since the first entry of a list; 24 h.
     pub age: Duration,
 }
 
@@ -64,9 +65,9 @@ impl Default for Rotation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Archives {
-    /// Since the document was superseded or closed; 90 days.
+    /// The longest time since the document was superseded or closed; 90 days.
     pub age: Duration,
-    /// Documents of one kind; 10,000.
+    /// The most documents of one kind; 10,000.
     pub count: usize,
 }
 

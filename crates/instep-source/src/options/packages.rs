@@ -8,11 +8,11 @@ use std::time::Duration;
 pub struct DumpOptions {
     /// Decides if there is a Resource Dump (§11).
     pub policy: DumpPolicy,
-    /// With [`DumpPolicy::Auto`]: bytes of resources up to which there is one; 1 GiB.
+    /// The largest set, in bytes of its resources, that has a Resource Dump with [`DumpPolicy::Auto`]; 1 GiB.
     pub auto_bytes: u64,
-    /// Bytes of resources in one package; 1 GiB. A larger resource has its own package.
+    /// The most bytes of resources in one package; 1 GiB. A larger resource has its own package.
     pub part_bytes: u64,
-    /// Resources in one package; 50,000.
+    /// The most resources in one package; 50,000.
     pub part_entries: u64,
     /// The age at which a Resource Dump is renewed together with the next change; 24 h.
     pub every: Duration,
@@ -41,11 +41,11 @@ impl Default for DumpOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DumpPolicy {
-    /// A Resource Dump while the set is small enough.
+    /// There is one while the set has at most [`DumpOptions::auto_bytes`].
     Auto,
-    /// At any size.
+    /// There is one, whatever the size of the set.
     Always,
-    /// None.
+    /// There is none.
     #[default]
     Never,
 }

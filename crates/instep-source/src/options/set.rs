@@ -72,7 +72,7 @@ impl SetOptions {
         Err(Error::option("set", what))
     }
 
-    /// The files of a folder, at the base URL.
+    /// Returns a set without a name whose content is a folder, served at the base URL.
     pub fn folder(root: impl AsRef<Path>) -> Self {
         let content = vec![Content::Folder { root: root.as_ref().to_owned(), prefix: None }];
         Self { content, ..Self::new() }
@@ -195,7 +195,8 @@ impl GenericRule {
         Self { generic: generic.into(), specific: specific.into_iter().collect(), default: false }
     }
 
-    /// From each resource to the generic URI, and between both and the other resources (LN-6, LN-8).
+    /// Returns the links that the rule implies: `canonical` from each resource to the generic URI (LN-8), and `alternate`
+    /// from the generic URI and from each resource to every other resource (LN-6).
     pub(crate) fn links(&self) -> Vec<LinkRule> {
         let canonical = |one: &String| LinkRule::new(one, Relation::Canonical, &self.generic);
         let alternate = |from: &String, to: &String| LinkRule::new(from, Relation::Alternate, to);

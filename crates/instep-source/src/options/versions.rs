@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct VersionOptions {
-    /// Versions of one resource, the present one among them; 100.
+    /// The most versions of one resource, the present one included; 100.
     pub count: usize,
-    /// Since the version was superseded; 365 days.
+    /// The longest time since the version was superseded; 365 days.
     pub age: Duration,
 }
 

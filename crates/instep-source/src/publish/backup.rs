@@ -1,5 +1,5 @@
 //! Backup and restore of data that a Source cannot compute again: its catalogue and the subscriptions of its hub
-//! (D1).
+//! (finding D1).
 //!
 //! A backup is a ZIP file with a consistent copy of each database. It has no documents and packages, because the next
 //! publication writes them, and no bytes of past states, because they are bounded by age and size anyway.
@@ -152,7 +152,7 @@ impl<'a> SavedState<'a> {
                 written.map(Some).map_err(Error::write(to))
             }
             Self::Folder(from) if from.join(name).exists() => {
-                // Aside with its log, which may have the last changes: the folder stays as it is.
+                // Copied with its log, which may have the last changes, so that the folder is not changed by opening it.
                 let aside = to.with_extension("copied");
                 for (from, to) in ["", "-wal"].map(|end| (beside(&from.join(name), end), beside(&aside, end)))
                 {

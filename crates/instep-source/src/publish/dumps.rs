@@ -109,7 +109,7 @@ impl SourceContext {
         })
     }
 
-    /// Returns the sets that shall have no dump, whether or not they have one.
+    /// Returns the names of the sets that should have no dump, including sets that have one now.
     pub(super) fn unwanted_dumps(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
         let mut unwanted = Vec::new();
         for (number, set) in (0u8..).zip(&self.policy.sets) {
@@ -121,8 +121,8 @@ impl SourceContext {
     }
 }
 
-/// An empty Change Dump from the `at` of this publication, like the first Change List: a reader that has the Resource
-/// List of that time can continue with it.
+/// Returns an empty Change Dump from the `at` of this publication, like the first Change List: a reader that has the
+/// Resource List of that time can continue with it.
 fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<PublishedChangeDump, Error> {
     let mut through = 0;
     for change in snapshot.changes(1 << set, 0) {

@@ -37,8 +37,8 @@ pub(super) fn refuse_overwriting<'a>(
     }
 }
 
-/// A catalogue that was restored from a backup does not have the lists that were written since: only a Source gives
-/// files such numbers.
+/// Returns `true` if an earlier publication wrote a document. A catalogue that was restored from a backup does not know
+/// the lists that were written since, but only a Source gives files such numbers.
 fn is_ours(name: &str, published: &PublishedSource) -> bool {
     let document = name.strip_suffix(".gz").unwrap_or(name);
     let is_numbered =

@@ -40,7 +40,8 @@ impl SourceContext {
         Ok(())
     }
 
-    /// A file that has changed meanwhile is seen by the next scan.
+    /// Copies the bytes of a resource to the spool. If they differ from the digests, nothing is kept: the next scan sees
+    /// the change.
     fn keep_state(
         &self,
         spool: &StateSpool,

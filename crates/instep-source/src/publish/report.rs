@@ -21,9 +21,9 @@ pub struct PublishReport {
     pub updated: u64,
     /// Resources that are gone.
     pub deleted: u64,
-    /// Resources as they were.
+    /// Resources that have not changed.
     pub unchanged: u64,
-    /// Files that cannot be published; each went to the monitor.
+    /// Files that cannot be published; each was reported to the monitor.
     pub skipped: u64,
     /// Files and folders that are not published because of their mode, kind or name.
     pub left_out: LeftOutCounts,

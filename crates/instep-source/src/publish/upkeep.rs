@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compaction {
-    /// Lines of the change log that went.
+    /// The number of entries of the change log that were removed.
     pub forgotten: u64,
     /// Bytes of the catalogue before.
     pub before: u64,

@@ -59,7 +59,7 @@ impl SourceContext {
     }
 }
 
-/// Sets and last change.
+/// The sets whose present resources have versions, as a mask, and the last change that has one.
 type VersionProgress = (u64, u64);
 
 struct VersionRecorder<'a> {

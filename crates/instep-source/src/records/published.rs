@@ -20,7 +20,8 @@ pub(crate) struct PublishedSource {
     pub sets: BTreeMap<String, PublishedSet>,
     /// Every document in place that something refers to, by its name.
     pub documents: BTreeMap<String, PublishedDocument>,
-    /// Documents that nothing refers to any more, and since when; they go after the grace time.
+    /// Documents that nothing refers to any more, with the time of the last reference; they are removed after the grace
+    /// time.
     pub retired: BTreeMap<String, Moment>,
     /// `true` if the documents have gzip twins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -191,7 +192,7 @@ pub(crate) struct ArchivedDocuments {
 }
 
 impl ArchivedDocuments {
-    /// Since when the oldest is superseded or closed.
+    /// Returns the time at which the oldest was superseded or closed; `None` if there is none.
     pub(crate) fn oldest(&self) -> Option<Moment> {
         let snapshots = self.resource_lists.iter().chain(&self.resource_dumps).map(|it| it.since);
         let dumps = self.change_dumps.iter().map(|it| it.until);
@@ -221,9 +222,9 @@ pub(crate) struct ArchivedChangeDump {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct PublishedChangeDump {
-    /// Since when all changes are in it.
+    /// The time from which all changes are in it.
     pub from: Moment,
-    /// Until when all changes are in it.
+    /// The time up to which all changes are in it.
     pub until: Moment,
     /// The last change in it.
     pub through: u64,
@@ -232,7 +233,7 @@ pub(crate) struct PublishedChangeDump {
 }
 
 impl PublishedChangeDump {
-    /// An empty one.
+    /// Returns an empty Change Dump of the changes after a time; `through` is the last change before that time.
     pub(crate) fn starting(from: DateTime, through: u64) -> Self {
         Self { from: Moment(from), until: Moment(from), through, packages: Vec::new() }
     }
@@ -258,7 +259,7 @@ pub(crate) struct ArchivedSnapshot {
     pub at: Moment,
     /// The time at which it was complete.
     pub completed: Moment,
-    /// Since when it is superseded.
+    /// The time at which it was superseded.
     pub since: Moment,
     /// The name, among the documents of the set, of the document that represents it.
     pub document: String,

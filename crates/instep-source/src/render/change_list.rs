@@ -26,7 +26,7 @@ pub(super) struct ChangeLists {
 }
 
 impl ChangeLists {
-    /// The earliest moment since when every change is in the lists.
+    /// Returns the earliest time from which every change is in the lists.
     pub(super) fn reaches_back_to(&self) -> Moment {
         self.published.closed.first().unwrap_or(&self.published.open).from
     }
@@ -68,8 +68,8 @@ pub(super) fn plan(
     })
 }
 
-/// An empty open list from the `at` of the first publication. It does not have changes logged before, but does have
-/// changes that an application recorded during the scan.
+/// Returns an empty open list from the `at` of the first publication. Changes that were logged before are not in it;
+/// changes that an application recorded during the scan are.
 fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChangeLists, Error> {
     let mut through = 0;
     for change in view.changes(0) {
@@ -152,7 +152,7 @@ impl ListWriter<'_> {
         })
     }
 
-    /// One plain list of the changes in the open span and the one before it.
+    /// Writes one plain list of the changes in the open span and the one before it.
     fn single(
         &self,
         published: &PublishedChangeLists,
@@ -172,7 +172,7 @@ impl ListWriter<'_> {
         Ok(())
     }
 
-    /// The index names the closed lists with their end, and the open one without (CLI-8 to CLI-10).
+    /// Writes the index, which names the closed lists with their end and the open one without (CLI-8 to CLI-10).
     fn index(
         &self,
         published: &PublishedChangeLists,

@@ -41,8 +41,8 @@ pub(super) fn render(
     documents.bytes(ROBOTS, Rank::Source, &text)
 }
 
-/// A `Sitemap:` line for each set (DISC-5), and one for its plain Sitemap. The Resource List comes first, so that a
-/// Destination that follows only one line finds the Source.
+/// Returns a `Sitemap:` line for each set (DISC-5), and one for its plain Sitemap. The Resource List comes first, so that
+/// a Destination that follows only one line finds the Source.
 pub(super) fn sitemap_lines(policy: &SourcePolicy) -> Vec<String> {
     let names = if policy.sitemap_twin { &[RESOURCE_LIST, SITEMAP][..] } else { &[RESOURCE_LIST] };
     let listed = policy.sets.iter().filter(|set| set.resource_list);

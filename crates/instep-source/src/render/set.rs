@@ -118,8 +118,8 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         Ok(())
     }
 
-    /// A reader of the Resource List or the Resource Dump in place continues with the changes since then: lists that
-    /// are needed for that stay in the index.
+    /// Writes the Change Lists. Lists with changes since the Resource List or the Resource Dump in place stay in the index,
+    /// because readers of these continue with them.
     fn change_list(&mut self, lists: change_list::ChangeLists) -> Result<(), Error> {
         let dumped = self.next.resource_dump.as_ref().map(|dump| dump.at);
         let needed_from =

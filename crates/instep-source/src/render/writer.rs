@@ -107,7 +107,7 @@ impl<'a> RenderedDocuments<'a> {
         kept.documents.get(name).is_some_and(|fact| self.sink.holds(name, fact.length))
     }
 
-    /// Lets a document stay; false when it is not there as it should be, and has to be written.
+    /// Keeps a document as it is. Returns `false` if it is missing or another one, so that it has to be written.
     pub(super) fn keep(&mut self, name: &str) -> bool {
         let held = self.held.documents.get(name);
         let held = held.filter(|fact| !self.repair && self.sink.holds(name, fact.length));
@@ -129,7 +129,7 @@ impl<'a> RenderedDocuments<'a> {
         Ok(true)
     }
 
-    /// Keeps all of these, or none; their names are never those of other bytes.
+    /// Keeps all of these documents, or none. Their names are never used for other bytes, so it is enough that they exist.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
         let known_fact =
             |name: &String| self.held.documents.get(name).filter(|fact| self.sink.holds(name, fact.length));
@@ -220,7 +220,7 @@ impl<'a> RenderedDocuments<'a> {
     /// referenced, and the archives that have changed.
     pub(super) fn finish(self, now: DateTime) -> PublishedSource {
         let held = self.held;
-        // Not ours to take away: the operator's own lines are in it.
+        // `robots.txt` is never removed, because it may have lines of the operator.
         let ours = |name: &&String| *name != ROBOTS && !self.archived.contains(*name);
         let gone = held.documents.keys().filter(|name| !self.next.contains_key(*name)).filter(ours);
         let mut retired = held.retired.clone();

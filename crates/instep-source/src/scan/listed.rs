@@ -22,7 +22,8 @@ use crate::{
 pub(super) type KnownRows<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
 
 impl Merge<'_, '_> {
-    /// All resources that a manifest names. Others are deleted, unless it is a list of changes or has a bad line.
+    /// Merges all resources that a manifest names with the records. Others are recorded as deleted, unless the manifest is
+    /// a list of changes or has a bad line.
     pub(super) fn manifest(&mut self, manifest: &Manifest, holdings: &Holdings) -> Result<(), Error> {
         let Some(listing) = manifest.read(self.monitor)? else { return Ok(()) };
         let snapshot = self.catalogue.snapshot()?;
@@ -50,7 +51,7 @@ impl Merge<'_, '_> {
         Ok(())
     }
 
-    /// A folder takes precedence for its own files.
+    /// Reports a URI in a manifest that belongs to a folder of the Source, which takes precedence.
     fn leave_to(&mut self, folder: &Path, uri: &Uri) -> Result<(), Error> {
         self.skips.unreadable += 1;
         let what = format!("is a URI of {}, which lists its own resources", folder.display());
@@ -107,7 +108,7 @@ impl Merge<'_, '_> {
         }
     }
 
-    /// A file without digests in the manifest: hashed unless it is unchanged.
+    /// Takes a file without digests in the manifest: it is hashed unless it is unchanged.
     fn listed_file(
         &mut self,
         mut resource: Resource,

@@ -59,7 +59,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
     }
 
-    /// All of a root.
+    /// Compares a complete root with its records.
     pub(super) fn root(&mut self, root: &'a Root) -> Result<(), Error> {
         if let Some(supply) = &root.supply {
             return self.supplied(root, &*supply.0);
@@ -70,7 +70,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.merge(root, walk, known)
     }
 
-    /// A file, or a folder with everything below it, or a path that no longer exists.
+    /// Compares a file, a folder with everything below it, or a path that no longer exists with the records.
     pub(super) fn path(&mut self, root: &'a Root, path: &[u8]) -> Result<(), Error> {
         if path.is_empty() {
             return self.root(root);

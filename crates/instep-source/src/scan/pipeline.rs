@@ -38,7 +38,7 @@ pub(super) struct HashPipeline<'a> {
 }
 
 impl<'a> HashPipeline<'a> {
-    /// A file to be hashed.
+    /// Queues a file to be hashed.
     pub(super) fn candidate(&mut self, candidate: Candidate<'a>) -> Result<(), Error> {
         self.candidate_bytes += candidate.length();
         self.candidates.push(candidate);
@@ -48,7 +48,7 @@ impl<'a> HashPipeline<'a> {
         }
     }
 
-    /// Something that needs no hashing.
+    /// Queues an observation that needs no hashing.
     pub(super) fn observe(&mut self, observation: Observation) -> Result<(), Error> {
         self.observed.push(observation);
         match self.observed.len() >= FILES_AT_ONCE {
@@ -73,7 +73,7 @@ impl<'a> HashPipeline<'a> {
     }
 }
 
-/// The thread of a receiver reports the reason for which it has gone.
+/// Sends a batch. If the receiver has ended, its own thread reports the reason, which replaces the error here.
 fn send<T>(to: &SyncSender<Vec<T>>, batch: &mut Vec<T>) -> Result<(), Error> {
     if batch.is_empty() {
         return Ok(());
@@ -169,8 +169,8 @@ fn record_all(
         }
         batch.append(&mut next);
         if batch.len() >= GROUP || (last && !batch.is_empty()) {
-            // In the order of the table, and so that equal changes give equal logs; deletions first, because their
-            // URIs may be those of new resources.
+            // Sorted by key, which is the order of the table, so that equal changes give equal logs. Deletions come
+            // first, because new resources may have their URIs.
             let is_there =
                 |it: &Observation| !matches!(it, Observation::Gone { .. } | Observation::Moved { .. });
             batch.sort_unstable_by(|one, other| {

@@ -114,8 +114,8 @@ pub(crate) fn record_reported(
     record_files(holdings, catalogue, (files, named), options, monitor)
 }
 
-/// A resource that is no file, with its state, or `None` if it is gone. One that a manifest names stays the manifest's, in its
-/// sets.
+/// Returns the observation of a resource that is no file; without a state it is gone. A resource that a manifest names
+/// keeps its key and its sets.
 fn named_one(
     holdings: &Holdings,
     catalogue: &Catalogue,
@@ -152,7 +152,8 @@ fn look_at_supplies(
     Ok(())
 }
 
-/// Files are inspected one caller after the other and recorded in that order; no caller waits for the disk meanwhile.
+/// Inspects files and records them. Callers do so one after the other, so that the results are recorded in this order;
+/// they wait for the disk at the same time.
 fn record_files<'a>(
     holdings: &'a Holdings,
     catalogue: &'a Catalogue,

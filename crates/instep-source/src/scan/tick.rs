@@ -22,7 +22,7 @@ const MOST_TICK: Duration = Duration::from_millis(20);
 #[cfg(target_os = "linux")]
 const LOOK: Duration = Duration::from_micros(250);
 
-/// Longer than a tick.
+/// A time that is certainly longer than a tick of the clock.
 static TICK: LazyLock<Duration> = LazyLock::new(|| (2 * resolution()).clamp(LEAST_TICK, MOST_TICK));
 
 /// Returns the stamp of a file, once its last write is so long ago that the next one must leave another time.
@@ -59,7 +59,7 @@ fn resolution() -> Duration {
     Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32)
 }
 
-/// File systems of other systems keep the time of a write, not that of a tick.
+/// Returns the time between two ticks: other systems give a file the exact time of a write.
 #[cfg(not(target_os = "linux"))]
 fn resolution() -> Duration {
     Duration::ZERO

@@ -70,7 +70,8 @@ impl Reserved {
     }
 }
 
-/// Each connection and each file served takes a descriptor; the usual limit of 1,024 is that of a shell.
+/// Raises the limit of open files to the largest allowed. Each connection and each file served takes a descriptor, and
+/// the usual limit of 1,024 is meant for a shell.
 pub(crate) fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

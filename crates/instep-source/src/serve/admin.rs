@@ -105,7 +105,7 @@ pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
         .layer(middleware::from_fn(move |request: Request, next: Next| authorize(expected, request, next)))
 }
 
-/// Comparing digests takes the same time for every token.
+/// Refuses a request without the token. Digests are compared, which takes the same time for every token.
 async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| bearer_token(value.as_bytes()));
     let given = given.map(blake3::hash);
@@ -161,7 +161,7 @@ async fn status(State(admin): State<Arc<Admin>>) -> Response {
     Json(&*overview).into_response()
 }
 
-/// One change, or an array of them: `uri` and `change`, and the known state, named as in a manifest; or messages of
+/// Reads one change or an array of them: `uri`, `change` and the known state, named as in a manifest; or messages of
 /// object storage.
 fn reported_changes(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     let json: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;

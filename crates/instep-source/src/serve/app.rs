@@ -143,7 +143,8 @@ impl AppState {
         self.resources.named.answer(method, &name, headers)
     }
 
-    /// One of the resources that a generic URI represents (RFC 9110 §12.4.1), otherwise the state of the Source.
+    /// Answers with one of the resources that a generic URI represents (RFC 9110 §12.4.1), otherwise with the state of the
+    /// Source.
     fn generic_or_state(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
         let mut refused = Vec::new();
         for candidate in self.resources.generics.candidates(path, headers) {
@@ -172,7 +173,7 @@ impl AppState {
         Some(response)
     }
 
-    /// The state of the Source, for programs; a resource of the same name comes first.
+    /// Answers a request for the state of the Source, for programs. A resource of the same name comes first.
     fn state(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
         let overview = Arc::clone(&self.overview.borrow());
         let (content_type, text) = match path {

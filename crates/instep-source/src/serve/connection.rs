@@ -99,7 +99,7 @@ pub(crate) trait ConnectionListener: Send {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next connection, and its address if it has one.
+    /// Waits for the next connection, and returns it with its address if it has one.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<IpAddr>)>> + Send;
 }
 
@@ -169,7 +169,7 @@ async fn next<L: ConnectionListener>(
                 }
                 tracing::debug!(target: "instep::connection", ?address, "closed: too many from this address");
             }
-            // The client is gone already, or descriptors have run out for the moment: neither is the listener's end.
+            // The client is gone already, or no descriptor is free for the moment. The listener continues after both.
             Err(error) if is_passing(&error) => sleep(Duration::from_millis(50)).await,
             Err(error) => return Err(error),
         }

@@ -27,7 +27,7 @@ pub(crate) struct FileBody {
 }
 
 impl FileBody {
-    /// A part of a file.
+    /// Returns a body with a part of a file.
     pub(crate) fn new(file: Arc<File>, part: Range<u64>) -> Self {
         Self { file, part, reading: None }
     }

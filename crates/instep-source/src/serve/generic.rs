@@ -29,7 +29,7 @@ pub(crate) struct GenericCandidate {
 }
 
 impl Generics {
-    /// Those of all sets.
+    /// Reads the generic URIs of all sets.
     ///
     /// # Errors
     /// If a pattern cannot be read.
@@ -71,7 +71,8 @@ impl Accept {
         Self(ranges.map(range).collect())
     }
 
-    /// By the most specific matching range; all are equal if the client states no preference (RFC 9110 §12.5.1).
+    /// Returns the quality of a media type in thousandths, by the most specific range that matches; 1,000 for each if the
+    /// client states no preference (RFC 9110 §12.5.1).
     fn quality(&self, media_type: &MediaType) -> u16 {
         if self.0.is_empty() {
             return 1_000;

@@ -78,7 +78,7 @@ impl Metrics {
         })
     }
 
-    /// Everything in the text form that Prometheus reads.
+    /// Returns all figures in the text format that Prometheus reads.
     pub(crate) fn exposition(&self, overview: &Overview) -> String {
         self.resources.set(overview.resources() as f64);
         self.resource_bytes.set(overview.bytes() as f64);

@@ -61,8 +61,8 @@ pub(super) struct AdvertisedOptions {
 }
 
 impl ServeOptions {
-    /// The files of a folder, at `http://127.0.0.1:8080/`; documents and state lie in its folder `.instep`. There is
-    /// a Resource Dump while the set is small enough.
+    /// Returns options for the files of a folder, served at `http://127.0.0.1:8080/`. Documents and state lie in its folder
+    /// `.instep`. There is a Resource Dump while the set is small enough.
     pub fn new(folder: impl AsRef<Path>) -> Self {
         let folder = folder.as_ref();
         let mut publish = PublishOptions::new(folder, "");

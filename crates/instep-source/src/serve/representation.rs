@@ -51,7 +51,7 @@ pub(crate) struct Description {
 }
 
 impl Representation {
-    /// Finds out about an open file. Its bytes are taken only when the file held still meanwhile.
+    /// Describes an open file. Its bytes are kept only if it did not change while they were read.
     pub(crate) fn of(file: &File, stamp: FileStamp, description: Description) -> io::Result<Self> {
         let body = if stamp.length <= SMALL_FILE { read_at_rest(file, stamp)? } else { None };
         let Description { published, hashed, content_type, link, etag } = description;
@@ -59,7 +59,7 @@ impl Representation {
         let strongest = state.digests.strongest().filter(|_| hashed == Some(stamp));
         let digest = strongest.and_then(|digest| digest.bytes()).map(etag_of_digest);
         let modified = u64::try_from(stamp.mtime_ns / 1_000_000_000).unwrap_or_default();
-        // A time to come is not sent: it would be later than the answer (RFC 9110 §8.8.2.1).
+        // A time in the future is not sent, because it would be later than the answer (RFC 9110 §8.8.2.1).
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let modified = modified.min(now.as_secs());
         let own_type = state.media_type.and_then(|kind| HeaderValue::from_str(kind.as_str()).ok());
@@ -81,7 +81,7 @@ impl Representation {
         })
     }
 
-    /// About how much memory they take.
+    /// Returns the approximate number of bytes that it takes in memory.
     pub(crate) fn bytes_held(&self) -> usize {
         512 + self.body.as_ref().map_or(0, Bytes::len)
     }

@@ -72,7 +72,7 @@ struct KnownResources {
 }
 
 impl KnownResources {
-    /// In its last committed state: requests do not wait for recording.
+    /// Returns a resource in its last committed state, so that requests do not wait for recording.
     fn resource(&self, key: &[u8]) -> io::Result<Option<Resource>> {
         self.catalogue.resource(key).map_err(io::Error::other)
     }
@@ -84,7 +84,8 @@ impl KnownResources {
         Description { link, hashed, published: Some(resource.state), ..Description::default() }
     }
 
-    /// One Capability List for each set that a resource is in (DISC-4), and its versions (RFC 7089 §2.2.5).
+    /// Returns the `Link` header of a resource: a Capability List for each set that it is in (DISC-4), and its versions
+    /// (RFC 7089 §2.2.5).
     fn link(&self, sets: u64, uri: &Uri) -> Option<HeaderValue> {
         let covering = self.capability_lists.iter().enumerate().filter(|(number, _)| sets >> number & 1 == 1);
         let mut links: Vec<String> =

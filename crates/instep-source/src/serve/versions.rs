@@ -162,7 +162,7 @@ impl Versions {
         Ok(response)
     }
 
-    /// The list of all versions (RFC 7089 §5, RFC 6690).
+    /// Answers with the list of all versions (RFC 7089 §5, RFC 6690).
     fn timemap(&self, path: &str, method: &Method) -> io::Result<Response> {
         let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
         let versions = self.kept.versions(&original)?;
@@ -180,7 +180,7 @@ impl Versions {
         Ok(response)
     }
 
-    /// A version (RFC 7089 §4.2).
+    /// Answers with a version (RFC 7089 §4.2).
     fn memento(&self, name: &str, request: &Request) -> io::Result<Response> {
         let beneath = Beneath { name: name.as_bytes().into(), is_folder: false };
         let answer = self.files.answer(request.method(), &beneath, request.headers())?;
@@ -193,7 +193,7 @@ impl Versions {
     }
 }
 
-/// The date counts; clients write the name of its day by hand, and often wrongly.
+/// Reads an HTTP date whose day of the week may be wrong: clients write it by hand.
 fn asked_date(text: &str) -> Option<SystemTime> {
     const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
     let under = |day: &&str, date: &str| httpdate::parse_http_date(&format!("{day}, {date}")).ok();

@@ -37,7 +37,7 @@ pub struct SourceView {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct KeptVersion {
-    /// The time since when the resource was so.
+    /// The time from which the resource had this state.
     pub datetime: DateTime,
     /// Its state.
     pub state: ResourceState,
@@ -115,7 +115,7 @@ impl SourceView {
     /// If it has none, or it cannot be read by everybody.
     pub fn open(&self, resource: &Resource) -> io::Result<File> {
         let file = self.holdings.open(resource)?;
-        // As for requests: a permission that was removed since the scan takes effect at once.
+        // Checked now, as for requests, so that a permission that was removed since the scan takes effect at once.
         let is_private =
             !self.holdings.is_supplied(resource) && file.metadata()?.permissions().mode() & 0o004 == 0;
         if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }

@@ -14,7 +14,7 @@ pub(crate) struct MemorySink {
 }
 
 impl MemorySink {
-    /// Without documents.
+    /// Returns a sink without documents.
     pub(crate) fn new() -> Self {
         Self::default()
     }

@@ -92,14 +92,17 @@ struct Row {
 /// The result of looking for a name.
 #[derive(Debug)]
 pub(crate) enum FoundMember {
+    /// No member has the name.
     Missing,
+    /// A member has the name and cannot be used.
     Unusable(PackageProblem),
+    /// The member.
     Member(Member),
 }
 
-/// Problems that are kept, of the package and of its members each.
+/// The most problems that are kept of the package, and the most of its members.
 const PROBLEMS: usize = 100;
-/// Bytes of the shortest entry.
+/// The bytes of the shortest entry.
 const ENTRY_LEAST: u64 = 47;
 
 impl Directory {
@@ -286,7 +289,7 @@ fn next_entry<R: Read + Seek>(
     source: &mut R,
 ) -> io::Result<Option<DirectoryEntry>> {
     let Some((_, mut entry)) = entries.next(source, &mut |_, _| {})? else { return Ok(None) };
-    // The bytes of a member start at a place that only its own header gives.
+    // Only the member's own header shows where its bytes start.
     entry.local_difference(source)?;
     Ok(Some(entry))
 }

@@ -94,15 +94,15 @@ impl DirectoryEntry {
         swells.then(|| format!("{name:?} is compressed more than {most_ratio} times"))
     }
 
-    /// A name is only compared with paths of the manifest; one that leads elsewhere, or that readers would change,
-    /// names nothing.
+    /// Returns the fault of a name that leads out of the package, or that readers would change. Names are only compared
+    /// with paths of the manifest, so such a name could match nothing.
     fn name_fault(&self) -> Option<&'static str> {
         let name = std::str::from_utf8(&self.raw_name).unwrap_or("\0");
         let safe = !name.starts_with('/') && PackagePath::new(name).member() == Ok(name);
         (!safe).then_some("leads out of the package, or is not a usable name")
     }
 
-    /// Links, devices and the like must not be treated as files.
+    /// Returns the fault of a link, a device or another special file, which must not be treated as a file.
     fn kind_fault(&self, made_by: u16, attributes: u32) -> Option<&'static str> {
         const UNIX: u16 = 3;
         const OS_X: u16 = 19;
@@ -116,7 +116,7 @@ impl DirectoryEntry {
         (unix && !plain).then_some("is a link or a special file")
     }
 
-    /// A stored member of two lengths ends where each reader thinks.
+    /// Returns `true` for a stored member with two different lengths: readers would end it at different places.
     fn has_two_lengths(&self) -> bool {
         let is_plain = self.method == STORED && self.flags & FLAGS_REFUSED == 0;
         is_plain && self.member.length != self.member.compressed

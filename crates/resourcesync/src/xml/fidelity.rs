@@ -173,7 +173,7 @@ fn check_values<const N: usize>(values: [(&str, Option<&str>); N]) -> Result<(),
         .try_for_each(|(name, value)| check_value(name, value))
 }
 
-/// A reader trims values.
+/// Refuses a value with white space at its ends, because a reader trims values.
 fn check_value(name: &str, value: &str) -> Result<(), WriteError> {
     match value.trim_ascii().len() == value.len() {
         true => Ok(()),
@@ -181,7 +181,7 @@ fn check_value(name: &str, value: &str) -> Result<(), WriteError> {
     }
 }
 
-/// Digests of the known algorithms read back as they are; others only if their text has the form of an item.
+/// Refuses digests that would be read back as others: those of unknown algorithms whose text is not a single item.
 fn check_digests(hash: &Digests) -> Result<(), WriteError> {
     let plain = |digest: &crate::value::Digest| match &digest.value {
         DigestValue::Bytes(bytes) => digest.algorithm.digest_bytes() == Some(bytes.as_slice().len()),

@@ -220,7 +220,7 @@ fn check_digests(hash: &Digests) -> Result<(), WriteError> {
     require(opaque.is_none(), "ATT-13", || format!("Not hexadecimal: {hash}"))
 }
 
-/// Attributes of a community's own are in a namespace, and not in that of ResourceSync (GEN-6, GEN-7).
+/// Checks that attributes outside Table 3 are in a namespace other than that of ResourceSync (GEN-6, GEN-7).
 fn check_other(other: &[Attribute]) -> Result<(), WriteError> {
     let name =
         |attribute: &Attribute| format!("The attribute {} needs a namespace of its own", attribute.name);

@@ -113,7 +113,7 @@ fn instruction(bytes: &[u8]) -> Result<Option<(XmlPiece, usize)>, MarkupFault> {
         _ => XmlPiece::Instruction,
     };
     match memmem::find(&bytes[1..], b"?>") {
-        // The question mark of `<?>` cannot be both.
+        // In `<?>` the same question mark would have to begin and end the instruction.
         Some(0) => Err(MarkupFault::Markup),
         Some(end) => Ok(Some((piece, end + 3))),
         None => Ok(None),

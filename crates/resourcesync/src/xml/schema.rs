@@ -2,5 +2,5 @@
 
 /// The schema of `rs:md` and `rs:ln`: `resourcesync.xsd`.
 pub const RESOURCESYNC_XSD: &str = include_str!("../../schema/resourcesync.xsd");
-/// The schema of whole documents, which imports `resourcesync.xsd` from beside it: `sitemap.xsd`.
+/// The schema of complete documents: `sitemap.xsd`. It imports `resourcesync.xsd` from the same folder.
 pub const SITEMAP_XSD: &str = include_str!("../../schema/sitemap.xsd");

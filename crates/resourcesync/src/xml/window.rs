@@ -248,8 +248,8 @@ pub(super) fn first_forbidden(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// U+FFFE and U+FFFF, the only noncharacters that XML refuses: `ef bf be` and `ef bf bf`. Few texts have the first
-/// byte.
+/// Returns the offset of the first U+FFFE or U+FFFF (`ef bf be`, `ef bf bf`), the only noncharacters that XML refuses.
+/// The search is for the byte `ef`, which few texts have.
 fn first_noncharacter(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(0xef, bytes).find(|at| matches!(bytes.get(at + 1..at + 3), Some([0xbf, 0xbe | 0xbf])))
 }

@@ -29,8 +29,8 @@ impl FleetState {
         }
     }
 
-    /// Returns the reason why no look begins, or `None` if they do, if that has changed since the last call. What looks
-    /// under way may still need is over by itself.
+    /// Returns the reason why no look begins, `Some(None)` if looks begin again, and `None` if that has not changed since
+    /// the last call. While looks are under way no reason is returned, because their end may free the space.
     pub(in crate::fleet) fn held_back_news(&mut self) -> Option<Option<String>> {
         let held_back = &self.figures.held_back;
         if *held_back == self.reported || held_back.is_some() && !self.looks.is_empty() {

@@ -50,7 +50,7 @@ impl FleetState {
             return None;
         }
         let mut source = FleetSource::clone(self.sources.get(name)?);
-        // A Source that announces continuously is visited every few seconds.
+        // A Source that announces changes continuously is not visited more often than every few seconds.
         let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
         let due = earliest.clamp(now, now.saturating_add(BETWEEN_PUSHED));
         source.standing.due = source.standing.due.min(due);

@@ -58,7 +58,7 @@ impl FleetState {
         if look.is_some() {
             source.running = source.standing.began;
         }
-        // Nothing that a look finds at a Source that was removed and added again is recorded.
+        // A look is also ended if its Source was removed and added again: its results belong to the former Source.
         let is_over = |look: &&LookInProgress| source.standing.paused || !look.hold.is_same_look(source.hold);
         if let Some(look) = look.filter(is_over) {
             look.ending.request();

@@ -42,7 +42,7 @@ impl FleetState {
             source.standing.due = now.saturating_add(BETWEEN_PUSHED);
         }
         if source.definition != *definition {
-            // The look had the former rules. The new ones are not to wait until the next regular look.
+            // The look used the former definition, so the next one is due at once.
             source.standing.due = source.standing.due.min(now);
         }
         let sample = outcome.verdict.is_some().then(|| sample(&source.standing, outcome, now));
@@ -77,7 +77,7 @@ impl FleetState {
             };
             let seed = (&source.definition.name, now);
             let before = match verdict {
-                // A look that this side prevented is no failure of the Source, so the count begins again after it.
+                // The last look failed by a fault on this side, which does not count as a failure of the Source.
                 LookVerdict::Failed if was_ours => Pacing { failures: 0, ..standing.pacing() },
                 _ => standing.pacing(),
             };
@@ -87,7 +87,7 @@ impl FleetState {
             if !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked | LookVerdict::Outage) {
                 standing.pending = outcome.pending;
                 standing.checkpoint = outcome.checkpoint.or(standing.checkpoint);
-                // A first copy that a limit cut short is still a first copy.
+                // After a look that a limit ended the first copy is still incomplete.
                 if verdict != LookVerdict::More {
                     standing.success = Some(now);
                 }

@@ -6,7 +6,8 @@ use crate::{
     response::OaiResponse,
 };
 
-/// The seconds by which a list begins before the one before it did: records get their datestamps before they can be seen.
+/// A list begins this many seconds before the last one did, because a record may become visible some time after its
+/// datestamp.
 pub(super) const OVERLAP: i64 = 600;
 
 /// The consequence of an error that a repository reports for a list.
@@ -30,13 +31,13 @@ impl Harvest<'_> {
         let url = &self.repository.url;
         let mut arguments = vec![("metadataPrefix", format.to_owned())];
         arguments.extend(url.set.clone().map(|set| ("set", set)));
-        // Both limits have the same granularity, or are refused.
+        // The protocol requires one granularity for both limits.
         let is_day = url.until.as_ref().is_some_and(|until| !until.contains('T'));
         let granularity = if is_day { Granularity::Day } else { identity.granularity };
         // A repository that states the present as its earliest datestamp must not hide its changes: only the overlap is
         // given up for it.
         let from = at.began_from.map(|from| from.max(identity.earliest.unwrap_or(from).min(from + OVERLAP)));
-        // Repositories refuse a list that begins after its end, as one does whose last datestamp is past.
+        // If `until` is past, the list would begin after its end, which repositories refuse.
         let until = url.until.as_deref().and_then(seconds).unwrap_or(i64::MAX);
         let from = from.map(|from| from.min(until));
         arguments.extend(

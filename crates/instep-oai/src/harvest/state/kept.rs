@@ -172,7 +172,7 @@ impl HarvestCommit<'_> {
         if let Some((format, at)) = list {
             position::write(self.connection, format, at)?;
         }
-        // The names that the commit before gave become durable here too, before the state forgets them.
+        // This also makes the names durable that the last commit gave, before the state forgets them.
         self.folder.sync()?;
         self.connection.execute_batch("COMMIT")?;
         for (number, path) in &self.placing {
@@ -279,7 +279,7 @@ impl HarvestCommit<'_> {
 
 impl Drop for HarvestCommit<'_> {
     fn drop(&mut self) {
-        // A group that was not finished; after a finished one there is no transaction.
+        // A transaction is open only if the group was not finished.
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }

@@ -43,7 +43,8 @@ impl WriteCatalogue for FileWriter {
         timeline: &Timeline,
         run: &mut dyn FnMut(&mut dyn CatalogueTransaction),
     ) -> Result<(), CatalogueError> {
-        // At once: a transaction that begins by reading could not become one that writes if another process wrote in between.
+        // `IMMEDIATE` takes the right to write at once: a transaction that begins by reading cannot write if another process
+        // wrote in between.
         self.connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;
         let head = read_head(&self.connection)?;
         let mut ledger = ChangeLog::new(FileRows::new(&self.connection), timeline, head);

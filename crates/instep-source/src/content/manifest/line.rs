@@ -38,7 +38,7 @@ pub(crate) struct Listed {
 }
 
 impl ManifestLine {
-    /// Returns the values, or the fault in them.
+    /// Returns the resource of a line. The error is a sentence that describes the first wrong value.
     pub(super) fn listed(&self, folder: &Path) -> Result<Listed, String> {
         let uri = Uri::parse(&self.uri).map_err(|error| format!("{:?}: {error}", self.uri))?;
         if !is_publishable(uri.as_str()) {

@@ -118,7 +118,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Keeps a line, or returns its fault.
+    /// Keeps a line, or returns a sentence that describes its fault.
     fn take(
         &mut self,
         number: u64,
@@ -155,7 +155,7 @@ impl<'a> Listing<'a> {
         self.sorted.prepare_cached("INSERT OR IGNORE INTO line VALUES (?1, ?2)")?.execute([uri, text])
     }
 
-    /// The resources named, in the order of their keys, each with the sets that take it.
+    /// Passes the named resources to `take`, in the order of their keys, each with the sets that take it.
     pub(crate) fn for_each(
         &self,
         mut take: impl FnMut(Listed, u64) -> Result<(), Error>,

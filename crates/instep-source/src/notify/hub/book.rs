@@ -79,7 +79,7 @@ pub(super) struct Book {
 struct TopicMessages {
     /// The sequence numbers and times of the stored messages.
     messages: BTreeMap<u64, i64>,
-    /// The last one that is not.
+    /// The last message that is no longer stored.
     forgotten: u64,
 }
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::catalogue::{Catalogue, HubRows, SharedRows};
 
-/// The longest time between two looks for requests.
+/// The longest time between two searches for requests.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The hub on a standby server.

@@ -29,8 +29,8 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// Makes a delivery once there is a place for it. Returns its answer, and `true` if it was slow. A request takes tens
-    /// of KiB, so that it is begun only then: thousands may wait.
+    /// Makes a delivery once there is a place for it. Returns its answer, and `true` if it was slow. The request is created
+    /// only then, because it takes tens of KiB and thousands of deliveries may wait.
     ///
     /// A delivery that turns out to be slow moves to the other lane. If that is full, it is broken off and has no
     /// answer: the next attempt waits in the slow lane from the beginning.

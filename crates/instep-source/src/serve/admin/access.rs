@@ -114,7 +114,7 @@ fn loopback(listen: &str) -> Result<Reserved, Error> {
     Ok(reserved)
 }
 
-/// A socket for its owner alone; one that a killed server left behind is taken away.
+/// Opens a socket that only its owner may use. A socket that a killed server left behind is removed first.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket());
     if is_socket && UnixStream::connect(path).is_err() {

@@ -8,7 +8,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Bytes of a request: 10,000 URIs of 400 characters.
+/// The most bytes of a request: 10,000 URIs of 400 characters.
 pub(super) const REQUEST_BYTES: usize = 4 << 20;
 /// Bodies up to this size have their own share, so that a few slow large ones cannot block small ones.
 const SMALL: usize = 256 << 10;

@@ -42,7 +42,7 @@ impl<'a> VersionLinks<'a> {
         links.join(",\n") + "\n"
     }
 
-    /// To the resource, its TimeMap and its TimeGate.
+    /// Returns the links to the resource, its TimeMap and its TimeGate.
     fn common(&self) -> Vec<String> {
         let link = |uri: Option<Uri>, rel: &str| format!("<{}>; rel=\"{rel}\"", uri.unwrap_or_default());
         vec![

@@ -39,7 +39,7 @@ impl Link {
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// Reads what [`Link::list_to_json`] writes. `None` if the text is no such array, or an `href` is no absolute URI.
+    /// Reads the output of [`Link::list_to_json`]. `None` if the text is no such array, or an `href` is no absolute URI.
     pub fn list_from_json(json: &str) -> Option<Vec<Self>> {
         let written: Vec<LinkJson> = serde_json::from_str(json).ok()?;
         written.into_iter().map(Self::read).collect()
