@@ -18,33 +18,64 @@ use std::{collections::BTreeSet, process::Command};
 
 use sources::{root, sources};
 
-/// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
-const PURE: [&str; 22] = [
+/// Rooms that are pure beside those whose `//!` says PURE: they are given everything that they decide on, and use no
+/// clock, no files and no sockets, and wait for nothing.
+const PURE: [&str; 6] = [
     "resourcesync/src",
-    "instep-source/src/render",
-    "instep-destination/src/plan",
-    "instep-net/src/adaptive",
-    "instep-net/src/origin",
-    "instep-net/src/retry",
-    "instep-net/src/validators",
-    "instep-source/src/notify/payload",
-    "instep-source/src/notify/framework",
-    "instep-source/src/notify/hub/book",
-    "instep-source/src/notify/hub/request",
-    "instep-source/src/notify/hub/verifications",
-    "instep-destination/src/listen/framework",
     "instep-destination/src/listen/hub_request",
-    "instep-destination/src/listen/lease",
     "instep-destination/src/listen/offered",
     "instep-destination/src/listen/signature",
-    "instep-destination/src/slices",
-    "instep-fleet/src/alert",
-    "instep-fleet/src/import",
-    "instep-fleet/src/schedule",
-    "instep-fleet/src/share",
+    "instep-net/src/origin",
+    "instep-net/src/validators",
 ];
 
-/// Lines of a file without its tests.
+/// Each crate, and the crates of this workspace that it may be built from: the drawing of ARCHITECTURE, section 1.
+const LAYERS: [(&str, &[&str]); 11] = [
+    ("resourcesync", &[]),
+    ("instep-store", &[]),
+    ("instep-warc", &[]),
+    ("instep-postgres", &[]),
+    ("instep-net", &["resourcesync"]),
+    ("instep-objects", &["instep-net", "instep-store", "resourcesync"]),
+    ("instep-source", &["instep-net", "instep-objects", "instep-postgres", "instep-store", "resourcesync"]),
+    (
+        "instep-destination",
+        &["instep-net", "instep-objects", "instep-postgres", "instep-store", "instep-warc", "resourcesync"],
+    ),
+    (
+        "instep-fleet",
+        &[
+            "instep-destination",
+            "instep-net",
+            "instep-objects",
+            "instep-postgres",
+            "instep-store",
+            "instep-warc",
+            "resourcesync",
+        ],
+    ),
+    (
+        "instep-oai",
+        &["instep-net", "instep-objects", "instep-postgres", "instep-source", "instep-store", "resourcesync"],
+    ),
+    (
+        "instep",
+        &[
+            "instep-destination",
+            "instep-fleet",
+            "instep-net",
+            "instep-oai",
+            "instep-objects",
+            "instep-postgres",
+            "instep-source",
+            "instep-store",
+            "instep-warc",
+            "resourcesync",
+        ],
+    ),
+];
+
+/// The most lines of a file without its tests.
 const LONGEST: usize = 300;
 
 /// Lines of code that hold one of these words, outside of comments, in the files that `within` accepts.
@@ -76,6 +107,16 @@ fn dependencies(package: &str) -> BTreeSet<String> {
 
 fn is_in(name: &str, room: &str) -> bool {
     name.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest == ".rs")
+}
+
+/// Returns the rooms that must be pure: those of [`PURE`], and each file whose `//!` says so, with everything below it.
+fn pure_rooms() -> Vec<String> {
+    let says_so = |text: &str| {
+        text.lines().take_while(|line| line.starts_with("//!")).any(|line| line.contains("PURE"))
+    };
+    let files = sources().into_iter().filter(|(_, text)| says_so(text));
+    let rooms = files.map(|(name, _)| name.strip_suffix(".rs").unwrap_or(&name).to_owned());
+    rooms.chain(PURE.map(str::to_owned)).collect()
 }
 
 #[test]
@@ -120,7 +161,9 @@ fn pure_rooms_wait_for_nothing_and_touch_nothing() {
         "std::process",
         "rusqlite",
     ];
-    assert_none(&lines_with(&words, |name| PURE.iter().any(|room| is_in(name, room))), "a pure room does");
+    let rooms = pure_rooms();
+    assert!(rooms.len() > 40, "files whose `//!` says PURE are found: {rooms:?}");
+    assert_none(&lines_with(&words, |name| rooms.iter().any(|room| is_in(name, room))), "a pure room does");
 }
 
 #[test]
@@ -164,33 +207,14 @@ fn text_from_the_network_becomes_a_path_in_one_place() {
 }
 
 #[test]
-fn source_and_destination_do_not_know_each_other() {
-    assert!(!dependencies("instep-source").contains("instep-destination"));
-    assert!(!dependencies("instep-destination").contains("instep-source"));
-    assert!(!dependencies("instep-fleet").contains("instep-source"));
-    let below = dependencies("instep-store");
-    assert!(
-        !below.contains("instep-source") && !below.contains("instep-destination") && !below.contains("tokio")
-    );
-    let below = dependencies("instep-net");
-    let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
-    assert_eq!(own, ["instep-net"], "the client is above nothing but the standard");
-    let below = dependencies("instep-postgres");
-    let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
-    assert_eq!(own, ["instep-postgres"], "a database is below the libraries");
-    for package in [
-        "instep",
-        "instep-fleet",
-        "instep-source",
-        "instep-destination",
-        "instep-net",
-        "instep-objects",
-        "instep-postgres",
-        "instep-store",
-        "resourcesync",
-    ] {
-        assert!(!dependencies(package).contains("instep-testkit"), "{package} ships test code");
+fn each_crate_is_built_only_from_crates_drawn_below_it() {
+    for (package, below) in LAYERS {
+        let is_ours = |name: &String| name.starts_with("instep") || name == "resourcesync";
+        let used = dependencies(package).into_iter().filter(|name| name != package && is_ours(name));
+        let other: Vec<_> = used.filter(|name| !below.contains(&name.as_str())).collect();
+        assert_eq!(other, Vec::<String>::new(), "{package} is built from crates that are not drawn below it");
     }
+    assert!(!dependencies("instep-store").contains("tokio"), "files on a disk need no runtime");
 }
 
 #[test]

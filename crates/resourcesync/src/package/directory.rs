@@ -89,14 +89,11 @@ struct Row {
     at: u64,
 }
 
-/// The result of looking for a name.
+/// The result of looking for a name: no member has it, or a member that cannot be used, or the member.
 #[derive(Debug)]
 pub(crate) enum FoundMember {
-    /// No member has the name.
     Missing,
-    /// A member has the name and cannot be used.
     Unusable(PackageProblem),
-    /// The member.
     Member(Member),
 }
 
