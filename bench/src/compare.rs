@@ -71,7 +71,7 @@ fn print_figure((job, name, figure): (&str, &str, &str), (before, after): (f64, 
     println!("| {job} | {name} | {figure} | {before:.3} | {after:.3} | {ratio:.2} | {noise:.2} | {word} |");
 }
 
-/// Half the difference between the smallest and the largest sample, relative to the median.
+/// Returns half the difference between the smallest and the largest sample, relative to the median.
 fn spread(samples: &[Sample], measure: fn(Sample) -> f64) -> f64 {
     let values = samples.iter().map(|sample| measure(*sample));
     let (least, most) =

@@ -38,12 +38,12 @@ pub fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// For files of the measurement itself.
+/// Returns a folder for files of the measurement itself.
 pub fn scratch() -> Result<PathBuf> {
     folder("scratch")
 }
 
-/// `count` text files of 200 to 2,000 bytes, a hundred to a folder.
+/// Returns a folder with `count` text files of 200 to 2,000 bytes, a hundred in each subfolder.
 pub fn small_files(count: usize) -> Result<PathBuf> {
     made(&format!("small-{count}"), |folder| {
         generate::tree(folder, count, 200..2000, 1)?;
@@ -78,7 +78,7 @@ pub fn small_files_alone(count: usize) -> Result<PathBuf> {
     }
 }
 
-/// `count` files of `size` bytes.
+/// Returns a folder with `count` files of `size` bytes.
 pub fn large_files(count: usize, size: usize) -> Result<PathBuf> {
     made(&format!("large-{count}x{size}"), |folder| {
         let mut random = generate::seeded(2);
@@ -139,7 +139,7 @@ pub fn list_entry(number: usize, random: &mut impl Rng) -> Result<Entry> {
     Ok(entry)
 }
 
-/// Made the first time, found there later.
+/// Returns the data of a name. It is made the first time, and found there later.
 fn made(name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let complete = Path::new(ROOT).join(format!("{name}.complete"));
     if !complete.exists() {

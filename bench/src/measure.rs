@@ -37,7 +37,7 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// `prepare` brings everything into the state before the job, unmeasured.
+    /// Returns a contender. Before each run, `prepare` restores the state before the job, which is not measured.
     pub fn new(
         name: &str,
         prepare: impl FnMut() -> Result<()> + 'a,
@@ -118,7 +118,7 @@ impl BenchReport {
         self.measured.median(name)
     }
 
-    /// `measure` of one contender over that of another, which may be at most `limit`.
+    /// Requires the `measure` of one contender to be at most `limit` times that of another.
     pub fn at_most(&mut self, one: &str, other: &str, measure: fn(Sample) -> f64, limit: f64, what: &str) {
         if let (Some(one_is), Some(other_is)) = (self.of(one), self.of(other)) {
             self.goal(&format!("{what} of {one} over {other}"), measure(one_is) / measure(other_is), limit);
@@ -143,12 +143,12 @@ impl BenchReport {
         }
     }
 
-    /// A number that may be at most `limit`.
+    /// Requires a number to be at most `limit`.
     pub fn goal(&mut self, what: &str, measured: f64, limit: f64) {
         self.conclude(format!("{what}: {measured:.3}, at most {limit}"), measured <= limit);
     }
 
-    /// A statement that holds or not.
+    /// Records if a goal was reached.
     pub fn conclude(&mut self, goal: String, reached: bool) {
         println!("- {} {goal}", if reached { "reached:" } else { "MISSED:" });
         self.goals.push((goal, reached));

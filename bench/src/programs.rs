@@ -50,7 +50,7 @@ pub fn object_storage() -> Result<S3Server> {
     server.context("no server that speaks S3")
 }
 
-/// nginx with one worker over a folder.
+/// Starts nginx with one worker over a folder.
 pub fn nginx(folder: &Path) -> Result<Server> {
     let [nginx] = peers::find(["nginx"]).context("nginx is missing")?;
     Ok(Server::nginx(&nginx, folder, &data::empty("nginx")?)?)

@@ -157,12 +157,12 @@ impl MeasuredMachine {
         }
     }
 
-    /// `true` if times of the two can be compared.
+    /// Returns `true` if times of the two can be compared.
     pub fn is_like(&self, other: &Self) -> bool {
         (&self.processor, self.cores) == (&other.processor, other.cores)
     }
 
-    /// `true` if other work shared the machine.
+    /// Returns `true` if other work shared the machine.
     pub fn was_busy(&self) -> bool {
         self.load > self.cores as f64 / 2.0
     }

@@ -8,7 +8,7 @@ use crate::{
     run::{cargo, checked, target},
 };
 
-/// Measures; the arguments are those of the program in `bench/`.
+/// Runs the measurements. The arguments are those of the program in `bench/`.
 pub fn run(arguments: &[&str]) -> Result<()> {
     if let ["instructions", rest @ ..] = arguments {
         return instructions(rest);

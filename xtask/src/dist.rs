@@ -157,7 +157,7 @@ fn commit_time() -> String {
     given.or_else(of_git).map_or_else(|| "0".into(), |time| time.trim().to_owned())
 }
 
-/// An archive of a folder with the program and everything around it.
+/// Makes an archive of a folder with the program, its documents, units and completions.
 fn archive(release: &Release, folder: &Path) -> Result<PathBuf> {
     let name = release.name();
     let stage = folder.join(&name);

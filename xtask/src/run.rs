@@ -23,8 +23,8 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The `cargo` that started this, without the environment that it set for this program: a crate built below would use
-/// it and be rebuilt each time.
+/// Returns the `cargo` that started this program, without the environment that it set: crates would otherwise be rebuilt
+/// each time because of it.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {

@@ -14,7 +14,7 @@ const MOST: f64 = 0.15;
 const PLAIN: &str = "instep sync";
 const ARCHIVED: &str = "instep sync --warc";
 
-/// The same baseline with and without `--warc`.
+/// Measures the same baseline with and without `--warc`.
 pub fn warc(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::folder("copy")?.display().to_string();

@@ -28,7 +28,7 @@ const ONE_WAY: Duration = Duration::from_millis(10);
 /// Requests in flight, of those who ask for one resource each time.
 const CONCURRENCY: usize = 16;
 
-/// `--batch` resources, requested one by one and all at once.
+/// Measures requests for `--batch` resources, one by one and all at once.
 pub fn batch(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files(options.batch)?;
     for document in ["resourcesync", ".well-known", ".instep"] {
@@ -140,7 +140,7 @@ impl BatchConnection {
     }
 }
 
-/// A line to the server on `port` on which each byte takes its time, however many are on their way.
+/// Passes connections on to the server on `port`, each byte later by [`ONE_WAY`], however many are on their way.
 async fn delay(listener: TcpListener, port: u16) {
     while let Ok((near, _)) = listener.accept().await {
         tokio::spawn(async move {

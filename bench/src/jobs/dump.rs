@@ -10,7 +10,7 @@ use crate::{
     programs::{instep, program},
 };
 
-/// Packages of all resources compared with Info-ZIP: of text, which is deflated, and of incompressible files.
+/// Measures packages of all resources beside Info-ZIP: of text, which is deflated, and of incompressible files.
 pub fn dump(options: &Options, report: &mut BenchReport) -> Result<()> {
     beside(options, report, &data::small_files(options.files)?, "-6", 1.4)?;
     beside(options, report, &data::opaque_files(options.files)?, "-0", 1.2)

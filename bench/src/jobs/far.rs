@@ -21,7 +21,7 @@ const OVER_HTTP_2: &str = "64";
 const BY_LIST: f64 = 4_000.0;
 const PACKED: f64 = 25_000.0;
 
-/// A baseline from far away: from a web server, and from `serve` over HTTP/2.
+/// Measures a baseline from far away: from a web server, and from `serve` over HTTP/2.
 pub fn distance(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | wall s | CPU s | peak MiB |\n|---|---:|---:|---:|");
     for (milliseconds, part) in ROUND_TRIPS {
@@ -44,7 +44,7 @@ pub fn distance(options: &Options, report: &mut BenchReport) -> Result<()> {
     data::small_files_alone(options.files).map(drop)
 }
 
-/// The same from `serve` with a certificate, which offers HTTP/2 and batches.
+/// Measures the same from `serve` with a certificate, which offers HTTP/2 and batches.
 fn over_http_2(options: &Options, report: &mut BenchReport, milliseconds: u32, part: f64) -> Result<()> {
     let folder = data::small_files_alone(options.files)?;
     let (port, line) = (free_port()?, free_port()?);
@@ -120,7 +120,8 @@ fn delayed(port: u16, upstream: &str, milliseconds: u32) -> Result<Server> {
     Ok(Server::start(&mut proxy, port)?)
 }
 
-/// Nothing new for a copy of many resources: the list unchanged, then rewritten with equal content.
+/// Measures a run with nothing new over a copy of many resources: with the list unchanged, then rewritten with equal
+/// content.
 pub fn held(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.held)?;
     let copy = data::empty("copy")?.display().to_string();

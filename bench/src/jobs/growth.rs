@@ -66,7 +66,7 @@ pub fn growth(options: &Options, report: &mut BenchReport) -> Result<()> {
 }
 
 impl GrowthPoint {
-    /// A folder of files: published, copied, audited.
+    /// Measures a folder of files: published, copied, audited.
     fn files(&mut self, report: &mut BenchReport) -> Result<()> {
         let site = Site::open(self.resources)?;
         let state = site.folder.join(".instep");
@@ -101,7 +101,7 @@ impl GrowthPoint {
         Ok(())
     }
 
-    /// The same as lines of a manifest: resources that an application serves.
+    /// Measures the same number of lines of a manifest: resources that an application serves.
     fn manifest(&mut self, report: &mut BenchReport) -> Result<()> {
         let folder = data::empty("manifest")?;
         let lines = folder.join("resources.jsonl");
@@ -144,7 +144,7 @@ impl GrowthPoint {
         report.samples(&format!("{name}, {}", self.resources), samples);
     }
 
-    /// CPU of a kind of work, microseconds for each resource.
+    /// Returns the CPU of a kind of work, in microseconds for each resource; `None` if it was not measured.
     fn cpu_each(&self, name: &str) -> Option<f64> {
         let (_, sample) = self.runs.iter().find(|(run, _)| *run == name)?;
         Some(cpu(*sample) * 1e6 / self.resources as f64)
@@ -214,7 +214,7 @@ fn curves(points: &[GrowthPoint], report: &mut BenchReport) {
     }
 }
 
-/// The cost of a resource may not grow from one size to the next.
+/// Requires that the cost of a resource does not grow from one size to the next.
 fn flat(points: &[GrowthPoint], report: &mut BenchReport) {
     for pair in points.windows(2).filter(|pair| pair[0].resources >= LEAST) {
         for name in PROPORTIONAL {

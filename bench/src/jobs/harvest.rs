@@ -14,7 +14,7 @@ const EACH: f64 = 20.0;
 /// The part by which memory may grow while the records become ten times as many.
 const FLAT: f64 = 1.2;
 
-/// A tenth of the records and all of them, harvested; then a harvest that is published too.
+/// Measures harvests of a tenth of the records and of all of them; then a harvest that is published too.
 pub fn harvest(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | wall s | CPU s | peak MiB |\n|---|---:|---:|---:|");
     let few = (options.records / 10).max(1);

@@ -15,7 +15,8 @@ const CHANGED: &str = "instep publish, some changed";
 const RENEWED: &str = "instep publish --snapshot";
 const BARE: &str = "bare loop: readdir and stat";
 
-/// The catalogue is complete; nothing changed, `--changed` files changed, or the complete Resource List is rewritten.
+/// Measures publications over a complete catalogue: nothing changed, `--changed` files changed, or the complete Resource
+/// List is rewritten.
 pub fn publish(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files(options.resources)?;
     let out = data::empty("million")?.display().to_string();

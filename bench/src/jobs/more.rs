@@ -12,7 +12,7 @@ use crate::{
     programs::{self, instep, program},
 };
 
-/// All offline rules over one list.
+/// Measures all offline rules over one list.
 pub fn validate(options: &Options, report: &mut BenchReport) -> Result<()> {
     let list = data::resource_list(options.entries)?.display().to_string();
     report.compare(
@@ -26,7 +26,7 @@ pub fn validate(options: &Options, report: &mut BenchReport) -> Result<()> {
     Ok(())
 }
 
-/// Requests a second, documents and files, beside nginx with one worker.
+/// Measures requests a second for documents and files, beside nginx with one worker.
 pub fn serve(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files_alone(options.files.min(10_000))?;
     let port = free_port()?;
@@ -59,7 +59,7 @@ pub fn serve(options: &Options, report: &mut BenchReport) -> Result<()> {
     data::remove(&documents)
 }
 
-/// Requests a second and the 99th percentile in milliseconds.
+/// Returns the requests a second, and the 99th percentile of their times in milliseconds.
 fn wrk(url: &str) -> Result<[f64; 2]> {
     let output = program("wrk", &["-t1", "-c64", "-d4s", "--latency", url]).output()?;
     let text = String::from_utf8(output.stdout)?;
@@ -75,7 +75,7 @@ fn wrk(url: &str) -> Result<[f64; 2]> {
     Ok([rate, digits.parse::<f64>()? * factor])
 }
 
-/// One file in a hundred changed, by Change List.
+/// Measures a run with one file in a hundred changed, by Change List.
 pub fn changes(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
@@ -97,7 +97,7 @@ pub fn changes(options: &Options, report: &mut BenchReport) -> Result<()> {
     data::discard_small_files(options.files)
 }
 
-/// Every held file hashed, beside two processes of sha256sum.
+/// Measures an audit, which hashes every file, beside two processes of sha256sum.
 pub fn audit(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
@@ -117,7 +117,7 @@ pub fn audit(options: &Options, report: &mut BenchReport) -> Result<()> {
     Ok(())
 }
 
-/// 200 files of 5 MB.
+/// Measures a copy of 200 files of 5 MB.
 pub fn large(options: &Options, report: &mut BenchReport) -> Result<()> {
     let folder = data::large_files(200, 5_000_000)?;
     let site = Site::over(folder, (0..200).map(|number| format!("f{number:05}.bin")))?;

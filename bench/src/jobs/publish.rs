@@ -11,7 +11,7 @@ use crate::{
 /// Any URL: nothing is fetched.
 const BASE: &str = "http://source.example.com/";
 
-/// Walk, hash, catalogue, documents, durable; with SHA-256 and with MD5.
+/// Measures a first publication, durable at its end, with SHA-256 and with MD5.
 pub fn first(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files_alone(options.files)?.display().to_string();
     let out = data::folder("published")?.display().to_string();
@@ -44,7 +44,7 @@ pub fn first(options: &Options, report: &mut BenchReport) -> Result<()> {
     Ok(())
 }
 
-/// Nothing changed: no file is opened, no document rewritten.
+/// Measures a publication with nothing changed: no file is opened, no document rewritten.
 pub fn again(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files_alone(options.files)?.display().to_string();
     let out = data::empty("published")?.display().to_string();

@@ -20,7 +20,7 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(time.perf_counter() - start, time.process_time() - cpu, peak)
 ";
 
-/// CPU against bare loops and the reference client.
+/// Measures the CPU beside bare loops and the reference client.
 pub fn time(options: &Options, report: &mut BenchReport) -> Result<()> {
     let list = data::resource_list(options.entries)?.display().to_string();
     let looped = |name: &'static str, title: &str| {
@@ -45,7 +45,7 @@ pub fn time(options: &Options, report: &mut BenchReport) -> Result<()> {
     Ok(())
 }
 
-/// Peak memory of a million entries in one list.
+/// Measures the peak memory of a million entries in one list.
 pub fn memory(_: &Options, report: &mut BenchReport) -> Result<()> {
     let list = data::resource_list(1_000_000)?.display().to_string();
     report.compare(

@@ -33,7 +33,7 @@ enum Said {
     Files,
 }
 
-/// Clients, each with one connection, for `--seconds`.
+/// Measures clients that report changes for `--seconds`, each over one connection.
 pub fn record(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | changes/s | latest in the Change List after s | MiB at a quarter | MiB at the end |");
     println!("|---|---:|---:|---:|---:|");

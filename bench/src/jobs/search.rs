@@ -19,7 +19,7 @@ const WARM: usize = 10;
 /// The searched words: in none, in one, in a hundred and in all resources, and two at a time.
 const WORDS: [&str; 5] = ["nowhere", "f00000777", "d000003/", "source.example", "f0000 7.txt"];
 
-/// Resources of a manifest, served; searches one after the other.
+/// Measures searches, one after the other, over the served resources of a manifest.
 pub fn search(options: &Options, report: &mut BenchReport) -> Result<()> {
     let folder = data::empty("search")?;
     let lines = folder.join("resources.jsonl");

@@ -24,13 +24,13 @@ pub struct Site {
 }
 
 impl Site {
-    /// Over the small files.
+    /// Publishes and serves the small files.
     pub fn open(files: usize) -> Result<Self> {
         let name = |number: usize| format!("d{:04}/f{number:07}.txt", number / 100);
         Self::over(data::small_files(files)?, (0..files).map(name))
     }
 
-    /// The documents lie in the folder itself, rewritten for the port of nginx.
+    /// Publishes and serves a folder. The documents lie in the folder itself, rewritten for the port of nginx.
     pub fn over(folder: PathBuf, names: impl Iterator<Item = String>) -> Result<Self> {
         let server = programs::nginx(&folder)?;
         for document in ["resourcesync", ".well-known", ".instep"] {
@@ -54,7 +54,7 @@ impl Site {
     }
 }
 
-/// Every file fetched, verified, durable.
+/// Measures a baseline: every file fetched, verified and durable.
 pub fn baseline(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::folder("copy")?.display().to_string();
@@ -90,7 +90,7 @@ pub fn baseline(options: &Options, report: &mut BenchReport) -> Result<()> {
 
 type PeerCommand<'a> = (&'static str, Box<dyn Fn() -> Command + 'a>);
 
-/// None of them verifies the fetched files.
+/// Returns the commands of the peers. None of them verifies the fetched files.
 fn peers<'a>(url: &'a str, urls: &'a str, copy: &'a str) -> Vec<PeerCommand<'a>> {
     let list = format!("{url}resourcesync/resourcelist.xml");
     let remote = url.trim_end_matches('/');
@@ -132,7 +132,7 @@ fn peers<'a>(url: &'a str, urls: &'a str, copy: &'a str) -> Vec<PeerCommand<'a>>
     ]
 }
 
-/// curl takes pairs of URL and file from a configuration.
+/// Returns a configuration for curl, with pairs of URL and file.
 fn curl_configuration(urls: &str, base: &str, copy: &str) -> String {
     let file = Path::new(urls).with_extension("curl");
     let text = fs::read_to_string(urls).unwrap_or_default();
@@ -144,7 +144,7 @@ fn curl_configuration(urls: &str, base: &str, copy: &str) -> String {
     file.display().to_string()
 }
 
-/// Nothing new at the Source.
+/// Measures a run with nothing new at the Source.
 pub fn again(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
@@ -162,7 +162,7 @@ pub fn again(options: &Options, report: &mut BenchReport) -> Result<()> {
     Ok(())
 }
 
-/// Peak memory must not follow the number of files.
+/// Measures the peak memory, which must not follow the number of files.
 pub fn memory(_: &Options, report: &mut BenchReport) -> Result<()> {
     for files in [50_000, 200_000] {
         let folder = data::small_files(files)?.display().to_string();

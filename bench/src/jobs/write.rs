@@ -10,7 +10,7 @@ use crate::{
 /// Passes in one process; the mean is the sample.
 const TIMES: &str = "10";
 
-/// CPU against a bare loop that formats the same bytes.
+/// Measures the CPU beside a bare loop that formats the same bytes.
 pub fn time(options: &Options, report: &mut BenchReport) -> Result<()> {
     let entries = options.entries.to_string();
     let looped = |name: &'static str, title: &str| {

@@ -84,7 +84,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Something of every field, so that none can be left out.
+    /// Returns a number that depends on every field, so that the compiler can leave none out.
     fn weight(self) -> u64 {
         let text = self.loc.len() + self.media_type.len() + usize::from(self.lastmod.is_some());
         self.length + text as u64 + u64::from(self.md5[15]) + u64::from(self.sha256[31])
@@ -99,7 +99,7 @@ fn decode(hex: &str, bytes: &mut [u8]) {
     }
 }
 
-/// The library itself, as the Destination reads: one entry, used again.
+/// Reads with the library itself, as the Destination does: into one entry that is used again.
 pub fn typed(file: &Path) -> Result<u64> {
     let mut reader = DocumentReader::new(open(file)?, ReadOptions::new())?;
     let (mut entry, mut total) = (Entry::default(), 0);

@@ -80,7 +80,7 @@ fn answer(target: &str, records: usize) -> String {
     body
 }
 
-/// A record as repositories of articles have them.
+/// Appends a record as repositories of articles have them.
 fn record(body: &mut String, number: usize) {
     let datestamp = resourcesync::DateTime::from_unix_seconds(FIRST + number as i64);
     let _ = write!(

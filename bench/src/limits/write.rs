@@ -17,7 +17,7 @@ pub fn entries(count: usize) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The library itself: every rule is checked, every value is read back as it was.
+/// Writes with the library itself: every rule is checked, and every value can be read back.
 pub fn checked(entries: &[Entry]) -> Result<u64> {
     let mut writer = DocumentWriter::new(Vec::new(), &data::list_header()?, WriteOptions::new())?;
     entries.iter().try_for_each(|entry| writer.write_entry(entry))?;

@@ -108,7 +108,7 @@ mod tests {
         scope.check(&Origin::parse(speaker).unwrap(), target).is_ok()
     }
 
-    /// D22, D26
+    /// A scheme other than http and https is outside of every scope (D26).
     #[test]
     fn d22_a_document_speaks_for_its_host_and_its_sub_domains() {
         let scope = Scope::default();

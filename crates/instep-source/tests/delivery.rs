@@ -130,7 +130,6 @@ fn what_expires_is_removed_from_the_bucket() {
     assert!(first.iter().all(|name| !source.store.objects().contains_key(name)));
 }
 
-/// C15
 #[test]
 fn c15_objects_of_others_are_not_replaced_unasked() {
     let mut source = Delivered::new();

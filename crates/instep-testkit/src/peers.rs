@@ -61,7 +61,7 @@ fn locate(program: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Debian has a folder for the programs of each version of PostgreSQL.
+/// Returns the folders in which Debian has the programs of each version of PostgreSQL.
 fn database_folders() -> Vec<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin")).collect()

@@ -17,7 +17,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// nginx with one worker; its own files are written to `home`.
+    /// Starts nginx with one worker over a folder. Its own files are written to `home`.
     ///
     /// # Errors
     /// If it does not start.
@@ -30,7 +30,7 @@ impl Server {
         Self::start(command.arg("-p").arg(home).arg("-c").arg(&configuration), port)
     }
 
-    /// Python's `http.server`.
+    /// Starts Python's `http.server` over a folder.
     ///
     /// # Errors
     /// When it does not start.

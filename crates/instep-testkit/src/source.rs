@@ -77,7 +77,7 @@ impl FakeSource {
         self
     }
 
-    /// `host:port`.
+    /// Returns the authority, `host:port`.
     pub fn host(&self) -> &str {
         &self.host
     }

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 trait Scene: Sync {
     fn name(&self) -> &str;
 
-    /// Points that are killed in a plain run, and faults that are injected.
+    /// Returns the number of points at which a plain run is killed, and the number of faults that are injected.
     fn sample(&self) -> usize {
         2
     }
@@ -39,15 +39,15 @@ trait Scene: Sync {
     /// Returns the run that is killed or fails.
     fn command(&self, place: &Path) -> Command;
 
-    /// Changes that others make during the run.
+    /// Makes changes while the program runs, as other programs would.
     fn meanwhile(&self, _: &Path) {}
 
-    /// Everything that is wrong after the run, and after the next one.
+    /// Returns everything that is wrong after the run, and after the next one.
     fn judge(&self, place: &Path, run: &Run, fault: Fault, number: usize) -> Vec<String>;
 }
 
-/// Exit codes of a run whose disk failed: all was done all the same, some was not, the storage failed; one that follows
-/// goes on until it is asked to end.
+/// The exit codes that a run whose disk failed may have: everything was done all the same (0), some was not (3), the
+/// storage failed (8), or a following run continued until it was terminated.
 const DOCUMENTED: [i32; 4] = [0, 3, 8, injection::TERMINATED];
 
 fn is_long() -> bool {
@@ -108,7 +108,7 @@ fn play(scene: &dyn Scene, strace: &Path) {
     assert!(only.is_some() || counts.iter().all(|count| *count > 0), "{counts:?}");
 }
 
-/// Runs something while others do what they do.
+/// Runs something while [`Scene::meanwhile`] makes its changes.
 fn in_company<T>(scene: &dyn Scene, place: &Path, run: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let company = scope.spawn(|| scene.meanwhile(place));

@@ -112,7 +112,7 @@ impl Published {
     }
 }
 
-/// The contract with every server.
+/// Asserts the contract of a delivery with a server.
 fn is_delivered_to(server: &S3Server) {
     let published = Published::new();
     let noise: Vec<u8> = (0..9_u32 << 18).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();

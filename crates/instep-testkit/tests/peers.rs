@@ -48,7 +48,7 @@ impl Bench {
         fs::remove_file(self.files.join("d0000/f0000002.txt")).unwrap();
     }
 
-    /// The files without what is published about them, and the copy.
+    /// Asserts that the copy equals the files, without the documents that are published about them.
     fn assert_copied(&self) {
         let documents = |tree: Tree| tree.without("resourcesync/").without("robots.txt");
         let (files, copy) = (documents(Tree::of(&self.files)), documents(Tree::of(&self.copy)));

@@ -188,7 +188,7 @@ fn every_published_configuration_replays_to_the_files() {
     }
 }
 
-/// The digests of each Resource List, as `openssl` computes them.
+/// Asserts that the digests of each Resource List are those that `openssl` computes.
 fn assert_digests(place: &Place, openssl: &Path) {
     let mut checked = 0;
     for list in place.documents("resourcelist.xml") {

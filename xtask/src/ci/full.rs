@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::{cargo, checked, is_installed, output, root};
 
-/// Code in which an unnoticed mutation would be a hole.
+/// The files in which a mutation that no test notices would be a security hole.
 const GUARDS: &[&str] = &[
     "crates/instep-net/src/**",
     "crates/instep-destination/src/map/**",
@@ -23,13 +23,13 @@ fn installed(program: &str) -> Result<()> {
     checked(&mut cargo(&["install", "--locked", program]))
 }
 
-/// Known vulnerabilities, and crates that were withdrawn.
+/// Fails if a dependency has a known vulnerability, or was withdrawn.
 pub fn advisories() -> Result<()> {
     installed("cargo-deny")?;
     checked(&mut cargo(&["deny", "check"]))
 }
 
-/// The public API of each library against the last tagged release.
+/// Compares the public API of each library with the last tagged release.
 pub fn semver() -> Result<()> {
     installed("cargo-semver-checks")?;
     let mut git = Command::new("git");
@@ -40,7 +40,7 @@ pub fn semver() -> Result<()> {
     checked(&mut cargo(&["semver-checks", "--workspace", "--baseline-rev", last]))
 }
 
-/// Mutations of the code that guards the disk and the network: each has to fail a test.
+/// Mutates the code that guards the disk and the network. Each mutation must make a test fail.
 pub fn mutants() -> Result<()> {
     installed("cargo-mutants")?;
     let mut mutants = cargo(&["mutants", "--in-place", "--no-shuffle"]);
@@ -50,7 +50,7 @@ pub fn mutants() -> Result<()> {
     checked(&mut mutants)
 }
 
-/// The fuzz targets with a fuzzer that sees which code an input reaches.
+/// Runs the fuzz targets with a fuzzer that observes which code an input reaches.
 pub fn fuzz() -> Result<()> {
     installed("cargo-fuzz")?;
     let targets = fs::read_dir(root().join("fuzz/fuzz_targets"))?;

@@ -105,7 +105,7 @@ impl<'m> Graph<'m> {
         component
     }
 
-    /// SQLite, whose code is included in a crate: advisories name its own version.
+    /// Returns the component SQLite, whose code is included in a crate: advisories name its own version.
     fn sqlite(&self) -> Result<Option<Value>> {
         let carrier = self.packages.values().find(|package| text(package, "name") == "libsqlite3-sys");
         let Some(carrier) = carrier else { return Ok(None) };

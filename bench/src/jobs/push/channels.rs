@@ -24,7 +24,7 @@ const SECONDS: u64 = 20;
 /// it.
 type Arrivals = Arc<Mutex<BTreeMap<String, (SystemTime, Vec<SystemTime>)>>>;
 
-/// Many WebSockets on one channel.
+/// Measures messages to many WebSockets on one channel.
 pub fn channels(_: &Options, report: &mut BenchReport) -> Result<()> {
     let served = Arc::new(Served::start(2_000, "1s")?);
     let arrivals = Arrivals::default();

@@ -36,7 +36,7 @@ struct CallbackCounts {
 
 type SharedCounts = Arc<Mutex<CallbackCounts>>;
 
-/// One message to many subscribers of the hub, one of them dead; then several a second for a while.
+/// Measures one message to many subscribers of the hub, one of them dead; then several a second for a while.
 pub fn hub(options: &Options, report: &mut BenchReport) -> Result<()> {
     let served = Served::start(10, "50ms")?;
     let shared = SharedCounts::default();
@@ -56,7 +56,7 @@ fn lock(shared: &SharedCounts) -> MutexGuard<'_, CallbackCounts> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Subscribes all; the seconds until each is verified.
+/// Subscribes all; returns the seconds until each is verified.
 async fn subscribe(served: &Served, shared: &SharedCounts, subscribers: usize) -> Result<f64> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -100,7 +100,7 @@ async fn deliver(served: &Served, shared: &SharedCounts, subscribers: usize, fil
     Ok(last.duration_since(served.published()?)?.as_secs_f64())
 }
 
-/// A message every tenth of a second. Messages that are not delivered in time are replaced by newer ones.
+/// Sends a message every tenth of a second. Messages that are not delivered in time are replaced by newer ones.
 async fn many(
     served: &Served,
     shared: &SharedCounts,

@@ -11,7 +11,7 @@ use rand::Rng as _;
 use super::{Follower, Served, quantile};
 use crate::{Options, measure::BenchReport};
 
-/// From a file that is written at the Source to the verified file at a Destination that follows.
+/// Measures the time from a file that is written at the Source to the verified file at a Destination that follows.
 pub fn lag(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | median s | 90 % s | most s |\n|---|---:|---:|---:|");
     for (interval, most) in [("1s", 1.5), ("50ms", 0.010)] {

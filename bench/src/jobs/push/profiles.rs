@@ -35,11 +35,12 @@ const PROFILES: [Profile; 2] = [
     Profile { name: "dbpedia-live", resources: 3_770_000.0, pace: &["--rate", "2/s"], changes_a_minute: 100 },
 ];
 
-/// Longer than between two bursts: changes that stay out for so long do not come, as several of one resource may be one.
+/// A time that is longer than between two bursts. If no change arrives for so long, no further ones come: several changes
+/// of one resource may arrive as one.
 const SILENCE: Duration = Duration::from_secs(40);
 const MIB: f64 = 1_048_576.0;
 
-/// A baseline of each profile, then its changes as they come.
+/// Measures a baseline of each profile, then its changes as they come.
 pub fn profiles(options: &Options, report: &mut BenchReport) -> Result<()> {
     for profile in PROFILES {
         let resources = ((profile.resources * options.scale) as u64).max(1_000).to_string();

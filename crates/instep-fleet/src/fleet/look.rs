@@ -1,4 +1,4 @@
-//! One look at a Source: a dry run first if it is new, then `sync`.
+//! One look at a Source: `sync`, and before the first one a dry run if an operator must approve the Source.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -120,7 +120,7 @@ impl FakeAnswer {
         self.headers.push((name.to_owned(), value));
     }
 
-    /// Another status, and a meaningless body.
+    /// Replaces the answer by one with another status and a meaningless body.
     fn become_status(&mut self, status: u16) {
         *self = Self::new(status, format!("status {status}\n").into_bytes());
     }

@@ -28,7 +28,7 @@ pub(super) fn render(shelf: &FakeShelf, path: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// A member of an index.
+/// Returns a member of an index; `None` if the path names none.
 fn part(shelf: &FakeShelf, path: &str) -> Option<Vec<u8>> {
     let numbered =
         |stem: &str| -> Option<usize> { path.strip_prefix(stem)?.strip_suffix(".xml")?.parse().ok() };

@@ -34,7 +34,7 @@ pub(super) fn accept(listener: &TcpListener, shared: &Arc<FakeServer>) {
     }
 }
 
-/// Request after request on one connection.
+/// Answers request after request on one connection.
 fn converse(stream: &TcpStream, shared: &FakeServer) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);

@@ -20,13 +20,13 @@ fn first_column(document: &str) -> BTreeSet<String> {
     cells.map(|cell| cell.trim().trim_matches('`').to_owned()).filter(|cell| is_id(cell)).collect()
 }
 
-/// A capital letter and a number of at most two digits: a threat or a finding.
+/// Returns `true` for a capital letter and a number of at most two digits: a threat or a finding.
 fn is_numbered(word: &str) -> bool {
     let number = word.strip_prefix(|c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'O' | 'R' | 'S' | 'W'));
     number.is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// An id of a threat or a finding, or of a question that the standard leaves open.
+/// Returns `true` for the id of a threat or a finding, or of a question that the standard leaves open.
 fn is_id(word: &str) -> bool {
     is_numbered(word.strip_prefix("AMB-").unwrap_or(word))
 }

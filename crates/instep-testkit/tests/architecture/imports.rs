@@ -125,7 +125,7 @@ fn reachable<'p>(from: &'p Path, edges: &BTreeMap<&'p Path, BTreeSet<&'p Path>>)
     reached
 }
 
-/// `serve/hub.rs` is `serve::hub`; `lib.rs` and `main.rs` are the root.
+/// Returns the path of the module in a file: `serve/hub.rs` is `serve::hub`; `lib.rs` and `main.rs` are the root.
 fn module_path(name: &str) -> Path {
     let name = name.trim_end_matches(".rs");
     if matches!(name, "lib" | "main") { Vec::new() } else { name.split('/').map(str::to_owned).collect() }

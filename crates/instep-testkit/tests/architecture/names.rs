@@ -12,7 +12,7 @@ fn is_stand_in(file: &str) -> bool {
     file.rsplit('/').next().is_some_and(|name| name.starts_with("no_"))
 }
 
-/// Each type that a file defines at its outermost level, by its name.
+/// Returns the files that define a type at their outermost level, by the name of the type.
 fn types() -> BTreeMap<String, Vec<String>> {
     let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, text) in files(&["crates", "xtask", "bench", "python"], &["rs"]) {

@@ -14,7 +14,7 @@ fn with_change_dump() -> Copy {
     })
 }
 
-/// Two states of one resource, a new one, a deletion; packed.
+/// Changes one resource twice, adds one, deletes one, and packs these changes.
 fn change(copy: &Copy) {
     copy.source.put("a.txt", "in between");
     copy.source.put("a.txt", "newest");

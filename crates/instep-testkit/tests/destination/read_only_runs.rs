@@ -16,7 +16,7 @@ use crate::support::{Copy, Run, runtime};
 /// A file or a folder: its mode, the times of its content and of its attributes, its bytes.
 type Entry = (u32, [i64; 4], Vec<u8>);
 
-/// Everything in a folder, the folder included.
+/// Returns everything in a folder, the folder included.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_owned()];

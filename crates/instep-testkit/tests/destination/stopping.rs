@@ -32,7 +32,7 @@ fn stopped_at(copy: &Copy, path: &str, change: impl FnOnce(&mut SyncOptions)) ->
     })
 }
 
-/// The next run does what is left.
+/// Asserts that the next run does what is left.
 fn is_completed(copy: &Copy) {
     copy.source.heal();
     copy.source.release();

@@ -41,7 +41,7 @@ fn path(number: usize) -> String {
     format!("d{}/{number}.bin", number % 5)
 }
 
-/// 40 KiB that cannot be compressed.
+/// Returns 40 KiB that cannot be compressed.
 fn bytes(number: usize, state: usize) -> Vec<u8> {
     let mut word = (number * 1_000 + state) as u64;
     let mut next = || {

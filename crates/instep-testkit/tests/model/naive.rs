@@ -193,7 +193,7 @@ fn note(newest: &mut BTreeMap<usize, Claim>, claims: &[Claim]) {
     }
 }
 
-/// The content of an offer, as far as it can be read.
+/// Notes the content of an offer, as far as it can be read.
 fn note_offer(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole: &dyn Fn(&Part) -> bool) {
     note_inventories(newest, offer, is_whole);
     offer.changes.iter().filter(|part| is_whole(part)).for_each(|part| note(newest, &part.claims));
@@ -213,7 +213,7 @@ fn note_inventories(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole
     }
 }
 
-/// A resource that a complete inventory does not list is absent as of its time.
+/// Notes a complete inventory: a resource that it does not list is absent as of its time.
 fn note_inventory(newest: &mut BTreeMap<usize, Claim>, at: i64, parts: &[&Part], complete: bool) {
     parts.iter().for_each(|part| note(newest, &part.claims));
     let listed: BTreeSet<_> =

@@ -130,14 +130,14 @@ pub(crate) fn follow(
 }
 
 impl Story<'_> {
-    /// The operator wishes something else, or not; for the last phase the whole copy.
+    /// Changes the wishes of the operator at random; for the last phase they are the whole copy.
     fn wish(&mut self, is_last: bool) {
         self.was_narrow |= self.wishes.is_narrow();
         let delete = self.source.style.delete;
         self.wishes = Wishes::draw(&mut self.whims, &mut self.tastes, &self.oddities, delete, is_last);
     }
 
-    /// The Source's clock jumps, or all resources move.
+    /// Lets the Source's clock jump, or all resources move, at random.
     fn turn(&mut self) {
         let (steps, moves) = (self.whims.chance(40), self.whims.chance(30));
         if self.oddities.clock_steps && steps {

@@ -81,7 +81,7 @@ impl Story<'_> {
         }
     }
 
-    /// A run in a process of its own, which is killed.
+    /// Runs the program in a process of its own, which is killed.
     fn sync_killed(&mut self, url: &str, after: usize) {
         let run = killed::start(&self.options(url));
         self.server.end_after(after, End::Kill(Arc::clone(&run)));

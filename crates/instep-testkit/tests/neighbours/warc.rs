@@ -82,7 +82,7 @@ fn sha256(file: &Path) -> String {
     digests.to_string().trim_start_matches("sha-256:").to_owned()
 }
 
-/// Each file of the copy is in the archive, as it is.
+/// Asserts that each file of the copy is in the archive, byte for byte.
 fn holds_the_copy(source: &FakeSource, dir: &Path, records: &[Value]) {
     let (bodies, copy) = (bodies(records), dir.join("copy"));
     for name in Tree::of(&copy).names() {

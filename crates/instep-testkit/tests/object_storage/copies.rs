@@ -129,7 +129,7 @@ impl<'s> Kept<'s> {
     }
 }
 
-/// The test for every server.
+/// Asserts the contract of a copy with a server.
 fn is_kept_in(server: &S3Server) {
     for (prefix, layout) in [("packed", ""), ("named", "?layout=names")] {
         let Some(kept) = Kept::new(server, prefix, layout) else { return };
