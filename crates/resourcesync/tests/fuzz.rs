@@ -90,21 +90,21 @@ const XML: &[&str] = &[
 
 #[test]
 #[ignore = "runs for a while: cargo xtask ci fuzz"]
-fn reader() {
+fn reader_and_validator_agree_about_any_bytes() {
     let mut runner = TestRunner::default();
     fuzz(bodies::reader, XML, |_| any_document(&mut runner));
 }
 
 #[test]
 #[ignore = "runs for a while: cargo xtask ci fuzz"]
-fn round_trip() {
+fn a_document_that_was_read_is_written_and_read_back() {
     let mut runner = TestRunner::default();
     fuzz(bodies::round_trip, XML, |_| any_document(&mut runner));
 }
 
 #[test]
 #[ignore = "runs for a while: cargo xtask ci fuzz"]
-fn datetime() {
+fn a_datetime_is_written_as_it_was_read() {
     let texts = &[
         "2013",
         "2013-01",
@@ -118,7 +118,7 @@ fn datetime() {
 
 #[test]
 #[ignore = "runs for a while: cargo xtask ci fuzz"]
-fn hash() {
+fn digests_are_written_so_that_they_read_back() {
     let texts = &[
         "md5:1584abdf8ebdc9802ac0c6a7402c03b6",
         "sha-1:da39a3ee5e6b4b0d3255bfef95601890afd80709",
@@ -133,7 +133,7 @@ fn hash() {
 
 #[test]
 #[ignore = "runs for a while: cargo xtask ci fuzz"]
-fn discover() {
+fn any_text_is_searched_for_links_without_a_crash() {
     let texts = &[
         "<http://example.com/caps.xml>; rel=\"resourcesync\"; title*=UTF-8''a, <b>;rel=next",
         "User-agent: *\nDisallow: /a\nSitemap: http://example.com/resourcelist.xml\r\n",
@@ -157,7 +157,7 @@ fn discover() {
 
 #[test]
 #[ignore = "runs for a while: cargo xtask ci fuzz"]
-fn package() {
+fn any_bytes_are_read_as_a_package_without_a_crash() {
     let words = &[
         "PK\u{1}\u{2}",
         "PK\u{3}\u{4}",

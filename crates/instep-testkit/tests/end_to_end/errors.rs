@@ -1,5 +1,5 @@
-//! The errors of a copy: each names the request, the answer and what to do (D15), and `status` names the Sources
-//! (D10).
+//! The errors of a copy: each names the request, the answer and what to do (finding D15), and `status` names the
+//! Sources (finding D10).
 
 use std::{
     fs,
