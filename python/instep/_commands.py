@@ -47,29 +47,39 @@ class Item:
 class SyncReport:
     """The outcome of a synchronization."""
 
-    #: Numbers of resources.
+    #: Resources that are new in the copy.
     created: int
+    #: Resources that have a new state in the copy.
     updated: int
+    #: Resources that were removed from the copy.
     deleted: int
+    #: Resources that were current.
     unchanged: int
+    #: Resources that failed in this run.
     failed: int
     #: Resources that the next run tries again.
     owed: int
+    #: Entries and documents that could not be used.
     skipped: int
-    #: Bytes that were transferred.
+    #: Bytes of resources that were transferred.
     bytes: int
+    #: Requests that were sent.
     requests: int
+    #: Elapsed real time.
     seconds: float
     #: ``True`` if the copy is known to be all that the Source has.
     in_step: bool
-    #: The way that was chosen, and why.
+    #: The way that was chosen.
     strategy: str
+    #: The reason for it, in a sentence.
     reason: str
     #: The time up to which the copy has the Source's changes.
     checkpoint: Optional[DateTime]
     #: 0, or 3 if some resources failed and the rest is committed.
     exit_code: int
+    #: The resources and documents that failed, in the order in which the run met them.
     problems: tuple[Problem, ...] = ()
+    #: Remarks about the way that was chosen, such as a gap in the changes.
     notes: tuple[str, ...] = ()
     #: The program's summary with every field.
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -79,22 +89,29 @@ class SyncReport:
 class PublishReport:
     """The outcome of a publication."""
 
-    #: Numbers of resources.
+    #: Resources that are new since the last publication; all of them in the first one.
     created: int
+    #: Resources with a new state.
     updated: int
+    #: Resources that are gone.
     deleted: int
+    #: Resources that have not changed.
     unchanged: int
+    #: Files that cannot be published; each is in ``problems``.
     skipped: int
-    #: Resources published in all, and their bytes.
+    #: Resources that are published now.
     resources: int
+    #: The bytes of all these resources.
     bytes: int
     #: The names of the documents that were written.
     documents: tuple[str, ...]
     #: The URL of the Source Description.
     source_description: Optional[str]
-    #: The time as of which the Resource List is.
+    #: The time at which the publication began: the ``at`` of its Resource List.
     at: Optional[DateTime]
+    #: Elapsed real time.
     seconds: float
+    #: The files that were left out, and other faults.
     problems: tuple[Problem, ...] = ()
     #: The program's summary with every field.
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -104,19 +121,27 @@ class PublishReport:
 class AuditReport:
     """The outcome of an audit."""
 
-    #: Numbers of resources.
+    #: Resources that are the same.
     same: int
+    #: Resources of the Source that the copy lacks.
     missing: int
+    #: Resources whose file or metadata differ.
     differing: int
+    #: Resources of the copy that the Source no longer has.
     surplus: int
+    #: Resources that could not be compared.
     failed: int
+    #: Resources without a digest or a length to compare their bytes with.
     unauditable: int
+    #: Bytes of which a digest was computed.
     bytes: int
+    #: Elapsed real time.
     seconds: float
     #: 0, 3 if some resources could not be compared, or 20 if there are differences.
     exit_code: int
     #: The differences.
     items: tuple[Item, ...] = ()
+    #: The resources and documents that could not be compared.
     problems: tuple[Problem, ...] = ()
     #: The program's summary with every field.
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -131,18 +156,27 @@ class AuditReport:
 class Tree:
     """A document of a Source, with those that it leads to."""
 
+    #: The URI of the document.
     uri: str
+    #: Its capability, such as ``resourcelist``; ``None`` if it states none or could not be read.
     capability: Optional[str]
+    #: ``True`` for an index, whose entries lead to lists; ``False`` also for a document that was not read.
     is_index: bool
+    #: The number of its entries; ``None`` if they were not read.
     entries: Optional[int]
-    #: The bytes of the resources listed.
+    #: The bytes of the resources that are listed, as far as their lengths are stated.
     bytes: Optional[int]
+    #: The start of a snapshot.
     at: Optional[DateTime]
+    #: The end of a snapshot.
     completed: Optional[DateTime]
+    #: The start of an interval of changes.
     from_: Optional[DateTime]
+    #: The end of an interval of changes.
     until: Optional[DateTime]
-    #: Why the document could not be read; ``None`` if it could.
+    #: The reason why the document could not be read; ``None`` if it could.
     problem: Optional[str]
+    #: The documents that it leads to.
     children: tuple[Tree, ...]
 
     def find(self, capability: str) -> Optional[Tree]:
@@ -173,6 +207,8 @@ def publish(
 
     ``base_url`` is the URL at which the folder is served; later publications remember it. ``options`` are those of
     ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
+
+    Files that cannot be published are in the report; a publication that fails as a whole raises a :class:`CommandError`.
     """
     return Publish(folder, base_url, options).finish(progress)
 
@@ -188,7 +224,11 @@ def audit(
 
 
 def explore(url: str, **options: Option) -> Tree:
-    """Return the documents of a Source as a tree, from any of its URLs, as ``instep explore`` does."""
+    """Return the documents of a Source as a tree, from any of its URLs, as ``instep explore`` does.
+
+    ``options`` are those of ``instep explore --help`` with underscores. A document that cannot be read is in the tree
+    with its ``problem``; a Source that cannot be reached raises a :class:`FetchError`.
+    """
     return Explore(url, options).finish(None)
 
 
@@ -305,7 +345,7 @@ def _tree(node: Event) -> Tree:
     return Tree(
         node["uri"],
         node["capability"],
-        node["index"],
+        bool(node["index"]),
         node["entries"],
         node["bytes"],
         at,

@@ -56,7 +56,7 @@ class Document:
 
     @classmethod
     def read(cls: type[D], source: Readable, *, base: Optional[str] = None, timeout: float = 30.0) -> D:
-        """Read a document of this kind from a path, a URL, ``bytes`` or a file.
+        """Read a document of this kind from a path, a URL, ``bytes`` or a file, as :func:`read` does.
 
         Raises :class:`DocumentError` if the document is of another kind.
         """

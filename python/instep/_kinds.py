@@ -275,7 +275,9 @@ def kind_of(header: Header) -> type[Document]:
 
 
 def load(source: Readable, *, base: Optional[str] = None, timeout: float = 30.0) -> Document:
-    """Read a document of any kind as a whole. Its class is the kind that its root states; a plain Sitemap is a Resource List.
+    """Read a document of any kind as a whole. Its class is the kind that its root states.
+
+    A plain Sitemap is a Resource List. The arguments and exceptions are those of :func:`read`.
 
     >>> import instep
     >>> xml = instep.CapabilityList(up="http://example.com/.well-known/resourcesync").to_xml()

@@ -21,7 +21,10 @@ Event = dict[str, Any]
 """A line of the program's output: ``type`` and the fields that the book lists under "JSON output"."""
 
 Progress = Callable[[Event], object]
-"""Called with each event of a run, in the thread of the run. An exception that it raises ends the run in order."""
+"""Called with each event of a run, in the thread of the run.
+
+An exception that it raises ends the run as a Ctrl-C does: what arrived is kept, and the next run resumes.
+"""
 
 Option = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
 """The value of an option: ``True`` for one without a value, a sequence for one that is repeated."""
@@ -81,7 +84,7 @@ def arguments(options: Mapping[str, Option]) -> list[str]:
 
 
 def _text(name: str, value: Any) -> str:
-    """Return a value as it is typed."""
+    """Return a value as it is typed in a terminal."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -143,8 +146,9 @@ class Run:
             return self._summary
         if self._error is not None:
             raise _of_exit_code(self._error["message"], code, self._error["hint"])
-        if code == 0:
-            return {"exit_code": 0}
+        if code in (0, 3):
+            # ``explore`` prints no summary. With 3 some documents could not be read, and its tree says which.
+            return {"exit_code": code}
         raise _of_exit_code(self._said or f"instep ended with {code}", code, None)
 
     def _events(self) -> Iterator[Event]:

@@ -16,11 +16,12 @@ def read(source: Readable, *, base: Optional[str] = None, timeout: float = 30.0)
     """Open a document and return an iterator over its entries, in constant memory.
 
     The document can be of any kind and version, compressed or not, in any encoding. Its header is known at once. A bad
-    entry costs that entry and leaves a finding; only bytes that are no XML, no Sitemap, or too much raise a
-    :class:`DocumentError`, after the entries before it.
+    entry is skipped and leaves a finding. Bytes that are not XML, not a Sitemap, or exceed a limit raise a
+    :class:`DocumentError`, after the entries before them.
 
-    ``source`` is a path, a URL, ``bytes``, or a file. ``base`` is the URI that relative references resolve against;
-    that of a URL is known.
+    ``source`` is a path, a URL, ``bytes``, or a file. ``base`` is the URI that relative references resolve against; a
+    document of a URL has its own. ``timeout`` is the number of seconds for which a server may be silent. A URL that
+    cannot be fetched raises a :class:`FetchError`.
 
     >>> import instep
     >>> reader = instep.read(b'''<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -45,7 +46,7 @@ def validate(
     """Check a document against every rule of the standard.
 
     ``version`` is the version to judge by, ``"1.0"`` or ``"1.1"``; ``strict`` treats warnings as errors; ``expected`` is
-    the capability that the document must have.
+    the capability that the document must have. ``base`` and ``timeout`` are those of :func:`read`.
 
     >>> import instep
     >>> xml = b'''<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"

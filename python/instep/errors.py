@@ -3,12 +3,12 @@
 ::
 
     InstepError
-    ├── DocumentError        a document breaks a rule, or is none; it knows the rule, line and column
+    ├── DocumentError        a document breaks a rule or cannot be read; has the rule, line and column
     │   └── PackageError         a package is not safe to read, or lacks a member
     ├── ProgramError         the program is not installed beside the package
     └── CommandError         a command of the program ended without its result
         ├── UsageError           2: wrong options or configuration
-        ├── FetchError           4: the Source cannot be reached, or is none
+        ├── FetchError           4: the Source cannot be reached, or is not a ResourceSync Source
         ├── InvalidSourceError   5: a document of the Source is invalid
         ├── RefusedError         6: a safety guard refused
         ├── LockedError          7: another run has the folder
@@ -17,7 +17,8 @@
         ├── NewerStateError     10: the state was written by a newer version
         └── RunInterrupted     130, 143: a signal ended the run; its state is saved
 
-A value that is none, such as a relative URI, raises a ``ValueError``; a file that cannot be read an ``OSError``.
+An invalid value, such as a relative URI, raises a ``ValueError``; a file that cannot be read raises an ``OSError``.
+Numbers are exit codes of the program. Resources that fail (3) and differences (20) are in the report, and raise nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class DocumentError(InstepError):
         self.rule = rule
         #: The line, from 1; ``None`` if the error is not about a place.
         self.line = line
-        #: The byte in the line, from 1.
+        #: The byte in the line, from 1; ``None`` if the error is not about a place.
         self.column = column
 
     def __str__(self) -> str:

@@ -52,6 +52,15 @@ def test_the_documents_of_a_source_are_read_from_its_urls(source: Source) -> Non
     assert isinstance(instep.load(f"{source.url}.well-known/resourcesync"), instep.SourceDescription)
 
 
+def test_a_document_that_cannot_be_read_is_in_the_tree_with_its_problem(source: Source) -> None:
+    source.fill(3)
+    source.publish()
+    (source.folder / "resourcesync" / "resourcelist.xml").write_text("<broken")
+    listed = instep.explore(source.url).find("resourcelist")
+    assert listed is not None and (listed.entries, listed.is_index) == (None, False)
+    assert listed.problem is not None and "cannot be read" in listed.problem
+
+
 def test_a_resource_that_is_missing_is_a_problem_of_the_report(source: Source, tmp_path: pathlib.Path) -> None:
     source.fill(3)
     source.publish()
