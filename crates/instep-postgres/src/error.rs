@@ -1,49 +1,54 @@
-//! Reasons why a state in PostgreSQL cannot be used. No message has the password, because no value has it.
+//! Reasons why a database in PostgreSQL cannot be used: the state of a copy, a catalogue, or the record of a fleet. No
+//! message has the password, because no value has it.
 
 use std::{error::Error as _, io};
 
 use tokio_postgres::error::{Severity, SqlState};
 
-/// A state in PostgreSQL that cannot be used.
+/// A database in PostgreSQL, or tables in it, that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The URL is not that of a state.
-    #[error("Not the URL of a state in PostgreSQL: {what}")]
+    /// The URL is not that of a database.
+    #[error("Not the URL of a database in PostgreSQL: {what}")]
     Url {
         /// The fault.
         what: String,
     },
     /// The server cannot be reached, or does not answer any more.
-    #[error("Cannot reach the state {place}")]
+    #[error("Cannot reach the database {place}")]
     Unreachable {
-        /// The state.
+        /// The database.
         place: String,
         /// The reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The server refuses: user, password, database or permission.
-    #[error("The server of the state {place} refuses: {what}")]
+    #[error("The server of {place} refuses: {what}")]
     Denied {
-        /// The state.
+        /// The database.
         place: String,
         /// The message of the server.
         what: String,
     },
     /// The schema has foreign tables.
-    #[error("The schema {schema:?} of {place} has tables that are not a state of instep")]
+    #[error(
+        "The schema {schema:?} of {place} has tables that are not of instep: name another schema (schema=NAME)"
+    )]
     Foreign {
-        /// The state.
+        /// The database.
         place: String,
         /// The schema.
         schema: String,
     },
     /// The tables are of a newer version (exit code 10).
-    #[error("The state {place} has version {found}; this program knows versions up to {known}")]
+    #[error(
+        "The tables in {place} have version {found}; this program knows versions up to {known}: use the version that wrote them"
+    )]
     Newer {
-        /// The state.
+        /// The database.
         place: String,
-        /// Its version.
+        /// Their version.
         found: u32,
         /// The newest version known here.
         known: u32,
@@ -51,41 +56,41 @@ pub enum PostgresError {
     /// The server has no state of the copy.
     #[error("There is no state of this copy in {place}")]
     Missing {
-        /// The state.
+        /// The database.
         place: String,
     },
-    /// Another run writes the state (exit code 7).
-    #[error("The state {place} is in use by {holder}")]
+    /// Another process writes these tables (exit code 7).
+    #[error("{place} is in use by {holder}")]
     Taken {
-        /// The state.
+        /// The database.
         place: String,
-        /// The run that has it.
+        /// The process that has them.
         holder: String,
     },
     /// The server lost changes that it had confirmed.
-    #[error("The server of the state {place} lost changes that it had confirmed: run again")]
+    #[error("The server of {place} lost changes that it had confirmed: run again")]
     WentBack {
-        /// The state.
+        /// The database.
         place: String,
     },
     /// The connection was lost while reading, and the rows have changed since.
-    #[error("The connection to the state {place} was lost, and the state has changed since: run again")]
+    #[error("The connection to {place} was lost, and its tables have changed since: run again")]
     Interrupted {
-        /// The state.
+        /// The database.
         place: String,
     },
     /// The server failed.
-    #[error("Cannot use the state {place}")]
+    #[error("Cannot use the database {place}")]
     Failed {
-        /// The state.
+        /// The database.
         place: String,
         /// The reason.
         source: tokio_postgres::Error,
     },
     /// A row has a value that no version of instep writes.
-    #[error("The state {place} is damaged: {what}")]
+    #[error("A row in {place} is damaged: {what}")]
     Damaged {
-        /// The state.
+        /// The database.
         place: String,
         /// The fault.
         what: String,
@@ -204,7 +209,7 @@ fn is_short(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// A failure within a piece of work, before it is known which state it belongs to.
+/// A failure within a piece of work, before it is known which database it belongs to.
 #[derive(Debug)]
 pub enum EngineFault {
     /// The server, or the connection to it.

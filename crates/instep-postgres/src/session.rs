@@ -228,7 +228,7 @@ fn carry(carrier: &mut Option<MessageCarrier>, context: &mut Context<'_>) {
         && let Poll::Ready(ended) = connection.as_mut().poll(context)
     {
         if let Err(error) = ended {
-            tracing::debug!(%error, "a connection to the state ended");
+            tracing::debug!(%error, "a connection to the database ended");
         }
         // This also drops the receiver of requests, so the client reports that it is closed.
         *carrier = None;

@@ -90,7 +90,7 @@ fn a_database_that_cannot_be_used_is_one_line_and_nothing_is_started() {
     for (state, code, part) in [
         ("sqlite://x", 2, "not with \"postgres://\""),
         (&*url.replace("/copies", "/nothing"), 2, "does not exist"),
-        (&*closed, 8, "Cannot reach the state"),
+        (&*closed, 8, "Cannot reach the database"),
     ] {
         let run = run(state).with_code(code);
         assert!(run.stderr.contains(part) && run.stderr.trim().lines().count() == 1, "{}", run.stderr);
@@ -114,7 +114,7 @@ fn a_database_that_cannot_be_used_is_one_line_and_nothing_is_started() {
     ]));
     drop(newer.with_code(0));
     fleet.configure("");
-    assert!(run(&url).with_code(10).stderr.contains("has version 99"));
+    assert!(run(&url).with_code(10).stderr.contains("have version 99"));
     fleet.ends(&["list", "--state", &url], 10);
 }
 
