@@ -6,7 +6,7 @@ use super::Draft;
 use crate::{
     Error,
     plan::{Desired, DesiredPresence, is_later, plausible, removal},
-    state::{Action, ActionKind, HeldResource, Owed, PlanNote},
+    state::{Action, ActionKind, HeldResource, Owed, PlanNote, ResourceMetadata},
 };
 
 impl Draft {
@@ -24,8 +24,8 @@ impl Draft {
     /// its newest entry: a resource that was changed after that entry may be newer than the inventory (O11). If the
     /// inventory was already applied, so may changes on the day or in the second of that entry. A resource that was
     /// changed before a gap may have been deleted in it: then only an inventory that is new can tell (O52).
-    fn may_be_later(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
-        let change = plausible(change, Some(self.clocks.latest_time()));
+    fn may_be_later(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
+        let change = self.last_change(resource, inventory);
         if inventory.is_some() || !self.applied_changes {
             return is_later(change, inventory);
         }
@@ -35,6 +35,15 @@ impl Draft {
         };
         let change = change.filter(|change| !self.may_be_gone(*change));
         change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
+    }
+
+    /// Returns the time of the last change of a resource. An inventory without a time may list the change before it, of which
+    /// a change without a time has the time: then it is at least that of the bytes.
+    fn last_change(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> Option<DateTime> {
+        let latest = Some(self.clocks.latest_time());
+        let change = plausible(resource.datetime, latest)?;
+        let modified = plausible(resource.lastmod, latest).filter(|_| inventory.is_none());
+        Some(change).max(modified)
     }
 
     /// Returns `true` if a resource that changed at a time may have been deleted in a later gap (O52), or since a later
@@ -89,7 +98,7 @@ impl Draft {
 
     /// Returns `true` if a held resource stays although an inventory does not name it.
     fn stays_unnamed(&self, held: &HeldResource, inventory: Option<DateTime>) -> Result<bool, Error> {
-        Ok(self.may_be_later(held.metadata.datetime, inventory) && !self.is_known_gone(held)?)
+        Ok(self.may_be_later(&held.metadata, inventory) && !self.is_known_gone(held)?)
     }
 
     /// Returns `true` if a resource was deleted after its last change, and kept because nothing was deleted then (O51).
@@ -108,7 +117,7 @@ impl Draft {
             after = Some(last.desired.uri.as_str().to_owned());
             for Owed { desired, .. } in page {
                 let uri = desired.uri.as_str();
-                let is_newer = self.may_have_missed(desired.metadata.datetime, inventory);
+                let is_newer = self.may_have_missed(&desired.metadata, inventory);
                 // A document that names it takes its place in the plan, untried.
                 let is_untouched =
                     |action: &Action| action.desired.attempts > 0 && action.kind != ActionKind::Delete;
@@ -126,8 +135,8 @@ impl Draft {
 
     /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time and lists nothing that
     /// is later than all of the day or second of the change (O41), unless a gap came after that.
-    fn may_have_missed(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
-        let change = plausible(change, Some(self.clocks.latest_time()));
+    fn may_have_missed(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
+        let change = self.last_change(resource, inventory);
         let is_undated = inventory.is_none() && self.applied_changes;
         let is_over =
             |change: DateTime| self.inventory.newest.is_some_and(|newest| change.end() <= newest.instant());
@@ -144,14 +153,14 @@ impl Draft {
             false => self.state.owed(self.set, uri)?.map(|owed| owed.desired),
         };
         let is_wanted = |pending: &Desired| pending.presence != DesiredPresence::Absent;
-        let is_later = |pending: Desired| self.may_have_missed(pending.metadata.datetime, inventory);
+        let is_later = |pending: Desired| self.may_have_missed(&pending.metadata, inventory);
         Ok(pending.filter(is_wanted).is_some_and(is_later))
     }
 
     /// Counts the held resources that nothing that was read has named, and that did not change after the time of the
     /// inventory.
     pub(crate) fn count_unnamed(&self, inventory: Option<DateTime>) -> Result<u64, Error> {
-        self.count_surplus(|held| Ok(!self.may_be_later(held.metadata.datetime, inventory)))
+        self.count_surplus(|held| Ok(!self.may_be_later(&held.metadata, inventory)))
     }
 
     /// Takes what stays beside an inventory without a time off the operator's limit: the changes that brought it are not

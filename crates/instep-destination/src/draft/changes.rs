@@ -12,7 +12,7 @@ use crate::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, is_later, packed_difference,
         plausible, resource, supersedes,
     },
-    state::{ActionKind, HeldResource},
+    state::{Action, ActionKind, HeldResource},
 };
 
 impl Draft {
@@ -74,12 +74,13 @@ impl Draft {
         let most = if shape.times.newest_first { Self::PART_OF_NEWEST } else { Self::PART };
         // In a list that was read before, the position of an entry shows that it is new, not its time.
         let tells_times = shape.known == 0 && self.policy.as_of.is_none();
-        let (mut ordinal, mut inherited) = (0, None);
+        let (mut ordinal, mut inherited, mut modified) = (0, None, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             self.go_on()?;
             ordinal += 1;
             self.account.read += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
+            let earliest = shape.earliest(&entry, begins, &mut modified);
             // In a list that was read before, the position of an entry shows that it is new, with any time.
             let is_before = shape.known == 0 && shape.is_before(&entry, ordinal);
             if ordinal <= shape.known
@@ -96,11 +97,9 @@ impl Draft {
                 (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
                 desired.is_appended = shape.known > 0;
                 if place.time.is_none() {
-                    // It is not older than its list: no inventory from before that takes it back. If the list does not
-                    // say when it begins, it is not older than its own bytes.
+                    // No inventory from before that takes it back.
                     self.met_undated = true;
-                    let modified = plausible(desired.metadata.lastmod, shape.latest);
-                    (desired.metadata.datetime, desired.is_undated) = (begins.or(modified), true);
+                    (desired.metadata.datetime, desired.is_undated) = (earliest, true);
                 }
                 if packs_differences && packed_difference(&entry).is_some() {
                     desired.forget_fixity();
@@ -193,7 +192,9 @@ impl Draft {
         if self.inventory.usable > 0 {
             self.count_held_beside_inventory(&part)?;
         } else {
-            self.inventory.selected = self.count_held_after(&part)?;
+            let (held, returned) = self.count_held_after(&part)?;
+            self.inventory.selected = held;
+            self.take_back_room(held.saturating_sub(most).min(returned))?;
         }
         let is_cut = self.inventory.is_cut;
         let before = if is_cut { 0 } else { most.saturating_sub(self.inventory.selected) };
@@ -204,11 +205,12 @@ impl Draft {
     }
 
     /// Counts the resources that the set will hold without those that a part adds. Without an inventory in the plan, the
-    /// limit refers to them. What an earlier list deletes and this part names again makes no room: it stays.
-    fn count_held_after(&self, part: &[Desired]) -> Result<u64, Error> {
+    /// limit refers to them. What an earlier list deletes and this part names again makes no room: it stays. Returns also
+    /// how many of these there are.
+    fn count_held_after(&self, part: &[Desired]) -> Result<(u64, u64), Error> {
         let planned = |kind| self.actions.totals(kind).0;
         let mut gone = planned(ActionKind::Delete);
-        let may_return = gone > 0;
+        let (may_return, mut returned) = (gone > 0, 0);
         for desired in part.iter().filter(|_| self.policy.delete) {
             let is_absent = desired.presence == DesiredPresence::Absent;
             if !is_absent && !may_return {
@@ -220,6 +222,7 @@ impl Draft {
                 Some(earlier) => {
                     let returns = !is_absent && supersedes(desired.place(), earlier.desired.place());
                     gone -= u64::from(returns);
+                    returned += u64::from(returns);
                 }
                 None => {
                     let held = if is_absent { self.state.held(uri)? } else { None };
@@ -228,7 +231,19 @@ impl Draft {
             }
         }
         let held = self.state.held_in(&[self.set])? + planned(ActionKind::Create);
-        Ok(held.saturating_sub(gone))
+        Ok((held.saturating_sub(gone), returned))
+    }
+
+    /// Leaves out so many of the resources that were added last: they were in the room of others, which return (O288).
+    fn take_back_room(&mut self, added: u64) -> Result<(), Error> {
+        for Action { desired, .. } in self.actions.last_of_kind(ActionKind::Create, added)? {
+            // A pending retry took no room.
+            if !self.state.is_owed(desired.uri.as_str())? {
+                self.exclude(desired.uri.as_str())?;
+                self.inventory.selected -= 1;
+            }
+        }
+        Ok(())
     }
 
     /// Returns `true` if what is held came after a deletion: the resource was created again, and its deletion makes no room.

@@ -2,7 +2,7 @@
 
 use resourcesync::{
     DateTime, Entry,
-    document::{ChangeTimes, ChangeTimesJudge, Header},
+    document::{ChangeTimes, ChangeTimesJudge, Header, TimeSource},
     value::Precision,
 };
 
@@ -215,6 +215,26 @@ impl Shape {
         }
         *inherited = self.own_time(entry).or(*inherited);
         Place { time: *inherited, ordinal }
+    }
+
+    /// Returns the earliest time at which an entry without a time can have changed. It is not older than its list, which
+    /// begins at a time; if that is unknown, not older than its own bytes. In a list without any times it is not older than
+    /// the bytes of the entries before it either: an inventory may be newer than the beginning of the list. `modified` is
+    /// the newest time of those, and is carried on.
+    pub(crate) fn earliest(
+        &self,
+        entry: &Entry,
+        begins: Option<DateTime>,
+        modified: &mut Option<DateTime>,
+    ) -> Option<DateTime> {
+        let own = plausible(entry.lastmod, self.latest);
+        if self.times.newest_first || self.times.source != TimeSource::Unknown {
+            return begins.or(own);
+        }
+        // Bytes from after the end of their list have the time of a clock that was ahead.
+        let is_inside = |own: &DateTime| self.until.is_none_or(|until| own.instant() < until.end());
+        *modified = own.filter(is_inside).max(*modified);
+        begins.max(*modified)
     }
 
     /// Returns `true` if an entry is known to be older than the changes that count. An entry without a time is known

@@ -33,6 +33,22 @@ impl IndexMember {
     pub(crate) fn went_back(&self) -> bool {
         self.from.zip(self.until).is_some_and(|(from, until)| until.end() <= from.instant())
     }
+
+    /// Forgets times that no clock has reached (O382). A beginning stays if the list ended before one of those before it
+    /// began: then the clock did not only come back from years ahead, but went back behind what was right. `begun` is the
+    /// latest beginning so far.
+    pub(crate) fn keep_believed(
+        &mut self,
+        begun: &mut Option<DateTime>,
+        believed: impl Fn(Option<DateTime>) -> Option<DateTime>,
+    ) {
+        self.until = believed(self.until);
+        let is_behind = |(until, begun): (DateTime, DateTime)| until.end() <= begun.instant();
+        if !self.until.zip(*begun).is_some_and(is_behind) {
+            self.from = believed(self.from);
+        }
+        *begun = believed(self.from).max(*begun);
+    }
 }
 
 impl From<&Entry> for IndexMember {
@@ -72,20 +88,31 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
 /// checkpoint. Its entries without a time could not be distinguished from new ones (O3).
 ///
 /// A list that ends before it begins is over once its beginning is: until then, the times in it and in those after it do
-/// not tell what is new (O45).
+/// not tell what is new (O45). Beginnings before and after it are not compared: those after it are the later lists.
 pub(crate) fn members_to_read<'a>(
     checkpoint: &DateTime,
     members: &'a [IndexMember],
 ) -> (Vec<&'a IndexMember>, Reach) {
     let is_over = |time: DateTime| time.end() <= checkpoint.instant();
-    // The last member that begins before the checkpoint.
+    let stepped = members.iter().rposition(IndexMember::went_back);
+    let is_after_step = |place: usize| stepped.is_none_or(|stepped| stepped < place);
     let forward = members.iter().enumerate().filter(|(_, member)| !member.went_back());
     let begun = forward.filter_map(|(place, member)| Some((place, member.from?)));
-    let last = begun.filter(|(_, from)| is_over(*from)).max_by_key(|(_, from)| from.instant());
-    let is_followed = |(place, member): (usize, &IndexMember)| match (member.from, last) {
-        (Some(from), Some((_, last))) => from.end() <= last.instant(),
-        (None, Some((last, _))) => place < last,
-        (_, None) => false,
+    let begun: Vec<(usize, DateTime)> = begun.filter(|(_, from)| is_over(*from)).collect();
+    // The last member that begins before the checkpoint, before the step and after it.
+    let last_of = |is_after: bool| {
+        let side = begun.iter().filter(|(place, _)| is_after_step(*place) == is_after);
+        side.max_by_key(|(_, from)| from.instant()).copied()
+    };
+    let (last_before, last_after) = (last_of(false), last_of(true));
+    let is_followed = |(place, member): (usize, &IndexMember)| {
+        let is_after = is_after_step(place);
+        match (member.from, if is_after { last_after } else { last_before }) {
+            _ if !is_after && last_after.is_some() => true,
+            (Some(from), Some((_, last))) => from.end() <= last.instant(),
+            (None, Some((last, _))) => place < last,
+            (_, None) => false,
+        }
     };
     let ends_before = |(place, member): (usize, &IndexMember)| match member.until {
         Some(_) if member.went_back() => member.from.is_some_and(is_over),
@@ -98,13 +125,14 @@ pub(crate) fn members_to_read<'a>(
         // Every list ended before the checkpoint: nothing is listed since then.
         return (wanted, Reach::Covered);
     };
-    let start = reach(checkpoint, first.from.as_ref());
+    let is_stepped = wanted.iter().any(|member| member.went_back());
+    let start = if first.went_back() { Reach::Unknown } else { reach(checkpoint, first.from.as_ref()) };
     let hole = wanted.windows(2).find_map(|pair| {
         let (until, from) = (pair[0].until?, pair[1].from?);
         (until.end() <= from.instant()).then_some(Reach::Gap { earliest: from })
     });
-    match hole.unwrap_or(start) {
-        Reach::Covered if wanted.iter().any(|member| member.went_back()) => (wanted, Reach::Unknown),
+    match hole.filter(|_| !is_stepped).unwrap_or(start) {
+        Reach::Covered if is_stepped => (wanted, Reach::Unknown),
         reach => (wanted, reach),
     }
 }
@@ -178,6 +206,32 @@ mod tests {
         };
         assert_eq!(read(40), (2, Reach::Unknown), "the times of both are over");
         assert_eq!(read(50), (1, Reach::Covered), "the open one is not followed by the one before it");
+    }
+
+    #[test]
+    fn a_clock_that_was_years_ahead_and_went_back_too_far_hides_nothing() {
+        let read = |back: i64| -> (Vec<usize>, Reach) {
+            let (ahead, now) = (5_000, 57);
+            let mut members = [
+                member("1", 0, Some(9)),
+                member("2", 9, Some(ahead)),
+                member("3", ahead, Some(back)),
+                member("4", back, None),
+            ];
+            let mut begun = None;
+            for member in &mut members {
+                member.keep_believed(&mut begun, |at| at.filter(|at| at.instant() <= time(now).instant()));
+            }
+            let (wanted, reach) = members_to_read(&time(now), &members);
+            let place = |wanted: &&IndexMember| members.iter().position(|one| one == *wanted).unwrap();
+            (wanted.iter().map(place).collect(), reach)
+        };
+        assert_eq!(read(20), (vec![3], Reach::Covered), "the clock is right again");
+        assert_eq!(
+            read(3),
+            (vec![2, 3], Reach::Unknown),
+            "the second is over, and does not follow the fourth"
+        );
     }
 
     proptest! {

@@ -197,8 +197,9 @@ impl PackageList {
         {
             first = passed + 1;
         }
+        let mut begun = None;
         for member in &mut members {
-            (member.from, member.until) = (plausible(member.from, latest), plausible(member.until, latest));
+            member.keep_believed(&mut begun, |time| plausible(time, latest));
         }
         if let Some(time) = &checkpoint.datetime {
             let left = &members[first..];

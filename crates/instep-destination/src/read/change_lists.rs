@@ -133,9 +133,12 @@ impl ChangeDocuments {
             let lists = vec![MemberDocument { member, document: Some(document) }];
             return Self { reach, lists, speaker: uri.clone(), top: None, kind };
         }
+        let last = checkpoint.document.as_ref();
+        let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
         let (wanted, reach) = match &checkpoint.datetime {
-            Some(time) => members_to_read(time, &members),
-            None => (after_document(&members, checkpoint.document.as_ref()), Reach::Unknown),
+            // Of what came since the last read list, the times tell nothing if the clock went back meanwhile.
+            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, &members),
+            _ => (after_document(&members, last), Reach::Unknown),
         };
         let reach = match (reach, members.first()) {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),

@@ -24,10 +24,10 @@ pub(super) async fn find_times(
     index: &Document,
     members: &mut [IndexMember],
 ) -> Result<BTreeMap<Uri, Document>, Error> {
-    let mut opened = BTreeMap::new();
+    let (mut opened, mut begun) = (BTreeMap::new(), None);
     let root = run.believed(index.header.metadata.as_ref().and_then(|root| root.from));
     for (place, member) in members.iter_mut().enumerate() {
-        (member.from, member.until) = (run.believed(member.from), run.believed(member.until));
+        member.keep_believed(&mut begun, |time| run.believed(time));
         if member.from.is_some() || member.until.is_some() || opened.len() >= MOST_OPENED {
             continue;
         }
@@ -36,7 +36,8 @@ pub(super) async fn find_times(
             continue;
         };
         let header = document.header.metadata.clone().unwrap_or_default();
-        (member.from, member.until) = (run.believed(header.from), run.believed(header.until));
+        (member.from, member.until) = (header.from, header.until);
+        member.keep_believed(&mut begun, |time| run.believed(time));
         if member.from.is_none() && place == 0 {
             member.from = root;
         }

@@ -128,6 +128,17 @@ impl Actions {
         )
     }
 
+    /// The last actions of one kind, the last one first.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn last_of_kind(&self, kind: ActionKind, limit: u64) -> Result<Vec<Action>, StateError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.page("kind = ?1 ORDER BY sequence DESC LIMIT ?2", (kind as u8, limit.cast_signed()))
+    }
+
     /// The action for a URI. The first call makes an index.
     ///
     /// # Errors

@@ -173,7 +173,7 @@ impl Story<'_> {
         // copy that holds as many others.
         let is_cut = self.wishes.limit.is_some_and(|limit| limit < state.resources);
         let fills_alike = ended.compared_all || !is_cut;
-        // An audit reads the list of the other set, which a run does not while it is as it was.
+        // An audit reads the list of the other set, or finds gone what only a set without a name still had (O416).
         let alike = alike && fills_alike && !state.holds_given_up;
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
@@ -230,7 +230,7 @@ struct Judged {
     kept_gone: bool,
     /// Something that is not selected is held in an earlier state.
     holds_left_out: bool,
-    /// A resource of two sets that is gone is held in a later state than the set lists that still names it.
+    /// A resource of two sets that is gone is held, in a later state than one of them lists, or as nothing is deleted.
     holds_given_up: bool,
 }
 
@@ -266,8 +266,8 @@ impl Resource {
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
         // A held resource that is not selected stays, or goes with a deletion that is known from before.
         state.holds_left_out |= is_left_out && self.is.is_some() && self.is != self.right;
-        let is_later = self.is != self.right && self.is.as_ref().is_some_and(|is| self.later.contains(is));
-        state.holds_given_up |= is_later && self.served.is_none() && expected.may_wait;
+        let stays = |is: &Vec<u8>| self.is_kept || self.is != self.right && self.later.contains(is);
+        state.holds_given_up |= self.is.iter().any(stays) && self.served.is_none() && expected.may_wait;
         if self.is == self.right || self.or.contains(&self.is) || is_surplus || is_left_out {
             return;
         }

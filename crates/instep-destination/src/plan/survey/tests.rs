@@ -1,6 +1,6 @@
 //! Orders, times and marks of Change Lists as Sources write them.
 
-use resourcesync::{Capability, Change, Dialect, Form, Metadata, Uri, document::TimeSource};
+use resourcesync::{Capability, Change, Dialect, Form, Metadata, Uri};
 
 use super::*;
 use crate::plan::supersedes;
@@ -38,6 +38,31 @@ fn an_entry_without_time_inherits_its_position() {
     let places: Vec<_> =
         entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
     assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
+}
+
+#[test]
+fn o287_an_entry_without_a_time_is_not_older_than_the_bytes_before_it() {
+    let earliest = |begins: Option<i64>, until: Option<i64>, entries: &[Entry]| -> Vec<Option<DateTime>> {
+        let header = header(|root| root.until = until.map(time));
+        let mut survey = Survey::new(&header, None, Some(time(100)));
+        entries.iter().for_each(|entry| survey.observe(entry));
+        let (shape, begins, mut modified) = (survey.finish(), begins.map(time), None);
+        entries.iter().map(|entry| shape.earliest(entry, begins, &mut modified)).collect()
+    };
+    let times = |times: [Option<i64>; 4]| times.map(|second| second.map(time));
+    let entries = [
+        entry("a", None, None),
+        entry("b", None, Some(20)),
+        entry("c", None, Some(15)),
+        entry("b", None, None),
+    ];
+    assert_eq!(earliest(None, None, &entries), times([None, Some(20), Some(20), Some(20)]));
+    assert_eq!(earliest(Some(18), None, &entries), times([Some(18), Some(20), Some(20), Some(20)]));
+    assert_eq!(earliest(Some(12), Some(17), &entries), times([Some(12), Some(12), Some(15), Some(15)]));
+    let ahead = [entry("a", None, None), entry("b", None, Some(200)), entry("c", None, None)];
+    assert_eq!(earliest(Some(18), None, &ahead), [Some(time(18)); 3], "no clock has reached that");
+    let told = [entry("a", None, None), entry("b", None, Some(20)), entry("c", Some(30), None)];
+    assert_eq!(earliest(Some(18), None, &told), [Some(time(18)); 3], "later ones have times to compare with");
 }
 
 #[test]
