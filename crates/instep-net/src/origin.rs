@@ -1,6 +1,11 @@
 //! Scheme, host and port, and how they are read from a URI.
 
-use std::{fmt, net::Ipv4Addr, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr},
+    sync::Arc,
+};
 
 use resourcesync::{Uri, UriError};
 
@@ -64,11 +69,7 @@ impl Origin {
         {
             return Err(OriginError::Port { port: port.to_owned() });
         }
-        let host = host.trim_end_matches('.');
-        let host = match host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => host.to_ascii_lowercase().into(),
-            false => host.into(),
-        };
+        let host = usual_host(host).into();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self { secure, host, port })
     }
@@ -127,6 +128,18 @@ impl fmt::Display for Origin {
     }
 }
 
+/// Returns the spelling of a host that is compared: in lower case, without the final dot, and an IPv6 address, which has
+/// many spellings, as RFC 5952 writes it.
+pub(crate) fn usual_host(host: &str) -> Cow<'_, str> {
+    let host = host.trim_end_matches('.');
+    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match address.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
+        Some(address) => format!("[{address}]").into(),
+        None if host.bytes().any(|byte| byte.is_ascii_uppercase()) => host.to_ascii_lowercase().into(),
+        None => host.into(),
+    }
+}
+
 /// Returns a URI as it is sent in a request: without its fragment, otherwise as it is written.
 pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
     let text = uri.split('#').next().unwrap_or_default();
@@ -147,6 +160,16 @@ pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
 #[cfg(test)]
 mod tests {
     use super::{Origin, OriginError};
+
+    #[test]
+    fn o424_an_ipv6_address_is_one_host_in_each_of_its_spellings() {
+        let usual = Origin::parse("http://[::1]:8080/a").unwrap();
+        for spelling in ["[0:0::1]", "[0:0:0:0:0:0:0:1]", "[::0001]"] {
+            assert_eq!(Origin::parse(&format!("http://{spelling}:8080/b")).unwrap(), usual, "{spelling}");
+        }
+        assert_eq!(Origin::parse("http://[FD00::A]/").unwrap().host(), "[fd00::a]");
+        assert_ne!(Origin::parse("http://[::2]:8080/").unwrap(), usual);
+    }
 
     #[test]
     fn o226_a_port_that_does_not_exist_has_no_origin() {

@@ -91,11 +91,11 @@ impl Scope {
     /// Returns `true` if this host and port may have addresses that are not public. An operator who names `http` allows
     /// the step to `https` as well.
     pub(crate) fn may_be_private(&self, host: &str, port: u16) -> bool {
-        let host = host.trim_end_matches('.');
+        let host = origin::usual_host(host);
         self.named.iter().chain(&self.allowed).any(|origin| {
             let same_port =
                 origin.port() == port || (!origin.is_secure() && origin.port() == 80 && port == 443);
-            same_port && origin.host().eq_ignore_ascii_case(host)
+            same_port && origin.host() == host
         })
     }
 }
@@ -143,6 +143,13 @@ mod tests {
         assert!(scope.may_be_private("Intranet.", 80) && scope.may_be_private("intranet", 443));
         assert!(!scope.may_be_private("intranet", 8080) && !scope.may_be_private("sub.intranet", 80));
         assert!(!Scope::for_source("http://intranet:8080/").unwrap().may_be_private("intranet", 443));
+    }
+
+    #[test]
+    fn o424_a_named_ipv6_address_may_be_private_in_each_of_its_spellings() {
+        let scope = Scope::for_source("http://[fd00:0::1]/").unwrap();
+        assert!(scope.may_be_private("[fd00::1]", 80) && scope.may_be_private("[FD00:0:0::1]", 80));
+        assert!(!scope.may_be_private("[fd00::2]", 80));
     }
 
     #[test]

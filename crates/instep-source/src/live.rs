@@ -1,5 +1,6 @@
 //! Keeps a Source current: watches the content, waits until changes settle, and publishes them, on its own thread.
 
+mod again;
 mod announcements;
 mod dumps;
 mod message;
@@ -97,6 +98,7 @@ impl Live {
             monitor,
             interval,
             scan_every,
+            unreadable_at_first: first.unreadable,
         };
         publication.watch_replaced();
         let thread = thread::Builder::new()

@@ -1,8 +1,11 @@
 //! The asynchronous runtime, and the effects of signals on a command.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    num::NonZero,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::Context;
@@ -23,7 +26,10 @@ use crate::{
 ///
 /// Errors: threads cannot be started.
 pub(crate) fn start() -> anyhow::Result<Runtime> {
-    Builder::new_multi_thread().enable_all().build().context("Cannot start the runtime")
+    // Named here: otherwise the library reads the variable TOKIO_WORKER_THREADS, and panics if it is no number from 1.
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(cores).enable_all().build().context("Cannot start the runtime")
 }
 
 /// Work that can be asked to end.

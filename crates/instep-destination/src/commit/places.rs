@@ -181,7 +181,7 @@ impl Committer {
         let mut is_there = true;
         for folder in path.folders() {
             if let Some(other) = self.group.names.get(&*self.name(folder)).cloned()
-                && let Some(body) = CopyPath::from_state(folder).map(|folder| folder.body())
+                && let Some(body) = self.group.places.get(&other).map(|placing| placing.path.body())
             {
                 self.rename_pending(&other, &body);
             }
@@ -193,7 +193,9 @@ impl Committer {
                 && !self.group.removals.contains_key(&owner.uri)
                 && !self.group.moves.contains_key(&owner.uri)
             {
-                self.move_held(&owner, folder.body());
+                // Below its own name: where names are folded the folder may be written otherwise, and could not be made
+                // beside the file.
+                self.move_held(&owner, owner.path.body());
             }
         }
         self.group.open_folders.insert(path.folder().to_owned(), is_there);

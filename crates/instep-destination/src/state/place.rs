@@ -5,7 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{CopyState, ReadState, StateError, remembered::RemoteState, sqlite::SqliteState};
+use super::{
+    CopyState, ReadState, StateError,
+    remembered::{self, RemoteState},
+    sqlite::SqliteState,
+};
 #[cfg(feature = "postgres")]
 use super::{
     JoinedPlan,
@@ -26,6 +30,9 @@ pub(crate) enum StatePlace {
 }
 
 impl StatePlace {
+    /// The files in a copy's own folder by which it is known.
+    pub(crate) const FILES: [&str; 2] = [FILE, remembered::NAME];
+
     /// Returns `true` if a copy's own folder has a state, or records its place.
     pub(crate) fn is_in(own: &Path) -> bool {
         own.join(FILE).is_file() || RemoteState::is_in(own)

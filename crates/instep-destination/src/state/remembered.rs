@@ -11,7 +11,7 @@ use super::StateError;
 const VERSION: u32 = 1;
 
 /// The name of the file in the copy's own folder.
-const NAME: &str = "state.json";
+pub(super) const NAME: &str = "state.json";
 
 /// A state that is elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -214,6 +214,10 @@ impl CopyNames for MemoryStore {
     }
 
     fn move_within(&self, from: &CopyPath, to: &CopyPath, _by: StagedName) -> Result<(), StoreError> {
+        // As in a folder: only the folder that takes the place of the file may have its name.
+        if from.as_str() != to.folder() {
+            self.make_folder(to.folder())?;
+        }
         let moved = self.inner().now.files.remove(&self.key(from.as_str()));
         let (_, bytes) = moved.ok_or_else(|| missing("move", from.as_str()))?;
         self.make_folder(to.folder())?;

@@ -172,16 +172,27 @@ impl Fetcher {
     }
 
     /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have returned
-    /// an old copy (D33).
+    /// an old copy (D33). It may also have unpacked a file that its server labels with a coding, for a client that
+    /// accepts none: if a digest shows which form is listed, the second request accepts gzip.
     async fn fetch_from<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> FetchOutcome {
-        match self.transfer(from, task, retries).await {
-            FetchOutcome::Failed(FetchError::Mismatch(_)) => self.transfer(from, task, retries).await,
+        match self.transfer(from, task, retries, false).await {
+            FetchOutcome::Failed(FetchError::Mismatch(_)) => {
+                let accepts_gzip = task.expected.digests.strongest().is_some();
+                self.transfer(from, task, retries, accepts_gzip).await
+            }
             outcome => outcome,
         }
     }
 
-    async fn transfer<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> FetchOutcome {
+    async fn transfer<T: Sync>(
+        &self,
+        from: &Uri,
+        task: &Task<T>,
+        retries: u32,
+        accepts_gzip: bool,
+    ) -> FetchOutcome {
         let mut transfer = Transfer::new(&self.0, from, task);
+        transfer.request.compressed = accepts_gzip;
         let outcome = transfer.run(retries).await;
         self.count(transfer.received());
         match outcome {

@@ -9,6 +9,7 @@ use std::{
 use instep_store::error_chain;
 
 use super::{
+    again::Again,
     announcements::Announcements,
     dumps::Dumps,
     message::LiveMessage,
@@ -34,6 +35,8 @@ pub(super) struct PublicationLoop {
     pub(super) monitor: Arc<dyn PublishMonitor>,
     pub(super) interval: Duration,
     pub(super) scan_every: Duration,
+    /// Files and folders that the first publication could not read.
+    pub(super) unreadable_at_first: u64,
 }
 
 impl PublicationLoop {
@@ -41,7 +44,11 @@ impl PublicationLoop {
     /// that error.
     pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) -> Option<Error> {
         let mut settle = Settle::default();
+        let mut again = Again::new(self.scan_every);
         let mut next_scan = Instant::now() + self.scan_every;
+        if let Some(pause) = again.after(self.unreadable_at_first, true) {
+            next_scan = next_scan.min(Instant::now() + pause);
+        }
         let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
         self.dumps.start_if_due(&self.publisher);
         loop {
@@ -86,7 +93,13 @@ impl PublicationLoop {
                     DueScan::Paths(paths) => ScanScope::Paths(paths),
                 };
                 match self.publish(scope) {
-                    Ok(()) => self.dumps.start_if_due(&self.publisher),
+                    Ok(unreadable) => {
+                        // No event comes when a disk or a limit of this process no longer keeps a file from being read.
+                        if let Some(pause) = again.after(unreadable, work == DueScan::Everything) {
+                            next_scan = next_scan.min(Instant::now() + pause);
+                        }
+                        self.dumps.start_if_due(&self.publisher);
+                    }
                     // Another attempt would be refused too, until the next scan of everything.
                     Err(error) if error.kind() == ErrorKind::Refused => {}
                     Err(Error::Stopped) => return None,
@@ -154,8 +167,9 @@ impl PublicationLoop {
         }
     }
 
-    /// Publishes; a failure is reported and shown in the overview.
-    fn publish(&mut self, scope: ScanScope<'_>) -> Result<(), Error> {
+    /// Publishes; a failure is reported and shown in the overview. Returns the number of files and folders that could not
+    /// be read.
+    fn publish(&mut self, scope: ScanScope<'_>) -> Result<u64, Error> {
         let was_everything = matches!(scope, ScanScope::Everything);
         if was_everything {
             self.announcements.refusal = None;
@@ -163,7 +177,11 @@ impl PublicationLoop {
         let published = self.publisher.run(scope, &mut self.announcements, &*self.monitor);
         let published = published.map_err(|error| error.in_state(&self.publisher.options().state));
         self.watch_replaced();
-        published.map(|report| self.monitor.published(report.resources, report.bytes)).inspect_err(|error| {
+        let published = published.map(|report| {
+            self.monitor.published(report.resources, report.bytes);
+            report.unreadable
+        });
+        published.inspect_err(|error| {
             if matches!(error, Error::Stopped) {
                 return;
             }

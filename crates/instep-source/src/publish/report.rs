@@ -25,6 +25,8 @@ pub struct PublishReport {
     pub unchanged: u64,
     /// Files that cannot be published; each was reported to the monitor.
     pub skipped: u64,
+    /// Those of them that could not be read this time.
+    pub unreadable: u64,
     /// Files and folders that are not published because of their mode, kind or name.
     pub left_out: LeftOutCounts,
     /// Names, below `out`, of the documents and packages written, in the order they were put in place.
@@ -57,6 +59,7 @@ impl PublishReport {
             deleted: 0,
             unchanged: 0,
             skipped: 0,
+            unreadable: 0,
             left_out: LeftOutCounts::default(),
             documents: Vec::new(),
             delivered: 0,
@@ -77,6 +80,7 @@ impl PublishReport {
         self.updated = scanned.recorded.updated;
         self.deleted = scanned.recorded.deleted;
         self.skipped = scanned.skipped;
+        self.unreadable = scanned.unreadable;
         self.left_out = scanned.left_out;
         self.unchanged = self.resources.saturating_sub(self.created + self.updated);
     }

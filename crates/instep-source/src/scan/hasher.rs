@@ -45,6 +45,8 @@ pub(super) struct Done {
     pub(super) hashed: u64,
     pub(super) hashed_bytes: u64,
     pub(super) unreadable: u64,
+    /// Those of them that the next scan may read: not those whose URI is too long.
+    pub(super) faults: u64,
     pub(super) kept: u64,
     pub(super) recorded: Recorded,
 }

@@ -67,6 +67,7 @@ pub(super) fn observe<'a>(
         hashed: done.hashed,
         hashed_bytes: done.hashed_bytes,
         skipped: skips.count() + done.unreadable,
+        unreadable: skips.unreadable + done.faults,
         left_out: (&skips).into(),
         recorded: done.recorded,
     })

@@ -67,6 +67,8 @@ pub struct ScanReport {
     pub hashed_bytes: u64,
     /// Files that are passed over: private, links, devices, unreadable.
     pub skipped: u64,
+    /// Files and folders that could not be read this time.
+    pub unreadable: u64,
     /// The files left out because of their mode, their kind or their name; only the first of these count as skipped.
     pub left_out: LeftOutCounts,
     /// The changes that were recorded.

@@ -124,6 +124,7 @@ pub(super) fn run<'a, T>(
         }
         let (recorded, too_long) = recorder.join().map_err(|_| CatalogueError::Closed)??;
         done.recorded = recorded;
+        done.faults = done.unreadable;
         done.unreadable += too_long;
         sent?;
         Ok((looked?, done))

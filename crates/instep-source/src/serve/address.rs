@@ -81,6 +81,16 @@ pub(crate) fn raise_descriptor_limit() {
     }
 }
 
+/// Returns the number of connections for which there are descriptors: each may take a second one for the file that it is
+/// sent, and publications, the catalogue and other listeners need theirs.
+pub(super) fn most_connections() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    const OTHERS: u64 = 64;
+    const FEWEST: u64 = 8;
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from((limit.saturating_sub(OTHERS) / 2).max(FEWEST)).unwrap_or(usize::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

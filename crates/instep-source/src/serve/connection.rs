@@ -27,7 +27,7 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-use super::{stall::StallGuard, tls::Tls};
+use super::{address, stall::StallGuard, tls::Tls};
 use answer::AnswerBody;
 use places::{ConnectionPlace, ConnectionPlaces};
 
@@ -35,8 +35,8 @@ use places::{ConnectionPlace, ConnectionPlaces};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections at a time. For a further one the connection that has been idle longest is closed; while none is
-    /// idle it waits to be accepted.
+    /// Connections at a time; fewer if this process may not open two files for each. For a further one the connection
+    /// that has been idle longest is closed; while none is idle it waits to be accepted.
     pub connections: usize,
     /// Connections at a time from one address, or one IPv6 network of 64 bits; loopback addresses have no limit, as
     /// proxies are there. A further one takes the place of the one that has been idle longest; while none is idle it
@@ -130,7 +130,8 @@ pub(crate) async fn serve_on<L: ConnectionListener>(
     tls: Option<Tls>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let places = ConnectionPlaces::new(limits.connections, limits.connections_per_address);
+    let most = limits.connections.min(address::most_connections());
+    let places = ConnectionPlaces::new(most, limits.connections_per_address);
     let protocols = protocols(&limits);
     let graceful = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
@@ -170,19 +171,27 @@ async fn next<L: ConnectionListener>(
                 tracing::debug!(target: "instep::connection", ?address, "closed: too many from this address");
             }
             // The client is gone already, or no descriptor is free for the moment. The listener continues after both.
-            Err(error) if is_passing(&error) => sleep(Duration::from_millis(50)).await,
+            Err(error) if is_passing(&error) => {
+                if is_out_of_descriptors(&error) {
+                    places.close_idle();
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
             Err(error) => return Err(error),
         }
     }
 }
 
 fn is_passing(error: &io::Error) -> bool {
-    const OUT_OF_DESCRIPTORS: [i32; 2] =
-        [rustix::io::Errno::MFILE.raw_os_error(), rustix::io::Errno::NFILE.raw_os_error()];
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
-    ) || error.raw_os_error().is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
+    ) || is_out_of_descriptors(error)
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 fn protocols(limits: &ServerLimits) -> auto::Builder<TokioExecutor> {

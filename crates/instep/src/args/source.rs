@@ -1,6 +1,7 @@
 //! Options of a Source: its content and its documents.
 
 use std::{
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -200,7 +201,10 @@ impl SourceArgs {
         dumps: DumpPolicy,
         config: &Config,
     ) -> anyhow::Result<PublishOptions> {
-        if !folder.is_dir() {
+        // A folder that is there and cannot be looked at is reported when it is read, as a fault of the disk.
+        let is_missing =
+            |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        if fs::metadata(folder).map_or_else(is_missing, |found| !found.is_dir()) {
             bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
         }
         let mut options = PublishOptions::new(folder, base_url);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{BASE, folder, run};
+use crate::support::{BASE, folder, instep, output_of, run};
 
 #[test]
 fn finding_d4_a_url_is_refused_as_a_folder() {
@@ -12,6 +12,17 @@ fn finding_d4_a_url_is_refused_as_a_folder() {
     run(folder.path(), &["sync", "http://127.0.0.1:1/", "s3://bucket/copy"], 2);
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(names, ["data"]);
+}
+
+#[test]
+fn o422_a_variable_of_the_asynchronous_library_ends_no_command() {
+    let folder = folder(&[]);
+    for value in ["0", "x", ""] {
+        let mut command = instep(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--retries", "0"]);
+        command.env("TOKIO_WORKER_THREADS", value);
+        let said = output_of(command, 4);
+        assert!(said.contains("Cannot reach http://127.0.0.1:1/"), "{value}: {said}");
+    }
 }
 
 #[test]

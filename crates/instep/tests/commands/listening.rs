@@ -1,8 +1,12 @@
 //! Addresses and options of servers that are wrong or taken.
 
-use std::net::TcpListener;
+use std::{
+    fs,
+    net::{TcpListener, TcpStream},
+    time::{Duration, Instant},
+};
 
-use crate::support::{BASE, ServedSource, folder, run};
+use crate::support::{BASE, Running, ServedSource, folder, get, run, shell};
 
 #[test]
 fn finding_d12_an_address_that_cannot_be_had_ends_each_server_with_2() {
@@ -32,6 +36,24 @@ fn finding_d12_an_address_in_use_has_the_same_advice_for_each_server() {
         assert!(wrong.contains(&format!("Cannot listen on {address}: ")), "{command:?}: {wrong}");
         assert!(wrong.contains("Choose another address with --listen"), "{command:?}: {wrong}");
     }
+}
+
+#[test]
+fn o427_idle_connections_leave_descriptors_for_requests_and_publications() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    let serve = ["serve", "data", "--listen", "127.0.0.1:0"];
+    let mut server = Running::start(shell(folder.path(), "ulimit -n 128; exec \"$@\"", &serve));
+    let ready = server.ready();
+    let address = ready["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
+    let idle: Vec<_> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
+    assert!(get(address, "/a.txt").starts_with("HTTP/1.1 200"), "a request is answered");
+    fs::write(folder.path().join("data/b.txt"), "two").unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while !get(address, "/resourcesync/changelist-000001.xml").contains("/b.txt") {
+        assert!(Instant::now() < until, "a change is published");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(idle);
 }
 
 #[test]

@@ -29,6 +29,25 @@ fn o317_a_copy_that_cannot_be_looked_into_is_not_taken_for_a_folder_without_one(
 }
 
 #[test]
+fn o423_a_fault_of_the_disk_is_not_taken_for_a_folder_or_a_copy_that_is_not_there() {
+    let folder = folder(&[("copy/a.txt", "a"), ("copy/.instep/lock", "")]);
+    // As a file of which the disk or a server of files does not say what it is.
+    symlink("state.sqlite", folder.path().join("copy/.instep/state.sqlite")).unwrap();
+    for arguments in [
+        &["sync", "http://127.0.0.1:1/", "copy"][..],
+        &["sync", "http://127.0.0.1:1/", "copy", "--adopt"],
+        &["audit", "--offline", "copy"],
+        &["status", "copy"],
+    ] {
+        let said = run(folder.path(), arguments, 8);
+        assert!(said.contains("Cannot read copy/.instep/state.sqlite: "), "{arguments:?}: {said}");
+    }
+    symlink("data", folder.path().join("data")).unwrap();
+    let said = run(folder.path(), &["publish", "data", "--base-url", "http://example.org/"], 8);
+    assert!(!said.contains("is not a folder"), "{said}");
+}
+
+#[test]
 fn o318_a_folder_or_file_in_the_place_of_a_url_is_not_taken_for_a_host() {
     let folder = folder(&[("copy/a.txt", "a"), ("data/resourcelist.xml", "<x/>")]);
     for arguments in [

@@ -14,8 +14,8 @@ const BLOCK: usize = 64 << 10;
 pub struct Decoded<R> {
     stage: DecodeStage<R>,
     encoding: &'static Encoding,
-    /// The encoding that the document declares, if its bytes show that it has another one.
-    misdeclared: Option<String>,
+    /// The name of an encoding other than UTF-8 that the document declares.
+    declared: Option<String>,
     compressed: bool,
     /// The last decoded bytes: a parser requests the same bytes many times, and each stage has many layers.
     block: Vec<u8>,
@@ -44,20 +44,20 @@ impl<R: BufRead> Decoded<R> {
     pub fn new(source: R) -> io::Result<Self> {
         let (inspected, prologue) = inspect(source)?;
         if !prologue.starts_with(&[0x1f, 0x8b]) {
-            let (encoding, misdeclared) = encoding_of(&prologue);
+            let (encoding, declared) = encoding_of(&prologue);
             let stage = match is_utf8(encoding) {
                 true => DecodeStage::Plain(inspected),
                 false => DecodeStage::Converted(Box::new(Converter::new(inspected, encoding))),
             };
-            return Ok(Self::over(stage, (encoding, misdeclared), false));
+            return Ok(Self::over(stage, (encoding, declared), false));
         }
         let (inspected, prologue) = inspect(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(inspected)))?;
-        let (encoding, misdeclared) = encoding_of(&prologue);
+        let (encoding, declared) = encoding_of(&prologue);
         let stage = match is_utf8(encoding) {
             true => DecodeStage::Gzip(Box::new(inspected)),
             false => DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding))),
         };
-        Ok(Self::over(stage, (encoding, misdeclared), true))
+        Ok(Self::over(stage, (encoding, declared), true))
     }
 
     /// Returns the name of the document's encoding; `UTF-8` if none is stated.
@@ -65,9 +65,14 @@ impl<R: BufRead> Decoded<R> {
         self.encoding.name()
     }
 
+    /// Returns the name of the encoding as the document writes it: `windows-1252` is also what `ISO-8859-1` means.
+    pub(super) fn name_as_written(&self) -> &str {
+        self.declared.as_deref().unwrap_or(self.encoding.name())
+    }
+
     /// Returns the encoding that the document declares if it has another one, or if nobody knows it.
     pub(super) fn misdeclared(&self) -> Option<&str> {
-        self.misdeclared.as_deref()
+        self.declared.as_deref().filter(|_| is_utf8(self.encoding))
     }
 
     /// Returns `true` if the document was compressed.
@@ -77,10 +82,10 @@ impl<R: BufRead> Decoded<R> {
 
     fn over(
         stage: DecodeStage<R>,
-        (encoding, misdeclared): (&'static Encoding, Option<String>),
+        (encoding, declared): (&'static Encoding, Option<String>),
         compressed: bool,
     ) -> Self {
-        Self { stage, encoding, misdeclared, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
+        Self { stage, encoding, declared, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
     }
 
     #[cold]
@@ -143,7 +148,7 @@ fn is_utf8(encoding: &'static Encoding) -> bool {
 }
 
 /// Recognizes the encoding by the first bytes (XML 1.0, appendix F); UTF-8 if they name none, or an unknown one. Also
-/// returns the declared one if it cannot be true.
+/// returns the declared one, if it is another one than UTF-8.
 fn encoding_of(prologue: &[u8]) -> (&'static Encoding, Option<String>) {
     match prologue {
         [0xfe, 0xff, ..] | [0, b'<', ..] => return (UTF_16BE, None),
@@ -151,10 +156,16 @@ fn encoding_of(prologue: &[u8]) -> (&'static Encoding, Option<String>) {
         _ => {}
     }
     let Some(label) = declared(prologue) else { return (UTF_8, None) };
+    // Each document in ASCII is one in UTF-8.
+    if label.eq_ignore_ascii_case(b"us-ascii") || label.eq_ignore_ascii_case(b"ascii") {
+        return (UTF_8, None);
+    }
+    let name = || Some(String::from_utf8_lossy(label).into_owned());
     match Encoding::for_label(label) {
+        Some(encoding) if is_utf8(encoding) => (UTF_8, None),
         // A declaration that is readable as ASCII is not in UTF-16, regardless of the encoding that it names.
-        Some(encoding) if encoding != UTF_16LE && encoding != UTF_16BE => (encoding, None),
-        _ => (UTF_8, Some(String::from_utf8_lossy(label).into_owned())),
+        Some(encoding) if encoding != UTF_16LE && encoding != UTF_16BE => (encoding, name()),
+        _ => (UTF_8, name()),
     }
 }
 
@@ -195,5 +206,27 @@ impl<R: BufRead> Read for Converter<R> {
             }
         }
         Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DocumentReader, ReadOptions};
+
+    #[test]
+    fn o426_an_encoding_is_named_as_the_document_names_it_and_ascii_is_utf_8() {
+        for (name, found) in [
+            ("ISO-8859-1", Some("the encoding ISO-8859-1")),
+            ("US-ASCII", None),
+            ("utf-8", None),
+            ("none-such", Some("the encoding none-such, which it has not")),
+        ] {
+            let text = format!(
+                "<?xml version='1.0' encoding='{name}'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>"
+            );
+            let findings = DocumentReader::open(text.as_bytes(), ReadOptions::new()).unwrap().take_findings();
+            let told = findings.iter().find(|finding| finding.rule == "GEN-24");
+            assert_eq!(told.map(|finding| &*finding.found), found, "{name}");
+        }
     }
 }

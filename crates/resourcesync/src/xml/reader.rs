@@ -144,10 +144,10 @@ impl<R: BufRead> DocumentReader<Decoded<R>> {
     /// ```
     pub fn open(source: R, options: ReadOptions) -> Result<Self, ReadError> {
         let decoded = Decoded::new(source)?;
-        let encoding = decoded.encoding();
+        let other =
+            (decoded.encoding() != "UTF-8").then(|| format!("the encoding {}", decoded.name_as_written()));
         let misdeclared = decoded.misdeclared().map(|name| format!("the encoding {name}, which it has not"));
         let mut reader = Self::new(decoded, options)?;
-        let other = (encoding != "UTF-8").then(|| format!("the encoding {encoding}"));
         if let Some(found) = other.or(misdeclared) {
             let start = Position { line: 1, column: 1, offset: 0 };
             reader.findings.insert(0, Finding::new("GEN-24", Severity::Error, start, found, "UTF-8"));

@@ -96,6 +96,22 @@ fn d7_names_that_clash_are_told_apart_in_every_order() {
 }
 
 #[test]
+fn o420_a_file_makes_room_for_a_folder_that_is_written_otherwise() {
+    for order in orders(&["http://h/DIR", "http://h/Dir/x"]) {
+        for groups in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut copy = open(Arc::new(MemoryStore::folding()), &dir.path().join("state.sqlite"), None);
+            fill(&mut copy, &order, groups);
+            let contents = copy.contents();
+            assert!(contents.iter().all(|(uri, _, bytes)| uri.as_bytes() == bytes), "{order:?} {groups}");
+            let paths: Vec<_> = contents.iter().map(|(_, path, _)| path.as_str()).collect();
+            // Not `Dir/%40body`: a folder `Dir` cannot be made beside the file `DIR`.
+            assert_eq!(paths, ["DIR/%40body", "Dir/x"], "{order:?} {groups}");
+        }
+    }
+}
+
+#[test]
 fn uris_that_are_one_but_for_spelling_never_share_a_file() {
     for groups in [false, true] {
         for (store, dir) in both_stores() {

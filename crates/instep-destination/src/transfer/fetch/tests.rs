@@ -1,6 +1,7 @@
 //! Resources to staged files, from servers good and bad: rows D22, D27 and D30 to D34 of the threats, by their ids.
 
 mod bench;
+mod codings;
 mod continued;
 
 use std::{sync::Arc, time::Duration};

@@ -63,6 +63,11 @@ impl ConnectionPlaces {
         }
     }
 
+    /// Closes the connection that has been idle longest, for its descriptor.
+    pub(super) fn close_idle(&self) {
+        self.table().give_up_idle(|_| true);
+    }
+
     /// Gives a place to a connection from an address; `None` if that address has all its places, with a request in
     /// flight in each. Loopback addresses are not limited, because a proxy behind them represents many clients.
     pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Arc<ConnectionPlace>> {
