@@ -1,4 +1,4 @@
-//! The beats of others: which of them rest for so long that their workers are dead.
+//! The heartbeats of other workers: decides whose heartbeat has been unchanged for so long that the worker is dead.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
