@@ -41,12 +41,12 @@ impl Committer {
                 self.foresee(commits.as_slice())?;
             }
         }
-        // Given back once all are in a group.
+        // The room is given back when all commits are in a group.
         drop(rooms);
         Ok(())
     }
 
-    /// Finds out which names of new resources nothing has, for as long as the group grows.
+    /// Asks the state which names of new resources are free. The answer holds until the group is committed.
     fn foresee(&mut self, commits: &[Commit]) -> Result<(), CommitError> {
         if !self.state.foresees_names() {
             return Ok(());
