@@ -36,7 +36,7 @@ pub(crate) struct PackageList {
     /// The offset from which the next package is taken.
     at: u64,
     newest_first: bool,
-    /// `true` if their bytes of a listed resource are the listed state, or a later one.
+    /// `true` if the packages have a listed resource in the listed state, or in a later one.
     holds_listed: bool,
     count: u64,
     bytes: u64,

@@ -125,7 +125,7 @@ pub(super) struct WrittenCheckpoint {
     newest: Option<String>,
 }
 
-/// The last entry of a Change Dump that was processed.
+/// The last package of a Change Dump that was applied.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenPassed {

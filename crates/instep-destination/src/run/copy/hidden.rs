@@ -4,8 +4,8 @@ use std::{fs, io, path::Path};
 
 use crate::Error;
 
-/// Refuses the own folder of a copy if it cannot be looked into, as that of another user: the copy would be taken for a
-/// folder without one, and its files for unknown ones.
+/// Refuses the own folder of a copy if this user may not look into it. The folder would otherwise count as one without
+/// a copy, and its files as unknown.
 pub(super) fn refuse_hidden_state(own: &Path) -> Result<(), Error> {
     match fs::metadata(own.join(".")) {
         // A file in the place of the folder is reported when the folder is opened.
