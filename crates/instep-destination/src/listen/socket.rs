@@ -1,4 +1,4 @@
-//! A channel over a WebSocket.
+//! A channel over a WebSocket: opens it, receives its messages, and opens it again when it was lost.
 
 use std::{sync::Arc, time::Duration};
 

@@ -7,7 +7,7 @@ use resourcesync::{MediaType, Uri};
 
 use crate::{store::Staged, transfer::fetch::Mismatch};
 
-/// The number of bytes of two bodies that are compared.
+/// The size up to which two bodies are compared. Larger bodies do not count as equal.
 const COMPARED_BYTES: usize = 256 << 10;
 
 /// Counts answers, to detect a login page: one wrong body that is returned for most requests.
