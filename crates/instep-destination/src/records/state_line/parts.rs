@@ -26,7 +26,8 @@ pub(super) fn plain(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Returns a SHA-256 as a digest.
+/// Returns 32 bytes in the form of a SHA-256 digest. The digest of a document has this form too, although it is another
+/// one: only this program compares it.
 fn sha256(bytes: &[u8; 32]) -> Option<String> {
     Digest::new(Algorithm::Sha256, bytes).map(|digest| digest.to_string())
 }
