@@ -114,7 +114,7 @@ fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<Ru
     Ok(Some(RunStatus { ended: run.finished, exit_code: run.exit_code, summary, problems }))
 }
 
-/// Returns the number of resources that sets owe, by the kind of problem.
+/// Returns the number of pending resources of some sets, by the kind of problem.
 fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u64>, Error> {
     let mut problems: BTreeMap<String, u64> = BTreeMap::new();
     for set in sets {

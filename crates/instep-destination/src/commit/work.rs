@@ -46,7 +46,7 @@ impl Work {
         self.operations.is_empty() && self.adopted.is_empty() && self.ledger.is_empty()
     }
 
-    /// Returns `true` if files of the copy get names, or are taken up under the names they have.
+    /// Returns `true` if files of the copy get names, or are adopted under the names that they have.
     pub(super) fn names_files(&self) -> bool {
         !self.operations.is_empty() || !self.adopted.is_empty()
     }

@@ -64,7 +64,7 @@ async fn every_document_of_a_source_leads_to_its_capabilities() {
     }
 }
 
-/// A Source that can be found only in the way that a test prepares.
+/// Returns a Source that can be found only in the way that a test prepares.
 fn hidden() -> FakeSource {
     let source = FakeSource::start().with_resources([("a", "text")]);
     source.fail_always(".well-known/resourcesync", Fault::Status(404));

@@ -1,4 +1,4 @@
-//! URI to path: the rows D1 and D5 to D9 of the threats as tables, and rules that hold for every URI.
+//! URI to path: the threats D1 and D5 to D9 as tables, and rules that hold for every URI.
 
 mod injective;
 mod names;

@@ -52,7 +52,7 @@ pub enum StoreError {
     Blocked {
         /// The path in the copy.
         path: String,
-        /// The thing that has its name.
+        /// The file, folder or link that has its name.
         by: Obstacle,
     },
     /// The free space is less than the reserve (exit code 8).

@@ -1,4 +1,4 @@
-//! A child process commits changes without end and is killed, again and again, at instants that nobody chose.
+//! A child process commits changes without end and is killed, again and again, at random instants.
 
 use std::{
     io::{Read as _, Write as _},

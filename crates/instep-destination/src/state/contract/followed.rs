@@ -1,4 +1,4 @@
-//! The things that a copy follows: Sources, sets, documents, settings.
+//! The records of what a copy follows: Sources, sets, documents, settings.
 
 use resourcesync::{Change, DateTime};
 
