@@ -229,7 +229,7 @@ impl fmt::Debug for Problem<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The length or a digest differs from the entry. The held version stays.
+    /// The length or a digest differs from the entry. A held version stays.
     Mismatch,
     /// The Source does not have the resource that it lists (status 404 or 410).
     Missing,

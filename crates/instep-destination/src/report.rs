@@ -138,7 +138,7 @@ pub struct AuditReport {
     pub failed: u64,
     /// Resources that are the same.
     pub same: u64,
-    /// Resources of which neither a length nor a digest is known, so that their bytes cannot be compared.
+    /// Resources for which the documents of the Source do not show if the held bytes are current.
     pub unauditable: u64,
     /// Bytes that were hashed.
     pub bytes: u64,
@@ -165,7 +165,7 @@ pub struct SourceAudit {
     pub surplus: u64,
     /// Entries and documents that could not be compared.
     pub failed: u64,
-    /// Resources of which neither a length nor a digest is known, so that their bytes cannot be compared.
+    /// Resources for which the documents of the Source do not show if the held bytes are current.
     pub unauditable: u64,
     /// The error that ended the comparison, and its exit code; the other Sources are compared anyway.
     pub error: Option<(u8, String)>,

@@ -12,7 +12,7 @@ pub(crate) enum MapError {
         /// The URI.
         uri: Uri,
     },
-    /// The authority has no host, or its port is not a number.
+    /// The authority has no host, or its port is not a valid number.
     #[error("{uri} names no host")]
     Host {
         /// The URI.
