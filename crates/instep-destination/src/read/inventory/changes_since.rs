@@ -107,7 +107,7 @@ impl Inventory {
         }
     }
 
-    /// Also folds the changes from before the checkpoint over the plan. An earlier selection, limit or scope left them
+    /// Folds the changes from before the checkpoint over the plan too. An earlier selection, limit or scope left them
     /// out, and an inventory without a time may be older than they are. Changes that the copy already has are skipped.
     async fn seek_left_out(
         run: &mut SyncRun<'_>,
