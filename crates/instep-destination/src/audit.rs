@@ -1,4 +1,4 @@
-//! Is the copy right?
+//! The audit: compares a copy with the documents of its Sources, and with the bytes on the disk. It changes nothing.
 
 mod documents;
 pub(crate) mod hash;
@@ -30,14 +30,14 @@ use tempfile::TempDir;
 /// ```
 ///
 /// # Errors
-/// If the whole audit cannot go on; a problem with one resource goes to the monitor.
+/// If the audit as a whole fails. A problem with one resource is reported to the monitor.
 pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<AuditReport, Error> {
     let started = Instant::now();
     LocalCopy::check_is_at(&options.dir)?;
     let report = AuditReport::default();
     let mut audit = Audit { monitor, report, plans: Vec::new(), origins: None, pending: None };
     match audit.compare(options).await {
-        // An audit that was ended blames no Source for answers that it did not wait for (B12).
+        // If the audit was shut down, a Source that did not answer is not at fault (B12).
         Err(Error::Interrupted | Error::NotResourceSync { .. }) if options.shutdown.is_requested() => {
             audit.report.interrupted = true;
         }
@@ -47,7 +47,8 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
     Ok(audit.report)
 }
 
-/// An audit reads like a sync that deletes, but changes nothing.
+/// Returns the options of the dry run that reads the same as the audit: a run that may delete, so that surplus
+/// resources are found.
 fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
     let mut sync = SyncOptions::new(url, &options.dir);
     sync.delete = true;
@@ -104,8 +105,8 @@ struct Audit<'a> {
     /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary
     /// state.
     origins: Option<(Box<dyn CopyState>, TempDir)>,
-    /// The state, if anything is pending: that is not known to be right, although the lists may give nothing to compare
-    /// (O4).
+    /// The state, if resources are pending: they are reported as unchecked, even if the lists give nothing to compare
+    /// them with (O4). `None` if nothing is pending.
     pending: Option<Box<dyn ReadState>>,
 }
 
@@ -114,7 +115,7 @@ impl Audit<'_> {
         let copy = LocalCopy::take_to_audit(&audit_as_sync(options, ""))?;
         let store = copy.store.clone();
         let compared = self.compare_copy(options, copy).await;
-        // After a failure files may still be read: they must not keep the copy locked for the next run.
+        // After a failure some files may still be being hashed. They must not keep the copy locked for the next run.
         store.staging().let_go();
         compared
     }

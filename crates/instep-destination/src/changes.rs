@@ -10,13 +10,14 @@ use resourcesync::{Change, DateTime, Digests};
 pub struct CopyChange {
     /// Its number among all changes of this copy. Numbers rise; a change that is delivered twice keeps its number.
     pub sequence: i64,
-    /// Created, updated or deleted. A file that makes room for a folder of its name is updated: its path is new.
+    /// The kind of change: created, updated or deleted. A file that makes room for a folder of its name counts as
+    /// updated, because its path is new.
     pub change: Change,
     /// The resource.
     pub uri: String,
     /// Its path in the copy, or its former path if it was deleted.
     pub path: String,
-    /// Bytes.
+    /// The number of bytes, if it is known.
     pub length: Option<u64>,
     /// Digests of the held or deleted bytes.
     pub digests: Digests,
@@ -29,8 +30,8 @@ pub struct CopyChange {
 /// Receives each change of a copy, at least once and in order.
 ///
 /// # Contract
-/// Changes come after their commit. Success says that all of them are taken: they do not come again. After a failure
-/// the same ones come again, in a later run, also those that were taken before it.
+/// Changes arrive after their commit. Success means that all of them were received: they do not arrive again. After a
+/// failure all of them arrive again in a later run, including those that were received before the failure.
 ///
 /// ```
 /// use std::{io, sync::Mutex};

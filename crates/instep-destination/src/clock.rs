@@ -35,7 +35,7 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// Takes the time that a server stated of an answer.
+    /// Notes the time that a server stated for an answer.
     pub(crate) fn note(&self, sent: DateTime) {
         self.server.fetch_max(sent.unix_micros(), Relaxed);
     }
@@ -47,7 +47,7 @@ impl Clocks {
         latest_time(Some(server.max(now())))
     }
 
-    /// Returns `true` if the servers' clocks are behind a time of theirs that was reached before (O45).
+    /// Returns `true` if the servers' clocks are behind a time that an earlier run read from them (O45).
     pub(crate) fn went_back_behind(&self, reached: Option<DateTime>) -> bool {
         let server = self.server.load(Relaxed);
         server > 0 && reached.is_some_and(|reached| server.saturating_add(AHEAD) < reached.unix_micros())

@@ -1,4 +1,5 @@
-//! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5).
+//! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5). Nothing
+//! is fetched or decided here.
 //!
 //! A group in a copy with names: sync staged bytes -> commit the intent, durably -> give and remove names -> sync
 //! names -> commit the group (`folder.rs`). In a copy of objects: commit keys, durably -> put objects -> commit the
@@ -78,17 +79,18 @@ impl std::fmt::Debug for Committer {
 }
 
 impl Committer {
-    /// Opens a copy: resolves unfinished groups of a crash, then empties staging.
+    /// Opens a copy: resolves the groups that a crash left unfinished, then empties staging.
     ///
     /// # Errors
-    /// If store or state fail, or the state holds resources and the copy no file at all: an unmounted disk (D35).
+    /// If store or state fail, or if the state holds resources and the copy has no file at all, as when a disk is not
+    /// mounted (D35).
     pub(crate) fn open(
         store: impl Into<CopyStore>,
         state: Box<dyn CopyState>,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
         let mut committer = Self::beside(store, state, options);
-        // Before recovery, which would treat an unmounted disk as lost files.
+        // Checked before recovery, which would treat the files of an unmounted disk as lost.
         if !options.accepts_emptied && !committer.state.held_after(None, 1)?.is_empty() {
             committer.store.expect_bytes()?;
         }
@@ -96,7 +98,7 @@ impl Committer {
         Ok((committer, recovered))
     }
 
-    /// Commits beside the run that has the copy, which handles the remains of crashes.
+    /// Opens a copy beside the run that has it. Only that run handles the remains of crashes.
     pub(crate) fn beside(
         store: impl Into<CopyStore>,
         state: Box<dyn CopyState>,
@@ -115,7 +117,7 @@ impl Committer {
         }
     }
 
-    /// Calls a hook before each step.
+    /// Sets a hook that is called before each step.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn with_hook(mut self, hook: StepHook) -> Self {
@@ -143,18 +145,19 @@ impl Committer {
         self.archive = Some(archive);
     }
 
-    /// The state, to read.
+    /// Returns the state for reading.
     pub(crate) fn state(&self) -> &dyn ReadState {
         &*self.state
     }
 
-    /// The state, to write records that belong to no group: sets, runs, settings.
+    /// Returns the state for writing records that belong to no group: sets, runs, settings.
     pub(crate) fn state_mut(&mut self) -> &mut dyn CopyState {
         &mut *self.state
     }
 
-    /// Commits everything that is sent until the channel closes, and groups also by their age. Blocks: call it within
-    /// a runtime, where blocking is allowed. Commits come in batches: waking this thread costs more than one.
+    /// Commits everything that is sent until the channel closes. A group is also committed when it reaches its greatest
+    /// age. It blocks: call it within a runtime, on a thread that may block. Commits arrive in batches, because waking
+    /// this thread costs more than a commit.
     ///
     /// # Errors
     /// If store or state fail; items left in the channel are then not committed.
@@ -184,7 +187,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Returns how long the group may still wait; `None` while it is empty.
+    /// Returns the time that the group may still wait; `None` if it is empty.
     pub(crate) fn due_in(&self) -> Option<Duration> {
         self.group.since.map(|since| self.group.longest_wait(&self.options).saturating_sub(since.elapsed()))
     }
@@ -194,20 +197,22 @@ impl Committer {
     /// # Errors
     /// If store or state fail. The next [`Committer::open`] resolves the steps that were done.
     pub(crate) fn flush(&mut self) -> Result<Flushed, CommitError> {
-        // Taken out first: a group that fails is not tried again by this value, its intent is resolved by the next
-        // start.
+        // The group is taken out first: if it fails it is not tried again by this value, because its intent is resolved
+        // by the next start.
         let mut work = std::mem::take(&mut self.group).into_work();
         if work.is_empty() {
             return Ok(Flushed::default());
         }
         if work.names_files() {
-            // Before the intent, which makes it durable: files that a crash leaves in place have paths by this base.
+            // The base is recorded before the intent, which makes it durable: files that a crash leaves in place have
+            // paths relative to this base.
             self.keep_base()?;
         }
         let mut intent = None;
         if !work.operations.is_empty() {
             if let Some(archive) = &self.archive {
-                // Before the intent: held resources are not requested again, so the archive must have them by then.
+                // The archive stores its exchanges before the intent: held resources are not requested again, so the
+                // archive must have them by then.
                 archive.keep()?;
             }
             match self.store.clone() {
@@ -216,12 +221,14 @@ impl Committer {
             }
         }
         self.step(Step::CommitGroup)?;
-        // No wait: if a power failure loses this commit, the intent is still there and has the same information, or the
-        // objects are known as begun and go.
+        // This commit does not wait for the disk. If a power failure loses it, the intent is still there and has the
+        // same information; in a copy of objects, the keys are still recorded as begun, and the next start removes the
+        // objects.
         self.state.set_waits(self.waits(Waits::Order))?;
         self.state.commit_group(intent, &work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
-        // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
+        // Removed files are discarded last: until the state has the group, recovery may need one to decide if its step
+        // was taken.
         match self.store {
             CopyStore::Names { .. } => self.store.staging().discard(&work.leftovers),
             CopyStore::Packs(_) => self.store.staging().recycle(&work.leftovers),
@@ -266,7 +273,7 @@ impl Committer {
         }
         if let Some(packs) = &packs {
             self.remove_dead_packs(packs)?;
-            // Upkeep: committed groups do not depend on it, and the next run tries again.
+            // A failure is only logged: no committed group depends on this, and the next run tries it again.
             if let Err(error) = self.sweep_orphans(packs, now()) {
                 let error = instep_store::error_chain(&error);
                 tracing::warn!(error, "objects that no row leads to cannot be looked for");

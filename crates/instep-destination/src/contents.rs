@@ -22,15 +22,15 @@ use crate::{
     web_archive::capture_of,
 };
 
-/// Receives the bytes of a resource, by its position among the requested ones.
+/// A function that receives the bytes of a resource, with its position among the requested ones.
 type WithBytes<'a> = dyn FnMut(usize, Result<Box<dyn Read + Send>, Error>) -> bool + 'a;
 
-/// Receives the line of an index for a resource, by its position among the requested ones.
+/// A function that receives the line of an index for a resource, with its position among the requested ones.
 type WithLine<'a> = dyn FnMut(usize, Result<Option<CdxjLine>, Error>) -> bool + 'a;
 
-/// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
+/// The resources of a copy as its state records them: each was verified when it arrived, and has its final name.
 ///
-/// It may be read while a run goes on; what is read is what was committed when the reading began.
+/// A copy can be read while a run changes it. A reader sees what was committed when its reading began.
 ///
 /// ```no_run
 /// use instep_destination::Contents;
@@ -47,7 +47,7 @@ pub struct Contents {
     folder: PathBuf,
     state: Box<dyn ReadState>,
     place: Option<CopyPlace>,
-    /// Opened with the first resource that is read.
+    /// The object storage, which is opened when the first resource is read.
     objects: OnceLock<ObjectsAtRest>,
 }
 
@@ -57,7 +57,7 @@ impl Contents {
         LocalCopy::is_at(folder)
     }
 
-    /// Opens the copy in a folder, to read.
+    /// Opens the copy in a folder for reading.
     ///
     /// # Errors
     /// If the folder holds no copy, or the state cannot be read.
@@ -67,7 +67,7 @@ impl Contents {
         Ok(Self { folder: folder.to_owned(), state, place, objects: OnceLock::new() })
     }
 
-    /// The folder.
+    /// Returns the folder of the copy.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -92,8 +92,8 @@ impl Contents {
         order.into_iter().all(|index| each(index, self.read_within(&mut spans, &all[index])));
     }
 
-    /// Reads the lines of a web archive index for resources: the record that has the bytes, by the key of its pack;
-    /// `None` if it is in no pack. Blocks.
+    /// Passes to `each` the line of a web archive index for each resource, until it returns `false`. The line names the
+    /// record that has the bytes by the key of its pack; it is `None` if the resource is in no pack. Blocks.
     pub fn captures(&self, all: &[HeldResource], each: &mut WithLine<'_>) {
         let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));
         order.into_iter().all(|index| each(index, self.capture(&mut spans, &all[index])));
@@ -164,7 +164,7 @@ impl Contents {
         }
     }
 
-    /// Returns the resource that is held of a URI; `None` if none is.
+    /// Returns the resource with a URI; `None` if it is not held.
     ///
     /// # Errors
     /// If the state cannot be read.

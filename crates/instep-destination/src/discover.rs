@@ -1,4 +1,4 @@
-//! From any URL to the Source's capabilities. Resources are not fetched here.
+//! Discovery: finds the documents and capabilities of a Source from any URL. Resources are not fetched here.
 
 mod activity;
 mod beside;

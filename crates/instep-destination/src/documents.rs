@@ -1,6 +1,6 @@
-//! Fetches complete documents: conditional, capped, decoded, read entry by entry.
+//! Fetches complete documents: with conditional requests, within limits, decoded, and read entry by entry.
 //!
-//! The meaning of a document is decided elsewhere.
+//! The meaning of a document is decided elsewhere: in `discover/` and `read/`.
 
 mod ahead;
 mod arrived;
@@ -60,16 +60,16 @@ pub struct Documents {
 
 /// Receives each document that a run fetches, as it arrived, before anything in it is used.
 pub trait DocumentObserver: fmt::Debug + Send + Sync {
-    /// Called when the document at a URI has arrived completely. The run waits until this returns.
+    /// Receives the document at a URI when it has arrived completely. The run waits until this returns.
     fn arrived(&self, uri: &Uri, document: &Download);
 }
 
 /// The result of fetching a document.
 #[derive(Debug)]
 pub enum Fetched {
-    /// The held copy is current.
+    /// The document has not changed since it was kept.
     Unchanged,
-    /// It arrived.
+    /// The document arrived completely.
     Arrived(Box<Download>),
 }
 
@@ -96,7 +96,7 @@ impl Documents {
         }
     }
 
-    /// Allows another number of documents than [`Self::MOST`]. Clones count together.
+    /// Allows another number of documents than [`Self::MOST`]. The number holds for all clones together.
     #[must_use]
     pub fn at_most(self, most: u64) -> Self {
         Self { most, ..self }
@@ -126,7 +126,7 @@ impl Documents {
         Self { observer, ..self }
     }
 
-    /// Follows `file:` URIs too, for an operator who began with a path (D26).
+    /// Allows `file:` URIs too, for an operator who began with a path (D26).
     #[must_use]
     pub(crate) fn with_files(self) -> Self {
         Self { files: true, ..self }
@@ -236,7 +236,8 @@ impl Documents {
             return Ok(Fetched::Unchanged);
         }
         if [StatusCode::NOT_MODIFIED, StatusCode::PARTIAL_CONTENT].contains(&status) {
-            // Nobody asked for it: what is held is not known to be current, and a part is no document (B28).
+            // The server sent a status that was not requested: without a condition, 304 does not show that anything is
+            // current, and a part is not a document (B28).
             let uri = response.uri.into_string();
             return Err(HttpError::Status { uri, status, retry_after: None }.into());
         }

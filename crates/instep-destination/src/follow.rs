@@ -16,7 +16,7 @@ use crate::{
 
 use messages::Attended;
 
-/// The number of attempts to lock a copy, 5 ms apart.
+/// The most attempts to lock the copy for the next round, 5 ms apart: the last round may still be releasing it.
 const LETTING_GO: u32 = 40;
 
 /// Delay before re-reading a document whose changes also arrive over a channel.
@@ -55,11 +55,11 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
 struct Following<'a> {
     options: &'a SyncOptions,
     monitor: &'a dyn Monitor,
-    /// The limits of all rounds together.
+    /// The limits of the run, which hold for all rounds together.
     limits: RunLimits,
     listener: Listener,
     pace: Pace,
-    /// The moment at which a document is read that was announced as new.
+    /// The moment at which to read a document that was announced as new; `None` if none was.
     look_at: Option<Instant>,
     /// `true` if an earlier run synchronized the copy: then a Source that is unreachable at the start is waited for.
     holds_copy: bool,
@@ -69,7 +69,7 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    /// Round after round; how it ended.
+    /// Does one round after the other until following ends, and returns the outcome.
     async fn go_on(&mut self) -> Result<Outcome, Error> {
         let mut received = Received { look: true, ..Received::default() };
         loop {
@@ -94,7 +94,8 @@ impl Following<'_> {
                 () = self.options.shutdown.requested() => return Ok(Outcome::Interrupted),
                 Some(()) = over => return Ok(Outcome::BudgetSpent),
             };
-            // The Change List has the messages that were received but could not be applied.
+            // The messages of a failed round are not kept: the Change List has their changes, so the Source must be
+            // read.
             received.look |= failed;
             received.notes.drain(..).for_each(|text| self.note(&text));
         }
@@ -104,15 +105,15 @@ impl Following<'_> {
     /// more likely than a Source that is away.
     fn goes_on_after(&self, error: &Error) -> bool {
         let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
-        // The guard may later allow what it refuses now, and everything else is done (B24). An old list comes from a
-        // cache on the way, or from a Source that was restored and publishes again.
+        // A guard may later allow what it refuses now, and the rest of the round is done (B24). An old list comes from
+        // a cache on the way, or from a Source that was restored and will publish again.
         let passing = [Guard::MaxDelete, Guard::Empty, Guard::TimeWentBack];
         let guarded = matches!(error, Error::Refused { guard, .. } if passing.contains(guard));
         let may_pass = error.is_retryable() || guarded;
         may_pass && (self.total.is_some() || may_come_back)
     }
 
-    /// One run over the copy, and how it ended.
+    /// Does one run over the copy, and returns its outcome.
     async fn round(&mut self, received: &Received) -> Result<(Attended, Outcome), Error> {
         let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
         let mut run = begin(self.options, self.monitor, self.limits, attempts).await?;
@@ -156,7 +157,8 @@ impl Following<'_> {
     }
 }
 
-/// Takes the copy; the remaining work of the previous round releases it in a moment.
+/// Locks the copy and begins a run. The previous round may still hold the lock for a moment, so this is tried several
+/// times.
 async fn begin<'a>(
     options: &'a SyncOptions,
     monitor: &'a dyn Monitor,
@@ -172,7 +174,7 @@ async fn begin<'a>(
     }
 }
 
-/// One report for all rounds; owed resources and progress are those of the last round.
+/// Returns one report for all rounds. Pending and unchanged resources are those of the last round.
 fn sum(total: Option<SyncReport>, last: SyncReport) -> SyncReport {
     let Some(total) = total else { return last };
     let strategy = if last.strategy == Strategy::Nothing { total.strategy } else { last.strategy };

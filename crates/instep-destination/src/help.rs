@@ -1,4 +1,5 @@
-//! Help for another run: slices of a large plan that a worker of the same fleet has sealed. `slices.rs` has the protocol.
+//! Help for the run of another worker: carries out slices of a large plan that it shares. The protocol is described in
+//! `slices.rs`.
 
 use crate::{
     Error, Monitor, SyncOptions, SyncReport,

@@ -1,5 +1,5 @@
-//! The past of a copy, read from its state alone: its runs with their problems, its progress, and its pending
-//! retries.
+//! The past of a copy, read from its state alone: its runs with their problems, its progress, and its pending retries.
+//! The present figures are in `status.rs`.
 
 use resourcesync::DateTime;
 
@@ -9,7 +9,8 @@ use crate::{
     state::{ReachedPoint, ReadState},
 };
 
-/// Returns the newest runs over a copy, the newest first. It does not use the network, and works while a run uses the copy.
+/// Returns up to `most` runs over a copy, the newest first. It does not use the network, and works while a run uses the
+/// copy.
 ///
 /// # Errors
 /// If there is no copy, or the state cannot be read.
@@ -26,7 +27,7 @@ pub fn reached_since(copy: &CopyLocation, since: DateTime) -> Result<Vec<Reached
     Ok(state(copy)?.reached_since(since)?)
 }
 
-/// Returns the pending retries of a copy, in the order of their URIs, from the first one behind `after`.
+/// Returns up to `most` pending retries of a copy in the order of their URIs, from the first one after the URI `after`.
 ///
 /// # Errors
 /// As for [`past_runs`].

@@ -15,7 +15,7 @@ use crate::{
     plan::{IndexMember, Survey},
 };
 
-/// Entries that wait for the reader of a stream.
+/// The most entries that wait for the reader of a stream.
 const AHEAD: usize = 1_000;
 
 /// Options for listing a Source.
@@ -26,7 +26,7 @@ pub struct StreamOptions {
     pub sets: Vec<String>,
     /// Options of access to the network.
     pub access: AccessOptions,
-    /// The folder for large documents while they are read; the system's temporary folder if `None`.
+    /// The folder that holds large documents while they are read; `None` for the system's temporary folder.
     pub spool: Option<PathBuf>,
 }
 
@@ -37,8 +37,8 @@ impl StreamOptions {
     }
 }
 
-/// Lists every resource of a Source: the entries of its Resource List (§10), through the index over several. `url` is
-/// any URL of the Source. A resource that several sets have comes once for each of them.
+/// Lists every resource of a Source: the entries of its Resource List (§10), through the index if there are several.
+/// `url` is any URL of the Source. A resource that several sets have comes once for each of them.
 ///
 /// A document that cannot be read comes as an error in its place, and the rest follows.
 ///
@@ -62,10 +62,10 @@ pub fn resources(
 }
 
 /// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest
-/// first, through the index over several. `url` is any URL of the Source.
+/// first, through the index if there are several. `url` is any URL of the Source.
 ///
-/// A Source need not keep its changes for ever: compare the first entry with `since` to see if its lists reach back
-/// that far.
+/// A Source need not keep its changes forever: compare the first entry with `since` to see if its lists reach back that
+/// far.
 ///
 /// ```no_run
 /// # async fn list() -> Result<(), instep_destination::Error> {
@@ -90,7 +90,7 @@ pub fn changes(
 
 type EntrySender = mpsc::Sender<Result<Entry, Error>>;
 
-/// Runs a listing beside the stream that hands out its entries. It ends when the stream is dropped.
+/// Runs a listing in a task of its own, and returns the stream of its entries.
 fn stream(listing: EntryListing) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
     let (sender, receiver) = mpsc::channel(AHEAD);
     let mut listing = Some((listing, sender));
@@ -166,7 +166,7 @@ impl EntryListing {
                 Ok(document) => self.list_document(document, entries).await,
                 Err(error) => Err(error.into()),
             };
-            // One document that is lost does not cost the others.
+            // One document that cannot be read does not end the listing of the others.
             if let Err(error) = listed
                 && entries.send(Err(error)).await.is_err()
             {

@@ -1,5 +1,5 @@
-//! Channels of notifications. A message causes a run over the Source, or is applied if it provably follows the state
-//! held (W5).
+//! Channels of notifications, from which a following Destination receives changes. A message causes a run over the
+//! Source, or is applied if it provably continues the state held (W5). `follow.rs` decides which.
 
 mod backoff;
 mod callbacks;
@@ -31,7 +31,7 @@ pub(crate) use offered::Kind;
 use offered::{Name, Ways, channels};
 use state::ChannelState;
 
-/// The time that hubs may take to end subscriptions when listening ends.
+/// The time that all hubs together may take to end subscriptions when listening ends.
 const PARTING: Duration = Duration::from_secs(3);
 
 /// Listens to the channels of a Source during its lifetime: over a WebSocket, or by a subscription at a hub if no
@@ -58,7 +58,7 @@ struct Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        // A subscriber ends its subscription first.
+        // Only the WebSocket is aborted: a subscriber still has to end its subscription.
         self.ending.cancel();
         if let Some(socket) = &self.socket {
             socket.abort();
@@ -67,7 +67,7 @@ impl Drop for Channel {
 }
 
 impl Listener {
-    /// Returns a listener without any channel yet. Hubs are used only if there are callbacks.
+    /// Returns a listener without channels. Hubs are used only if there are callbacks.
     pub(crate) fn new(callbacks: Option<Arc<Callbacks>>) -> Self {
         Self { callbacks, ..Self::default() }
     }
@@ -75,8 +75,7 @@ impl Listener {
     /// Listens to the channels that a Source offers now, and to no other (FN-6).
     pub(crate) fn listen_to(&mut self, source: &Discovered, client: &Client) {
         let offered = channels(source);
-        // Before new ones are opened: a moved channel is closed at its old place, so that no message is received
-        // twice.
+        // Closed before new ones are opened: a channel that has moved must not deliver a message twice.
         self.channels.retain(|name, channel| offered.get(name) == Some(&channel.ways));
         for (name, ways) in offered {
             if !self.channels.contains_key(&name) {
@@ -87,7 +86,7 @@ impl Listener {
         self.source = Some(source.clone());
     }
 
-    /// Returns the Source as it was at the last look.
+    /// Returns the Source as it was when it was last read; `None` if it was not read yet.
     pub(crate) fn source(&self) -> Option<&Discovered> {
         self.source.as_ref()
     }
@@ -127,7 +126,7 @@ impl Listener {
         self.channels.values().filter_map(|channel| channel.state.lease()).collect()
     }
 
-    /// Waits for the next message. Several since the last call count as one.
+    /// Waits for the next message. Several messages since the last call count as one.
     pub(crate) async fn news(&self) {
         self.inbox.news().await;
     }
@@ -140,7 +139,7 @@ impl Listener {
     /// Ends all subscriptions whose hubs answer soon.
     pub(crate) async fn end(mut self) {
         let channels: Vec<_> = std::mem::take(&mut self.channels).into_values().collect();
-        // All are cancelled before any is waited for: the time to part is one for all hubs, not one for each.
+        // All are cancelled before any is waited for, so that all hubs share the same three seconds.
         channels.iter().for_each(|channel| channel.ending.cancel());
         let ended = async {
             for mut channel in channels {
@@ -156,7 +155,7 @@ impl Listener {
 
     fn open_channel(&self, name: &Name, ways: Ways, client: &Client) -> Channel {
         let (state, ending) = (Arc::new(ChannelState::default()), CancellationToken::new());
-        // Without a WebSocket the subscription begins at once.
+        // Without a WebSocket to wait for, the subscription begins at once.
         let (failed, has_failed) = watch::channel(ways.sockets.is_empty());
         let socket = (!ways.sockets.is_empty()).then(|| {
             let socket = socket::Socket {

@@ -42,7 +42,7 @@ pub(crate) struct MapBase {
 }
 
 impl MapBase {
-    /// The base of an operator's URL.
+    /// Returns the base of an operator's URL.
     ///
     /// # Errors
     /// If the URL is not http(s) or has no host.
@@ -60,8 +60,8 @@ impl MapBase {
         Ok(Self { authority: parts.authority, segments, written })
     }
 
-    /// Returns the path of a URI that begins as the base is written and has nothing after it but plain names: those are
-    /// the path. `None` says nothing: it takes a closer look then.
+    /// Returns the path of a URI that begins with the text of the base, if only plain names follow: they are the path.
+    /// `None` means that the URI must be parsed.
     fn plain_path<'u>(&self, uri: &'u Uri) -> Option<&'u str> {
         let rest = uri.as_str().strip_prefix(&self.written)?;
         rest.split('/').all(name::is_plain).then_some(rest)
@@ -87,12 +87,12 @@ pub(crate) struct Mapper {
 }
 
 impl Mapper {
-    /// Explicit maps are tried in their order, before the base.
+    /// Returns a mapper that tries the explicit maps in their order, and then the base.
     pub(crate) fn new(base: MapBase, explicit: Vec<ExplicitMap>) -> Self {
         Self { base, explicit }
     }
 
-    /// The path of a resource. Its fragment has no part in it (D6).
+    /// Returns the path of a resource, which does not depend on its fragment (D6).
     ///
     /// # Errors
     /// If the URI is not http(s) or has no host.
@@ -123,7 +123,8 @@ impl Mapper {
 const VERSIONS: &str = ".instep/versions";
 
 impl Mapper {
-    /// The path of a version: below `.instep/versions/`, in a folder of its resource's path, by its moment.
+    /// Returns the path of a version: below `.instep/versions/`, in a folder with the path of its resource, by its
+    /// time.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -141,8 +142,8 @@ impl CopyPath {
     }
 }
 
-/// Returns `true` if a URI climbs with `..`: it names another resource than it seems to, and no Source has need of it
-/// (D1).
+/// Returns `true` if a URI climbs with `..`, encoded or not: it names another resource than it seems to, and no Source
+/// needs it (D1).
 pub(crate) fn climbs(uri: &Uri) -> bool {
     let begins_with_dot = |pair: &[u8]| pair == b"/." || pair == b"/%";
     if !uri.as_str().as_bytes().windows(2).any(begins_with_dot) {

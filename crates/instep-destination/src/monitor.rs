@@ -12,7 +12,8 @@ pub use recorded::{RecordedEvents, TestMonitor};
 /// Receives the events of a run, and cannot influence it.
 ///
 /// # Contract
-/// `event` is called from several threads, in the order of commits for items. It must return soon.
+/// `event` is called from several threads. Items that were committed arrive in the order of their commits. A call must
+/// return soon, because the run waits for it.
 ///
 /// ```
 /// use instep_destination::{Event, Monitor};
@@ -32,7 +33,7 @@ pub trait Monitor: Send + Sync {
     fn event(&self, event: Event<'_>);
 }
 
-/// One thing that happened.
+/// An event of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -44,10 +45,10 @@ pub enum Event<'a> {
     Planned(PlanTotals),
     /// One action of the plan in a dry run, or one difference in an audit.
     Itemized(Item<'a>),
-    /// A resource reached its final state in the copy and in the state.
+    /// The action on a resource is committed: the file and the state both have the result.
     Committed(Item<'a>),
-    /// The Source links a held resource to others than before; its bytes are current. Both are in the state when the
-    /// round ends.
+    /// The links of a held resource changed at the Source, and its bytes are current. The state has the new links when
+    /// the round ends.
     Noted {
         /// Its URI.
         uri: &'a str,
@@ -59,8 +60,8 @@ pub enum Event<'a> {
         /// The number of bytes since the last such event.
         bytes: u64,
     },
-    /// The topics with a subscription at a hub, each with the remaining time of its lease (CN-14): at the end of each
-    /// round.
+    /// The topics with a subscription at a hub, each with the remaining time of its lease (CN-14). It comes at the end
+    /// of each round of following.
     Leases(&'a [(Uri, Duration)]),
     /// The requests to a host since the last such event about it.
     Traffic {
@@ -69,7 +70,7 @@ pub enum Event<'a> {
         /// The counts of those requests and their results.
         traffic: &'a Traffic,
     },
-    /// Requests whose answers are arriving, and hosts that are paused: about once a second (D6).
+    /// Requests whose answers are arriving, and hosts that are paused. It comes about once a second (finding D6).
     UnderWay {
         /// The requests, the oldest first.
         requests: &'a [InFlight],
@@ -83,7 +84,7 @@ pub enum Event<'a> {
     },
     /// A problem occurred; the work continues.
     Problem(Problem<'a>),
-    /// A document deviates from the standard and was read anyway; nothing is lost.
+    /// A document deviates from the standard, and was read without losing anything.
     Warning(Problem<'a>),
 }
 
@@ -148,34 +149,34 @@ pub struct Item<'a> {
     pub letter: Letter,
     /// Its URI.
     pub uri: &'a str,
-    /// Its size, if it is known.
+    /// Its size in bytes, if it is known.
     pub bytes: Option<u64>,
     /// The path in the copy, for an item that was committed; of a deletion, the former path.
     pub path: Option<&'a str>,
-    /// The reason, if it is not plain: `length 5 instead of 7`.
+    /// The reason, if the letter does not say it: `length 5 instead of 7`.
     pub detail: Option<&'a str>,
 }
 
 impl<'a> Item<'a> {
-    /// An item without a detail.
+    /// Returns an item without a path and a detail.
     pub fn new(letter: Letter, uri: &'a str, bytes: Option<u64>) -> Self {
         Self { letter, uri, bytes, path: None, detail: None }
     }
 }
 
-/// The letters of plan, report and audit.
+/// The kinds of actions and differences, each with the letter that a plan, a report or an audit shows for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Letter {
-    /// `+`: new, or missing at the copy.
+    /// `+`: new, or missing in the copy.
     New,
-    /// `~`: changed, or different.
+    /// `~`: changed, or different from the Source.
     Changed,
-    /// `-`: gone, or surplus.
+    /// `-`: gone at the Source, or only in the copy.
     Gone,
-    /// `=`: the same.
+    /// `=`: equal to the Source.
     Same,
-    /// `!`: failed.
+    /// `!`: it could not be fetched or compared.
     Failed,
 }
 
@@ -206,12 +207,12 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// A problem without a hint.
+    /// Returns a problem without a hint.
     pub fn new(kind: ProblemKind, uri: &'a str, what: &'a dyn fmt::Display) -> Self {
         Self { kind, uri, what, hint: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds the remedy.
     #[must_use]
     pub fn hint(self, hint: &'a str) -> Self {
         Self { hint: Some(hint), ..self }
@@ -224,25 +225,25 @@ impl fmt::Debug for Problem<'_> {
     }
 }
 
-/// Kinds of problems, as `status` counts them.
+/// Kinds of problems. `status` counts problems by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Length or digest differ from the entry.
+    /// The length or a digest differs from the entry. A held version stays.
     Mismatch,
-    /// The Source does not have it: 404, 410.
+    /// The Source does not have the resource that it lists (status 404 or 410).
     Missing,
-    /// The Source refuses it: 401, 403.
+    /// The Source refuses the request (status 401 or 403).
     Denied,
-    /// It does not arrive: connection, status 5xx, stall.
+    /// The resource does not arrive: the connection fails, the server fails (status 5xx), or the transfer stalls.
     Unreachable,
-    /// It is outside the scope of the document.
+    /// The URI is outside the scope of its document, so nothing was requested.
     OutOfScope,
-    /// An entry cannot be used.
+    /// An entry of a document cannot be used. The other entries are applied.
     Entry,
-    /// A document cannot be used.
+    /// A document cannot be read or used. Other documents are used.
     Document,
-    /// It has no safe place in the copy, or the place cannot be written.
+    /// The resource has no safe place in the copy, or the place cannot be written.
     Storage,
 }
 

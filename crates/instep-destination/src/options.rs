@@ -40,13 +40,13 @@ pub struct SyncOptions {
     /// `true` if other workers of a fleet may take slices of a large plan, by `help`. The state is in PostgreSQL
     /// then, and the bytes in packs.
     pub shares: bool,
-    /// Deletes resources that the Source no longer has (DST-4).
+    /// `true` if resources that the Source no longer has are deleted, within the limit of `max_delete` (DST-4).
     pub delete: bool,
     /// The largest number of deletions in one run, and in all runs of a day that have the same limit.
     pub max_delete: MaxDelete,
-    /// Allows an empty inventory to empty the copy.
+    /// `true` if an inventory without entries may empty the copy. Otherwise such a run is refused.
     pub allow_empty: bool,
-    /// Plans and reports, and changes nothing.
+    /// `true` if the run only reports its plan, and changes nothing.
     pub dry_run: bool,
     /// The digests that are verified.
     pub verify: Verify,
@@ -58,30 +58,33 @@ pub struct SyncOptions {
     pub selection: SelectionOptions,
     /// `URI=PATH` pairs: resources below the URI are stored below the path, relative to the copy.
     pub maps: Vec<(String, String)>,
-    /// The durability of a commit.
+    /// The point at which committed files are written to the disk.
     pub durability: Durability,
     /// The folder that keeps replaced and deleted files; relative paths begin at the copy's own folder.
     pub backup_dir: Option<PathBuf>,
-    /// The time after which the run commits and ends.
+    /// The time after which the run commits and ends; `None` for no limit.
     pub max_duration: Option<Duration>,
-    /// The number of bytes of resources after which the run commits and ends.
+    /// The number of bytes of resources after which the run commits and ends; `None` for no limit.
     pub max_transfer: Option<u64>,
-    /// A state older than this is refused (D37).
+    /// The greatest age of the Source's state: an older one is refused, because it may be a replay (D37). `None` for no
+    /// limit.
     pub max_age: Option<Duration>,
-    /// Hashes held files and repairs damaged ones, even if the state says that they are current.
+    /// `true` if held files are hashed, and damaged ones are fetched again, even if the state says that they are
+    /// current.
     pub repair: bool,
-    /// Hashes files that are already at the path of a resource, and keeps them instead of fetching if they match.
+    /// `true` if files that are already at the path of a resource are hashed, and kept instead of being fetched if they
+    /// match.
     pub adopt: bool,
     /// `true` if a first run may put the copy between files that the folder holds. They stay as they are: a resource
     /// whose place one of them has is pending.
     pub into_existing: bool,
     /// `true` if a copy of one Source may take up resources of another.
     pub add_source: bool,
-    /// The copy as it was then.
+    /// The time whose state of the Source is wanted; `None` for the present state.
     pub as_of: Option<DateTime>,
-    /// Keeps each observed version.
+    /// `true` if each observed version of a resource is kept beside the copy.
     pub all_versions: bool,
-    /// Keeps running after the first synchronization, and applies changes until it is shut down.
+    /// `true` if the run continues after the first synchronization, and applies changes until it is shut down.
     pub follow: bool,
     /// The shortest and the longest pause between two rounds while following.
     pub poll: (Duration, Duration),
@@ -95,12 +98,13 @@ pub struct SyncOptions {
     pub document_observer: Option<Arc<dyn DocumentObserver>>,
     /// Options of access to the network.
     pub access: AccessOptions,
-    /// Tells the run to commit transfers in flight and to end.
+    /// The signal by which the caller ends the run. Complete transfers are committed first.
     pub shutdown: Shutdown,
 }
 
 impl SyncOptions {
-    /// The defaults of the program: 64 transfers, 8 to one host, nothing deleted, the strongest digest verified.
+    /// Returns the defaults of the program: 64 transfers, 8 to one host, nothing deleted, the strongest digest
+    /// verified.
     pub fn new(url: impl Into<String>, dir: impl Into<PathBuf>) -> Self {
         Self {
             url: url.into(),
@@ -140,7 +144,7 @@ impl SyncOptions {
         }
     }
 
-    /// Refuses contradictory options before anything is done.
+    /// Refuses options that contradict each other, before anything is done.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.as_of.is_some() && self.follow {
             let what = "the state of one moment cannot be followed: choose one of the two".to_owned();
@@ -166,16 +170,16 @@ fn absolute(path: &Path) -> PathBuf {
 pub struct CallbackOptions {
     /// The URL that hubs call, as they see it; an unguessable segment is appended for each subscription.
     pub url: String,
-    /// Address and port to listen on; `None`: those of the URL.
+    /// The address and port to listen on; `None` for those of the URL.
     pub listen: Option<String>,
-    /// Accepts deliveries that are signed with SHA-1.
+    /// `true` if deliveries that are signed with SHA-1 are accepted. Others must be signed with a stronger digest.
     pub sha1: bool,
     /// The lease to request from hubs; each may grant another one (CN-11).
     pub lease: Duration,
 }
 
 impl CallbackOptions {
-    /// Callbacks at a URL; the server listens at its host and port.
+    /// Returns options for callbacks at a URL; the server listens at its host and port, and leases last ten days.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), listen: None, sha1: false, lease: Duration::from_secs(10 * 24 * 3_600) }
     }
@@ -187,11 +191,11 @@ impl CallbackOptions {
 pub struct AuditOptions {
     /// Any URL of the Source; `None` compares with the copy's own state.
     pub url: Option<String>,
-    /// Compares with every Source of the copy, each at the URL of its last run, instead of one.
+    /// `true` if the copy is compared with all its Sources, each at the URL of its last run, instead of one.
     pub every_source: bool,
     /// The folder of the copy.
     pub dir: PathBuf,
-    /// Compares each resource under the URI that its `via` names, with the original Source (LN-21).
+    /// `true` if each resource is compared under the URI that its `via` link names, with the original Source (LN-21).
     pub origin: bool,
     /// The part of the held resources that is hashed, in (0, 1].
     pub sample: f64,
@@ -206,7 +210,7 @@ pub struct AuditOptions {
 }
 
 impl AuditOptions {
-    /// Hashes everything that is held.
+    /// Returns the defaults: every held file is hashed, and compared with the strongest digest.
     pub fn new(url: Option<String>, dir: impl Into<PathBuf>) -> Self {
         Self {
             url,

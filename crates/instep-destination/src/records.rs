@@ -2,8 +2,8 @@
 //! version.
 //!
 //! A later version of this program reads every version that was ever written; `tests/golden` has one of each. An
-//! unreadable record is an error that names the file, never a default. The plan of a run is not such a record: it is
-//! removed with its run.
+//! unreadable record is an error that names the state and the record, never a default. The plan of a run is not such a
+//! record: it is removed with its run.
 
 pub(crate) mod clock_step;
 pub(crate) mod coverage;

@@ -1,4 +1,5 @@
-//! Repair: held files are hashed, and damaged ones are fetched again (D44).
+//! Repair: held files are hashed, and damaged ones become pending, so that they are fetched again (D44). The transfers
+//! themselves are those of every run.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use crate::{
     state::{HeldResource, Ledger, Marks, Owed, ReadState, SetId},
 };
 
-/// Damaged files that become pending in one transaction.
+/// The most damaged files that become pending in one transaction.
 const GROUP: usize = 1_000;
 
 impl SyncRun<'_> {
-    /// Finds held files that are missing or differ from the state: they are fetched again, even if they seem current.
-    /// They are pending from now on: no document may name them any more, their set may not be named in this run, and
-    /// the run may end before they are fetched (O62).
+    /// Finds held files that are missing or differ from the state, so that they are fetched again even if they seem
+    /// current. Each is recorded as pending at once, because the run may end before it is fetched, its set may not be
+    /// selected in this run, and no document may list it any more (O62).
     pub(crate) async fn find_damaged(&mut self) -> Result<(), Error> {
         self.reporter.enter(Phase::Hashing);
         let hashing = Hashing {
@@ -42,7 +43,7 @@ impl SyncRun<'_> {
                             damaged.owe(copy, &looked.uri, matches!(looked.verdict, Verdict::Missing))?;
                         }
                     }
-                    // A file that cannot be read may well be right: it stays, but is reported as unchecked (B13).
+                    // A file that cannot be read may still be intact: it stays, and is reported as unchecked (B13).
                     Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
                 }
                 Ok(())
@@ -74,13 +75,13 @@ impl SyncRun<'_> {
     }
 }
 
-/// Files that were found to be damaged.
+/// The files that were found to be damaged.
 #[derive(Default)]
 struct Damaged {
     marks: Marks,
-    /// Those that are not recorded as pending yet.
+    /// The damaged files that are not recorded as pending yet.
     pending: Ledger,
-    /// Resources that are kept although they were deleted, and that have a file.
+    /// Resources that were deleted at the Source and stay, and whose file is damaged.
     kept: Vec<Uri>,
     count: u64,
 }
@@ -112,7 +113,7 @@ impl Damaged {
     }
 }
 
-/// Returns `true` if no set has a resource any more: each that holds it knows its deletion.
+/// Returns `true` if no set has a resource any more: in each set that holds it, its deletion is recorded.
 fn is_kept(state: &dyn ReadState, held: &HeldResource) -> Result<bool, Error> {
     for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
         if !held.was_deleted_at(state.gone(set, held.uri.as_str())?) {
@@ -122,7 +123,8 @@ fn is_kept(state: &dyn ReadState, held: &HeldResource) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Returns the state that is held, as one that is wanted: without the validator, which would ask if that is current.
+/// Returns the held state as a wanted one, without the validator: a conditional request would be answered with 304 and
+/// fetch nothing.
 fn as_held(held: &HeldResource) -> Desired {
     let mut desired = Desired::new(held.uri.clone());
     desired.metadata = held.metadata.clone();

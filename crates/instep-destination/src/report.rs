@@ -15,7 +15,7 @@ pub use status::{ObjectsStatus, RunStatus, SourceStatus, Status};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SyncReport {
-    /// The way that was taken.
+    /// The way in which the copy was synchronized, of the set that was synchronized last.
     pub strategy: Strategy,
     /// The reason for it, in a sentence.
     pub reason: String,
@@ -31,17 +31,17 @@ pub struct SyncReport {
     pub unchanged: u64,
     /// Resources that failed in this run.
     pub failed: u64,
-    /// Resources that are owed after this run (invariant 5).
+    /// Resources that the next run tries again: they were listed and are not in the copy yet (invariant 5).
     pub owed: u64,
     /// Entries and documents that could not be used.
     pub skipped: u64,
-    /// Bytes of resources transferred.
+    /// Bytes of resources that were transferred.
     pub bytes: u64,
     /// Bytes of the resources that were to be fetched, as far as their lengths are listed.
     pub planned_bytes: u64,
     /// Resources that arrived and that nothing could be compared with: neither a digest nor a length was stated.
     pub unverified: u64,
-    /// Requests sent.
+    /// Requests that were sent.
     pub requests: u64,
     /// Elapsed real time.
     pub elapsed: Duration,
@@ -49,7 +49,7 @@ pub struct SyncReport {
     pub checkpoint: Option<DateTime>,
     /// The entries that were read: each counts as read and in exactly one other field.
     pub entries: Accounting,
-    /// Held resources that are gone at the Source, and that the operator keeps.
+    /// Held resources that are gone at the Source and stay, because deletions are not allowed.
     pub kept: u64,
     /// The part of the Source that the copy accounts for, the least of all sets. `None` if no set was examined.
     pub coverage: Option<Coverage>,
@@ -98,7 +98,8 @@ impl SyncReport {
         self.failed + self.owed + self.skipped > 0
     }
 
-    /// Returns the exit code of the program; 130 means an interrupted run, with any signal.
+    /// Returns the exit code of the program: 0, 3 with problems, 9 if a limit of the run was reached, 130 if it was
+    /// interrupted.
     pub fn exit_code(&self) -> u8 {
         match self.outcome {
             Outcome::Interrupted => 130,
@@ -113,11 +114,11 @@ impl SyncReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Everything was tried.
+    /// Everything that was planned was tried.
     Complete,
     /// The plan was reported, and nothing was changed.
     Planned,
-    /// It was shut down; transfers that were complete by then are committed.
+    /// The caller ended the run. Transfers that were complete by then are committed.
     Interrupted,
     /// `max_duration` or `max_transfer` is used up; the rest is left for the next run.
     BudgetSpent,
@@ -137,9 +138,9 @@ pub struct AuditReport {
     pub failed: u64,
     /// Resources that are the same.
     pub same: u64,
-    /// Resources that offer nothing to compare their bytes with.
+    /// Resources for which the documents of the Source do not show if the held bytes are current.
     pub unauditable: u64,
-    /// Bytes hashed.
+    /// Bytes that were hashed.
     pub bytes: u64,
     /// Elapsed real time.
     pub elapsed: Duration,
@@ -164,14 +165,14 @@ pub struct SourceAudit {
     pub surplus: u64,
     /// Entries and documents that could not be compared.
     pub failed: u64,
-    /// Resources that offer nothing to compare their bytes with.
+    /// Resources for which the documents of the Source do not show if the held bytes are current.
     pub unauditable: u64,
     /// The error that ended the comparison, and its exit code; the other Sources are compared anyway.
     pub error: Option<(u8, String)>,
 }
 
 impl SourceAudit {
-    /// Returns the exit code of an audit of this Source alone.
+    /// Returns the exit code that an audit of this Source alone would have.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self { error: Some((code, _)), .. } => *code,
@@ -183,8 +184,9 @@ impl SourceAudit {
 }
 
 impl AuditReport {
-    /// Returns the exit code of the program: with several Sources the worst. A Source that could not be compared counts
-    /// as worse than a difference.
+    /// Returns the exit code of the program: 0, 3 if something could not be compared, 20 with differences, 130 if the
+    /// audit was interrupted. A Source that could not be compared at all counts as worse than a difference: its code is
+    /// returned.
     pub fn exit_code(&self) -> u8 {
         let error = self.sources.iter().find_map(|source| source.error.as_ref());
         match self {

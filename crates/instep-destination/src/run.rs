@@ -47,29 +47,29 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) options: &'a SyncOptions,
     pub(crate) policy: Policy,
     limits: RunLimits,
-    /// Ends every wait of the run.
+    /// The signal that ends every wait of the run.
     pub(crate) stop: RunStop,
     pub(crate) reporter: Reporter<'a>,
     pub(crate) network: Network,
     pub(crate) copy: LocalCopy,
-    /// Also stores fetched resources as WARC, if requested.
+    /// The archive that also stores fetched resources as WARC; `None` if it was not requested.
     pub(crate) archive: Option<Arc<WebArchive>>,
-    /// Held resources whose files are missing or differ from the state.
+    /// The held resources whose files are missing or differ from the state.
     pub(crate) damaged: Arc<Marks>,
-    /// Resources with damaged files that the Source no longer had when they were found.
+    /// The resources with damaged files that were gone at the Source when the damage was found.
     pub(crate) beyond_repair: Vec<Uri>,
-    /// The set that holds versions, if they are kept.
+    /// The set that holds versions; `None` if versions are not kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) version_names: VersionNames,
     pub(crate) login_page: LoginPage,
-    /// The results of the plan so far.
+    /// The number of actions of the plan, and of their results so far.
     pub(crate) tally: TransferTally,
     /// `true` if the Source requests a pause between requests.
     pub(crate) is_paced: bool,
 }
 
 impl<'a> SyncRun<'a> {
-    /// Checks the options, then takes the copy.
+    /// Checks the options, and takes the copy for this run.
     pub(crate) fn begin(
         options: &'a SyncOptions,
         monitor: &'a dyn Monitor,
@@ -151,12 +151,12 @@ impl<'a> SyncRun<'a> {
         Ok(found)
     }
 
-    /// Returns the reporter of hosts that the run waits for.
+    /// Returns the reporter of the hosts for which the run waits.
     pub(crate) fn wait_reporter(&self) -> WaitReporter<'a> {
         WaitReporter::new(self.reporter.monitor, self.network.client.clone())
     }
 
-    /// Returns the state, to read.
+    /// Returns the state for reading.
     pub(crate) fn state(&self) -> &dyn ReadState {
         self.copy.state()
     }
@@ -182,9 +182,9 @@ impl<'a> SyncRun<'a> {
         Ok(reached.is_some() && self.believed(reached).is_none())
     }
 
-    /// Returns the time that a set has reached if the clock of the Source is behind it, and reports this (O45): new
-    /// changes then have old times, and look like applied ones. The old times are not trusted either, because an attacker
-    /// who replays old documents states them too (D36).
+    /// Returns the time that a set has reached if the clock of the Source is behind it, and reports this (O45). New
+    /// changes then have old times and look like applied ones. They cannot be trusted, because an attacker who replays
+    /// old documents states old times too (D36).
     pub(crate) fn time_behind_itself(&mut self, id: SetId) -> Result<Option<DateTime>, Error> {
         let reached = self.state().checkpoint(id)?.and_then(|checkpoint| checkpoint.datetime);
         let reached = self.believed(reached);
@@ -199,12 +199,12 @@ impl<'a> SyncRun<'a> {
         Ok(behind)
     }
 
-    /// Returns a time that a document states or an earlier run wrote down, unless no clock has reached it.
+    /// Returns a time that a document states or an earlier run recorded; `None` if no clock has reached it.
     pub(crate) fn believed(&self, time: Option<DateTime>) -> Option<DateTime> {
         plausible(time, Some(self.network.documents.clocks().latest_time()))
     }
 
-    /// Returns an empty plan for a set; with the owed entries if requested.
+    /// Returns a new plan for a set, with its pending retries if `with_owed` is `true`.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let mut draft = self.empty_draft(self.state().reader()?, id)?;
         draft.repair(&self.damaged);
@@ -246,10 +246,11 @@ impl<'a> SyncRun<'a> {
     /// Ends the run: records its result, also if it failed, and frees the copy for the next run.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         self.reporter.conclude();
-        // Last, so that it has exchanges that belong to no group: documents, and answers for unchanged resources.
+        // The archive is closed last, so that it has the exchanges that belong to no group: documents, and answers for
+        // unchanged resources.
         let result =
             result.and(self.archive.as_ref().map_or(Ok(()), |archive| archive.close()).map_err(Error::from));
-        // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
+        // If the run is ending anyway, a document that did not arrive is not a fault of the Source (B12).
         let result = match (result, self.ending()) {
             (Err(Error::Interrupted | Error::NotResourceSync { .. }), Some(outcome))
                 if outcome != Outcome::Complete =>
@@ -272,7 +273,7 @@ impl<'a> SyncRun<'a> {
         let strategy = self.reporter.report.strategy;
         if let Err(error) = result {
             let ended = (error.exit_code(), error_chain(&error));
-            // The operator should see the error, not the fault that prevents recording it.
+            // A failure to record the error is only logged, because the operator should see the error itself.
             if let Err(unwritten) = self.copy.finish(strategy, ended, &problems) {
                 tracing::debug!(%unwritten, "the end of the run is not written down");
             }

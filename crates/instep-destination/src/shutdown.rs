@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Shutdown(CancellationToken);
 
 impl Shutdown {
-    /// Returns a signal that was not given yet.
+    /// Returns a signal that has not been given.
     pub fn new() -> Self {
         Self::default()
     }
@@ -24,7 +24,7 @@ impl Shutdown {
         self.0.cancel();
     }
 
-    /// Returns `true` once the signal was given.
+    /// Returns `true` if the signal has been given.
     pub fn is_requested(&self) -> bool {
         self.0.is_cancelled()
     }
@@ -34,7 +34,7 @@ impl Shutdown {
         self.0.cancelled().await;
     }
 
-    /// Returns a signal that this one also gives, but that does not give this one.
+    /// Returns a signal that is given with this one, and can also be given alone.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())

@@ -1,5 +1,5 @@
 //! PURE: large plans that several workers carry out, a slice at a time: how slices are cut, how many of them a worker
-//! claims, their progress, and which workers are dead.
+//! claims, their progress, and which workers are dead. Rows and statements are in `state/`.
 //!
 //! The run that has the copy reads the Source and makes the plan as usual. It writes a large plan as slices of 256
 //! actions of one origin (`state/slices.rs`), seals it, and claims slices like every other worker with a share of it.

@@ -1,4 +1,4 @@
-//! The state of a copy: resources held and owed, and the progress of each set.
+//! The state of a copy: its held resources, its pending retries, and the progress of each set.
 //!
 //! Other modules access it through traits: [`ReadState`] for readers, [`CopyState`] for the
 //! [`Committer`](crate::commit::Committer), the only writer. An engine behind them stores the rows. The actions of a

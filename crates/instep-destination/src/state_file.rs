@@ -1,4 +1,4 @@
-//! The state of a copy as a file that any engine takes over: so a copy moves between SQLite and PostgreSQL, and between
+//! The state of a copy as a file that any engine can import, to move a copy between SQLite and PostgreSQL, or between
 //! databases.
 
 mod figures;
@@ -51,13 +51,13 @@ pub fn export_state(dir: &Path, to: &mut dyn Write) -> Result<StateFigures, Erro
 /// If the copy has a state that is not empty, a run has it, the lines are cut off or not those of an export, or the
 /// state cannot be written.
 pub fn import_state(dir: &Path, url: Option<&str>, from: &mut dyn BufRead) -> Result<StateFigures, Error> {
-    // Before anything is made.
+    // The first line is read before anything is created.
     let lines = LineReader::begin(from).map_err(|fault| unread(&fault))?;
     let own = LocalCopy::own_folder(dir);
     let place = StatePlace::of(&own, url)?;
     place.probe()?;
     let (has_dir, has_own) = (dir.exists(), own.exists());
-    // Keeps other runs out until the remains of a failure are removed.
+    // The lock keeps other runs out until the remains of a failure are removed.
     let folder = FolderStore::open(dir, FolderOptions::new())?;
     let has_state = LocalCopy::is_at(dir);
     let taken = take_over(&folder, &place, lines);
@@ -84,7 +84,8 @@ fn take_over(folder: &FolderStore, place: &StatePlace, lines: LineReader<'_>) ->
     let mut taking = Taking::of(lines, state.longest_uri(), state.place());
     let imported = match state.import(&mut taking) {
         Ok(imported) => imported,
-        // The engine refuses what no export has, such as a record that is there twice: the digest of the lines shows it.
+        // The engine refuses records that no export has, such as duplicates. The digest of the lines shows if the file
+        // is at fault.
         Err(error) => {
             return Err(taking.fault_of_lines().map_or_else(|| error.into(), |fault| unread(&fault)));
         }

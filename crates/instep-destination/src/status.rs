@@ -15,8 +15,8 @@ use crate::{
 /// Rows read at a time.
 const PAGE: usize = 1_000;
 
-/// Returns what a copy holds and owes, and how far it is behind. It does not use the network, and works while a run
-/// uses the copy.
+/// Returns the status of the copy in a folder: its resources, its pending retries, its checkpoint and its last run. It
+/// does not use the network, and works while a run uses the copy.
 ///
 /// ```no_run
 /// let status = instep_destination::status("/srv/copy".as_ref())?;
@@ -59,8 +59,8 @@ pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
     Ok(status)
 }
 
-/// Returns the number of resources that a copy holds, and their bytes: what a fleet asks after each look that changed
-/// something.
+/// Returns the number of resources that a copy holds, and the number of their bytes. It costs less than [`status_at`],
+/// and a fleet calls it after each look that changed something.
 ///
 /// # Errors
 /// If there is no copy, or the state cannot be read.
@@ -69,7 +69,7 @@ pub fn holdings_at(copy: &CopyLocation) -> Result<(u64, u64), Error> {
     Ok((resources_held(&*state)?, state.held_bytes()?))
 }
 
-/// Returns the objects of a copy that has any.
+/// Returns the totals of a copy in object storage; `None` if its bytes are in the folder.
 fn objects(state: &dyn ReadState) -> Result<Option<ObjectsStatus>, Error> {
     let Some(place) = storage::place_of(state)? else { return Ok(None) };
     let totals = state.pack_totals()?;
@@ -114,7 +114,7 @@ fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<Ru
     Ok(Some(RunStatus { ended: run.finished, exit_code: run.exit_code, summary, problems }))
 }
 
-/// Returns the number of resources that sets owe, by the kind of problem.
+/// Returns the number of pending resources of some sets, by the kind of problem.
 fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u64>, Error> {
     let mut problems: BTreeMap<String, u64> = BTreeMap::new();
     for set in sets {
@@ -132,7 +132,8 @@ fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u6
     Ok(problems)
 }
 
-/// Returns `true` if a run has the copy. A lock that cannot be opened counts as free: no run could take it either.
+/// Returns `true` if a run uses the copy. A lock that cannot be opened counts as free, because no run could take it
+/// either.
 fn is_locked(own: &Path) -> bool {
     RootFolder::open(own).is_ok_and(|own| Lock::is_taken(own).unwrap_or(false))
 }

@@ -1,4 +1,4 @@
-//! Staged to committed: a file is complete and verified under its final name, or does not have it.
+//! The bytes of a copy: a file is complete and verified before it gets its final name, and never has it otherwise.
 //!
 //! A [`Store`] implements the steps; the [`Committer`](crate::commit::Committer) defines their order.
 
@@ -36,24 +36,25 @@ pub(crate) use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
 
-/// The staging of a copy: bytes on their way into it, in a folder of this machine or in memory.
+/// The staging of a copy: incoming bytes that are not committed yet, in a folder of this machine or in memory.
 ///
 /// # Contract
 /// Staged bytes are invisible until they are placed. Nothing is durable before its `sync_` call returns.
 pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
-    /// The copy is free for another run, though tasks of this one may still hold the store: all that these can reach is
+    /// Frees the copy for another run, although tasks of this one may still hold the store. They can only write to
     /// staging, which the next run empties.
     fn let_go(&self) {}
 
-    /// A new file to write, digesting while it is written.
+    /// Creates a file that is digested while it is written.
     ///
     /// # Errors
     /// If storage fails, or its free space is less than the reserve.
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError>;
 
-    /// The part of a resource that an earlier attempt left, with its validator; its bytes are hashed again. Until it
-    /// is complete it is kept as before. Unless a digest will verify the complete resource, `None` for a part from
-    /// before the last start of the machine: a power failure may have replaced the last written bytes by zeros (R1).
+    /// Opens the part of a resource that an earlier attempt left, and returns it with its validator. Its bytes are
+    /// hashed again, and it is kept until it is complete. `None` if there is no part, or if it is from before the last
+    /// start of the machine and no digest will verify the complete resource: a power failure may have replaced the last
+    /// bytes by zeros (R1).
     ///
     /// # Errors
     /// If storage fails.
@@ -64,7 +65,7 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
         will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError>;
 
-    /// Opens a staged file to read it; the handle stays good when the file is discarded.
+    /// Opens a staged file for reading. The handle stays valid when the file is discarded.
     ///
     /// # Errors
     /// If it is not there, or storage fails.
@@ -82,21 +83,22 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
     /// If storage fails.
     fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError>;
 
-    /// Forgets staged files.
+    /// Removes staged files. A failure is ignored, because the next start removes them.
     fn discard(&self, names: &[StagedName]);
 
-    /// Forgets staged files whose bytes were put elsewhere, and which nobody still reads: they may be written anew.
+    /// Removes staged files whose bytes were put elsewhere and which nobody reads any more. They may be reused for new
+    /// bytes.
     fn recycle(&self, names: &[StagedName]) {
         self.discard(names);
     }
 
-    /// Forgets everything staged but the parts that can be resumed.
+    /// Removes everything staged except the parts that can be resumed.
     ///
     /// # Errors
     /// If storage fails.
     fn sweep(&self) -> Result<(), StoreError>;
 
-    /// A name in staging that nothing has.
+    /// Returns a new name in staging.
     fn fresh_name(&self) -> StagedName;
 
     /// Returns the bytes that may be written before the reserve is touched; `None` if there is no limit.
@@ -110,10 +112,10 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
 ///
 /// # Contract
 /// Placing and removing are atomic: each name has the old bytes or the new ones at every instant. Nothing is durable
-/// before its `sync_` call returns. No step leaves the copy, with any links placed in it.
+/// before its `sync_` call returns. No step leads out of the copy, whatever links were placed in it.
 pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
-    /// Returns `true` if only this program gives names here: the rows of the state then show which names exist,
-    /// without a request for each. Staged files stay until a group is committed, so they do not show which steps were
+    /// Returns `true` if only this program gives names here: the rows of the state then show which names exist, without
+    /// a request for each. A staged file may still exist after its object was put, so it does not show which steps were
     /// done.
     fn are_rows(&self) -> bool {
         false
@@ -138,7 +140,7 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
     /// If something that is not a folder blocks it, or storage fails.
     fn make_folder(&self, folder: &str) -> Result<(), StoreError>;
 
-    /// Checks that the copy has anything beside our own folder.
+    /// Checks that the copy has anything beside its own folder.
     ///
     /// # Errors
     /// If it has nothing, or storage fails.
@@ -170,7 +172,7 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
     /// If something that is not a file has its name, which stays as it is, or storage fails.
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError>;
 
-    /// Gives a file another name; if that is below its old one, a folder replaces the file.
+    /// Gives a file another name. If that is below its old name, a folder replaces the file.
     ///
     /// # Errors
     /// If storage fails.
@@ -182,7 +184,7 @@ pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
     /// If storage fails.
     fn sync_names(&self) -> Result<(), StoreError>;
 
-    /// Makes everything durable that anybody did.
+    /// Makes everything durable, including the steps of an earlier process.
     ///
     /// # Errors
     /// If storage fails.
@@ -201,7 +203,7 @@ impl<T: StagingArea + CopyNames> Store for T {}
 /// takes.
 ///
 /// # Errors
-/// If something that is no file has its name, or storage fails.
+/// If something other than a file has its name, or storage fails.
 pub(crate) fn digest_file(
     store: &dyn CopyNames,
     path: &CopyPath,

@@ -40,7 +40,7 @@ pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncRe
 }
 
 impl SyncRun<'_> {
-    /// Discovers the sets, then updates each.
+    /// Discovers the sets, and updates each of them.
     pub(crate) async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
         self.copy.expect_known(&source.sets, self.options)?;
@@ -53,18 +53,18 @@ impl SyncRun<'_> {
         }
         let mut refused = None;
         if let Some(listener) = listener {
-            // Before anything is read, so that no change is missed in between.
+            // Channels are opened before anything is read, so that no change is missed in between.
             listener.listen_to(&source, &self.network.client);
         }
         for found in &source.sets {
             match self.bring_in_step(found).await {
-                // A bad set does not prevent copying the others (invariant 10).
+                // A set that cannot be read does not prevent copying the others (invariant 10).
                 Err(
                     error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
                 ) if source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
                     self.reporter.problem(ProblemKind::Document, name, &error.beside(name));
-                    // Nothing shows what the set has now.
+                    // The present state of the set is unknown.
                     self.reporter.report.coverage = Some(Coverage::Unknown);
                 }
                 Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
@@ -104,7 +104,7 @@ impl SyncRun<'_> {
         let is_renewed = planned.inventory.is_some() || !found.has_inventory() && set.new_documents;
         self.account_for_unusable(&mut set, is_renewed)?;
         if found.lost_above.is_some() {
-            // Further capabilities of the set are unknown (O35).
+            // The Capability List could not be read, so other capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
         }
         let totals = set.with(|draft| draft.totals());
@@ -139,7 +139,8 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Plans; if no document of the set can be fetched, owed resources are still retried (invariant 5).
+    /// Makes the plan of a set. If no document of the set can be fetched, pending resources are still retried
+    /// (invariant 5).
     async fn plan_or_retry(
         &mut self,
         found: &CapabilitySet,
@@ -147,22 +148,23 @@ impl SyncRun<'_> {
     ) -> Result<way::Planned, Error> {
         let behind_now = self.time_behind_itself(set.id)?;
         if found.has_inventory() && self.is_ahead(set.id)? && !self.options.dry_run {
-            // Until an inventory is applied, also once a clock has reached that time again (O33).
+            // The coverage stays unknown until an inventory is applied, even after the clocks have reached that time
+            // (O33).
             self.copy.keep_coverage(set.id, Coverage::Unknown)?;
         }
         let behind = match behind_now {
             None => self.copy.clock_step(set.id)?,
             Some(time) if self.options.dry_run => Some(time),
             Some(time) => {
-                // Until an inventory of a later time, also when the clock is right again.
+                // The coverage stays unknown until an inventory of a later time, even if the clock is right again.
                 self.copy.keep_coverage(set.id, Coverage::Unknown)?;
                 self.copy.keep_clock_step(set.id, time, false)?;
                 Some(time)
             }
         };
-        // On the heap: the futures of a run nest deeply.
+        // Boxed, because the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
-        // The lists may have shown a step back that the clock does not.
+        // The lists may show a step back that the clock does not show.
         let behind = behind.map_or_else(|| self.copy.clock_step(set.id), |time| Ok(Some(time)))?;
         if let Some(time) = behind {
             self.settle_clock_step(set, time, behind_now.is_some())?;
@@ -209,8 +211,8 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Remembers the entries that could not be used. Those of earlier runs count, and are a problem, until an inventory
-    /// replaces what was read; of a set without any, until other documents are read (B27).
+    /// Records the entries that could not be used. Those of earlier runs count as a problem until a new inventory is
+    /// read, or until new documents are read if the set has no inventory (B27).
     pub(crate) fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
         let read = set.unusable_entries(self.options.access.scope_text());
         if let Some(counted) = set.unusable.take() {
@@ -227,7 +229,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Refuses deletions before anything of a plan is done (D35).
+    /// Checks the deletions of a plan before any of it is carried out. Refused ones are recorded in `set` (D35).
     pub(crate) fn guard(&self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
         if !self.options.delete {
             return Ok(());
@@ -248,7 +250,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Reports and counts each action of the plan, for a dry run (D5).
+    /// Reports and counts each action of the plan, for a dry run (finding D5).
     fn itemize_plan(&mut self, set: &SetRun) -> Result<(), Error> {
         let (report, monitor) = (&mut self.reporter.report, self.reporter.monitor);
         set.each_action(&mut |action| {

@@ -1,5 +1,5 @@
-//! Transfers: the actions of a plan become verified arrivals, which are committed in groups. Deletions come last, and
-//! the checkpoint moves with the last group.
+//! Transfers: carry out a plan. Its actions become verified arrivals, which are committed in groups. Deletions come
+//! last, and the checkpoint moves with the last group.
 
 mod adopt;
 mod batches;
@@ -40,7 +40,7 @@ pub(crate) use unexplained::Unexplained;
 const ROUNDS: usize = 3;
 
 impl SyncRun<'_> {
-    /// Carries out a plan. The checkpoint moves when every action is committed or owed, and not before.
+    /// Carries out a plan. The checkpoint moves only when every action is committed or pending.
     pub(crate) async fn carry_out(
         &mut self,
         found: &CapabilitySet,
@@ -55,7 +55,7 @@ impl SyncRun<'_> {
             self.delete(&mut set).await?;
         }
         self.fetch(&set, carrier, &mut unexplained).await?;
-        // Changes after the requested time explain nothing about it, and must not be passed.
+        // Changes after the requested time explain nothing about it, and the checkpoint must not pass them.
         let rounds = if self.options.as_of.is_some() { 0 } else { ROUNDS };
         for _ in 0..rounds {
             let Some(reached) = &checkpoint else { break };
@@ -63,7 +63,7 @@ impl SyncRun<'_> {
                 break;
             }
             let reached = reached.clone();
-            // Before the changes are read, because they may create resources again that this plan deletes.
+            // Deletions come before the changes are read, which may create resources again that this plan deletes.
             self.delete(&mut set).await?;
             self.tally.done += set.with(|draft| draft.repeated);
             let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
@@ -147,7 +147,7 @@ impl SyncRun<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Counts held resources to a set that names them too.
+    /// Records that held resources belong to this set too, because it names them.
     fn join(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
@@ -159,8 +159,9 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if the disk has no space for the plan, and the plan has deletions that documents name (B19).
-    /// Deletions inferred from absence still come last; and if versions are kept, a deletion frees nothing.
+    /// Returns `true` if the plan's deletions must come first: the disk has no space for its resources, and documents
+    /// name the deletions (B19). Deletions inferred from absence still come last; and if versions are kept, a deletion
+    /// frees nothing.
     fn needs_space_first(&self, set: &SetRun) -> Result<bool, Error> {
         let (totals, inferred) = set.with(|draft| (draft.totals(), draft.inventory.inferred));
         if totals.deletions == 0 || inferred > 0 || self.versions.is_some() {
@@ -182,8 +183,8 @@ impl SyncRun<'_> {
         self.settle_held_though_gone(set.id, keeps, set.refused.is_some())
     }
 
-    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves
-    /// the checkpoint unchanged.
+    /// Carries out the deletions, and moves the checkpoint with the last group. The checkpoint stays if the run ends
+    /// early or the guard refuses deletions.
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
         let keeps = self.expect_held_though_gone(&set)?;
@@ -215,8 +216,9 @@ impl SyncRun<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Remembers that deletions of the set are left to do, which the next run that may delete looks for (O56). This
-    /// comes before they are recorded: a kill between the two must not leave deletions that no run looks for.
+    /// Records that deletions of the set are left to do, so that the next run that may delete looks for them (O56).
+    /// This comes before the deletions are recorded, because a kill in between must not leave deletions that no run
+    /// looks for.
     fn expect_held_though_gone(&mut self, set: &SetRun) -> Result<bool, Error> {
         let keeps = set.keeps_what_is_gone();
         if keeps {
@@ -225,14 +227,14 @@ impl SyncRun<'_> {
         Ok(keeps)
     }
 
-    /// Remembers that no deletion of the set is left to do, if all of them were carried out.
+    /// Records that no deletion of the set is left to do, if all of them were carried out.
     fn settle_held_though_gone(&mut self, set: SetId, keeps: bool, is_refused: bool) -> Result<(), Error> {
         let is_done = self.options.delete && !keeps && !is_refused && self.ending().is_none();
         if is_done { self.copy.keep_held_though_gone(set, false) } else { Ok(()) }
     }
 
-    /// Reads the changes once more, or the inventory if there are none (D39): returns a plan of new entries, and the
-    /// checkpoint after it.
+    /// Reads the changes again, or the inventory if there are none (D39). Returns the checkpoint after the new entries,
+    /// and their plan.
     async fn look_again(
         &mut self,
         found: &CapabilitySet,

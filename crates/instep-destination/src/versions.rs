@@ -1,6 +1,6 @@
-//! Versions beside the copy (`--all-versions`): former states of held resources, states packed by Change Dumps, and
-//! the targets of `memento`, `timemap` and `timegate` links (§14.6). A version is held under its resource's URI with
-//! the time as fragment, which no resource has, in a separate set; its file lies in `.instep/versions/`.
+//! Versions beside the copy: former states of held resources, states packed by Change Dumps, and the targets of
+//! `memento`, `timemap` and `timegate` links (§14.6). A version is held under its resource's URI with the time as
+//! fragment, which no resource has, in a separate set; its file lies in `.instep/versions/`.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,8 +17,8 @@ use crate::{
 /// The name of the set of all versions.
 pub(crate) const SET: &str = "urn:instep:versions";
 
-/// Names that are remembered until the state has them. States of one second follow each other closely, so that these
-/// are enough to tell them apart.
+/// The number of names that are remembered until the state has them. States of one second follow each other closely, so
+/// this number is enough to distinguish them.
 const RECENT: usize = 4_096;
 
 /// Names for the versions that a run keeps. States of one second that have different digests get different names.
@@ -32,7 +32,8 @@ struct RecentNames {
 }
 
 impl VersionNames {
-    /// Returns the name under which to keep a state; `None` if it is kept, or nothing distinguishes it from others.
+    /// Returns the name under which to keep a state; `None` if it is kept already, or if nothing distinguishes it from
+    /// others.
     pub(crate) fn name(
         &self,
         state: &dyn ReadState,
@@ -58,7 +59,8 @@ impl VersionNames {
         Ok(None)
     }
 
-    /// Returns the name under which to keep a state that may be the one that is held as the resource itself.
+    /// Returns the name under which to keep a state; also `None` if it is the state that is held as the resource
+    /// itself.
     pub(crate) fn name_beside_resource(
         &self,
         state: &dyn ReadState,
@@ -118,7 +120,7 @@ pub(crate) fn version_at(resource: &Uri, href: &Uri, metadata: ResourceMetadata)
     Some(desired)
 }
 
-/// Returns how many resources are held, their versions not counted.
+/// Returns the number of resources that are held, without their versions.
 pub(crate) fn resources_held(state: &dyn ReadState) -> Result<u64, StateError> {
     let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_in(&[set]))?;
     Ok(state.held_count()? - versions)

@@ -67,7 +67,7 @@ impl ChannelWatch {
         drop(self.0.take());
     }
 
-    /// Ends the subscriptions whose hubs answer within a few seconds; the others end with their leases.
+    /// Ends the subscriptions at the hubs that answer within a few seconds. Other subscriptions end with their leases.
     pub async fn end(self) {
         self.0.end().await;
     }

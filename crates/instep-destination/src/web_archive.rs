@@ -1,5 +1,5 @@
-//! Everything fetched, stored as WARC files beside the copy: each exchange as it was sent and received, and the
-//! members of packages.
+//! The web archive of a run: every exchange as it was sent and received, and the members of packages, stored as WARC
+//! files beside the copy.
 //!
 //! A separate thread writes, in the order in which bodies end. A group of the copy is committed only when its
 //! exchanges are on disk here, so that after a crash the archive has everything that the copy has.
@@ -51,7 +51,7 @@ impl WebArchive {
         let way = Arc::clone(&orders);
         let work = move || {
             let _abandoned = AbandonedAtEnd(&way);
-            // An archive that cannot be written accepts nothing more, and reports this to callers that need it.
+            // After a failure nothing more is written, and each caller that waits for its exchanges gets the error.
             let mut result = Ok(());
             for order in std::iter::repeat_with(|| way.take()).take_while(|some| !some.is_empty()).flatten() {
                 match order {
@@ -85,7 +85,7 @@ impl WebArchive {
         }));
     }
 
-    /// Waits until everything received is on disk.
+    /// Waits until everything received so far is on disk. Blocks.
     ///
     /// # Errors
     /// If a part of it could not be written.
@@ -96,7 +96,7 @@ impl WebArchive {
         kept.recv().unwrap_or_else(|_| ended()).map_err(|error| self.failed(error))
     }
 
-    /// Writes the rest and the index of the last file.
+    /// Writes the remaining orders and the index of the last file, and ends the thread. Blocks.
     ///
     /// # Errors
     /// If something could not be written.

@@ -20,7 +20,7 @@ impl Audit<'_> {
         let (mut complete, mut named) = (true, None);
         for (number, found) in (1..).zip(&source.sets) {
             let mut set = match self.begin_set(run, found) {
-                // One more than a copy can follow: the copy has nothing of it.
+                // The copy cannot follow more sets than it has, so it holds nothing of this one.
                 Err(error @ Error::Usage { .. }) if source.sets.len() > 1 => {
                     run.reporter.problem(ProblemKind::Document, found.name(), &error.beside(found.name()));
                     complete = false;
@@ -36,7 +36,7 @@ impl Audit<'_> {
             }
             let names_all = !by_origin || (complete && number == source.sets.len());
             complete &= match self.read_set(run, found, &mut set, names_all).await {
-                // A bad set does not prevent comparing the others (invariant 10).
+                // A set that cannot be read does not prevent the comparison of the others (invariant 10).
                 Err(error) if error.loses_document() && source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
                     run.reporter.problem(ProblemKind::Document, name, &error.beside(name));
@@ -47,7 +47,7 @@ impl Audit<'_> {
             named = by_origin.then(|| set.with(Draft::named));
             self.report_plan(&set)?;
             run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
-            // A plan without actions names no resource that a later check of files must leave out.
+            // A plan is kept only if it has actions: the check of files leaves out the resources that it names.
             if set.with(|draft| draft.actions().last())? > 0 {
                 self.plans.push(set);
             }
@@ -81,13 +81,14 @@ impl Audit<'_> {
             run.time_behind_itself(set.id)?;
         }
         if found.has_inventory() {
-            // Reads the same as the next run (O40); the progress of another copy of the original is unknown here.
+            // The audit reads the same documents as the next run (O40). The checkpoint of the original Source is
+            // unknown here.
             let held = match self.origins {
                 None => run.checkpoint(set.id)?,
                 Some(_) => None,
             };
             match read_inventory(run, found, set, (held, names_all)).await {
-                // Like a sync, it uses everything that can be read (B11).
+                // Like a run, an audit uses everything that can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
                     run.reporter.problem(ProblemKind::Document, &url, &error.beside(&url));

@@ -1,4 +1,4 @@
-//! Compares held files with their records in the state, several at a time.
+//! Compares held files with their records in the state, on several threads. Repairs use it too.
 
 use std::{
     collections::VecDeque,
@@ -37,9 +37,9 @@ pub(crate) enum Verdict {
 pub(crate) struct Hashing {
     pub(crate) store: CopyStore,
     pub(crate) verify: Verify,
-    /// The part of them, in (0, 1].
+    /// The part of the files that is hashed, in (0, 1].
     pub(crate) sample: f64,
-    /// The selections by a copy's Sources; a file that none of them wants is left out. None of them selects all.
+    /// The selections of the copy's Sources. A file is hashed if one of them wants it, or if there are none.
     pub(crate) selections: Vec<Selection>,
     /// Ends the work, also within a file.
     pub(crate) stop: CancellationToken,
@@ -52,11 +52,11 @@ pub(crate) struct Looked {
     pub(crate) id: i64,
     pub(crate) uri: Box<str>,
     pub(crate) verdict: Verdict,
-    /// Bytes read.
+    /// The number of bytes that were read.
     pub(crate) bytes: u64,
 }
 
-/// Files that are being hashed, in the order of their URIs; dropped, the hashing ends.
+/// Files that are being hashed, in the order of their URIs. The hashing ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Hashed {
     batches: mpsc::Receiver<Vec<Looked>>,
@@ -65,7 +65,8 @@ pub(crate) struct Hashed {
 }
 
 impl Hashed {
-    /// Reports the result of each file. Returns `true` if all were checked, `false` if it was stopped before.
+    /// Passes the result of each file to `report`. Returns `true` if all files were checked, `false` if the hashing was
+    /// stopped before.
     pub(crate) async fn each(
         mut self,
         report: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),
@@ -78,19 +79,19 @@ impl Hashed {
 }
 
 impl Hashing {
-    /// Files read from the state at a time.
+    /// The number of files that are read from the state at a time.
     const PAGE: usize = 1024;
-    /// Bytes that a thread gets at a time, by their lengths in the state, so that a few large files are spread over
-    /// all threads.
+    /// The number of bytes that a thread gets at a time, by the lengths in the state. It is small, so that a few large
+    /// files are spread over all threads.
     const BATCH_BYTES: u64 = 1 << 20;
     const BATCH_OF_PARTS: u64 = 16 << 20;
-    /// Batches in progress for each thread: enough that no thread waits for the next rows.
+    /// The number of batches in progress for each thread: enough that no thread waits for the next rows.
     const AHEAD: usize = 2;
-    /// Finished batches that wait to be received.
+    /// The most finished batches that wait to be received.
     const WAITING: usize = 32;
     const BUFFER: usize = 128 << 10;
 
-    /// Begins to hash the held files, at most a bounded number before results are received.
+    /// Begins to hash the held files. It pauses while too many results wait to be received.
     pub(crate) fn begin(mut self, mut state: Box<dyn ReadState>) -> Hashed {
         let (sender, batches) = mpsc::channel(Self::WAITING);
         self.stop = self.stop.child_token();
@@ -152,8 +153,8 @@ impl Hashing {
                 }
                 verdicts[index] = Some(found);
             }
-            // In newly allocated memory: if it reused that of the files, a waiting result would keep twice the memory
-            // it needs.
+            // A vector of its own: if it reused the memory of `batch`, a waiting result would keep twice the memory
+            // that it needs.
             let mut looked = Vec::with_capacity(batch.len());
             for (file, found) in batch.into_iter().zip(verdicts) {
                 looked.extend(found.map(|(verdict, bytes)| Looked {
@@ -168,7 +169,7 @@ impl Hashing {
     }
 }
 
-/// Files from the front, until they are this many bytes; one at least.
+/// Takes files from the front until they have this many bytes, at least one.
 fn take_batch(page: &mut VecDeque<HeldFile>, most: u64) -> Vec<HeldFile> {
     let mut bytes = 0_u64;
     let many = page.iter().take_while(|file| {

@@ -4,14 +4,14 @@ use super::{Commit, CommitError, Committer, Flushed};
 use crate::{plan::may_hide_changes, state::Setting};
 
 impl Committer {
-    /// Adds one thing to the group, and commits the group when it is full.
+    /// Adds a commit to the group. If the group is full then, commits it and returns its result.
     ///
     /// # Errors
     /// If store or state fail.
     pub(crate) fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
         self.group.begin(commit.weight());
         let commit = match commit {
-            // In one group with the outcome: neither is committed without the other.
+            // The record of the slice is in the same group as the outcome: neither is committed without the other.
             Commit::OfSlice(outcome) => outcome.note_in(&mut self.group.ledger.slices),
             commit => commit,
         };
@@ -36,7 +36,7 @@ impl Committer {
                 self.group.ledger.settle(set, uri.as_str());
                 self.group.ledger.linked.push((uri.clone(), metadata.links.clone()));
                 if may_hide_changes(metadata.lastmod.as_ref(), None) {
-                    // The bytes were not transferred.
+                    // The bytes were not transferred, so the Source may have changed them within the same second.
                     self.group.ledger.racy.insert(uri.as_str().to_owned(), true);
                 }
                 self.group.ledger.refreshed.push((uri, metadata));

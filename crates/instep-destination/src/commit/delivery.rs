@@ -7,7 +7,7 @@ use std::{
 
 use super::{CommitError, Committer};
 
-/// The time for which a failed sink is not called.
+/// The time for which a sink that failed is not called.
 const QUIET: Duration = Duration::from_secs(30);
 
 impl Committer {
@@ -22,8 +22,8 @@ impl Committer {
         loop {
             let changes = self.state.changes(AT_A_TIME)?;
             let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
-            // Forgotten only after the sink took them: after a kill in between they are delivered twice, but never
-            // not at all.
+            // Changes are forgotten only after the sink received them: after a kill in between they are delivered
+            // twice, and none is lost.
             if let Err(error) = sink.take(&changes) {
                 self.quiet_until = Some(Instant::now() + QUIET);
                 return Ok(Some(error));

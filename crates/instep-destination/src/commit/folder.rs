@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Committer {
-    /// Carries out the operations of a group; blocked ones are removed from it.
+    /// Carries out the operations of a group. Operations that are blocked are removed from it and become pending.
     pub(super) fn give_names(
         &mut self,
         work: &mut Work,
@@ -19,18 +19,18 @@ impl Committer {
     ) -> Result<IntentId, CommitError> {
         self.step(Step::SyncStaged)?;
         if !names.are_rows() {
-            // Bytes before the intent: an intent that survives a power loss must find complete files to place.
+            // The bytes are synced before the intent: an intent that survives a power loss must find complete files.
             self.store.staging().sync_staged(&work.staged())?;
         }
         self.step(Step::WriteIntent)?;
-        // The only wait for the disk of the state in a group: after it, the next start knows every step that may have
-        // begun.
+        // The only point of a group at which the state waits for the disk: after it, the next start knows every step
+        // that may have begun.
         self.state.set_waits(self.waits(Waits::Disk))?;
         let intent = self.state.write_intent(&work.operations)?;
         work.refuse(self.perform(&work.operations, &**names)?);
         self.step(Step::SyncNames)?;
-        // Names before the group is recorded: everything that the state records as held must be on disk, also after a
-        // power loss (invariant 5).
+        // The names are synced before the group is recorded: everything that the state records as held must be on disk,
+        // also after a power loss (invariant 5).
         names.sync_names()?;
         Ok(intent)
     }
@@ -43,7 +43,7 @@ impl Committer {
             self.step(Step::Operation(index))?;
             match perform_one(operation, names, &mut made) {
                 Ok(()) => {}
-                // One name that is blocked costs its own resource; the rest of the group is good.
+                // A name that is blocked affects only its own resource; the rest of the group is committed.
                 Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
                 Err(error) => return Err(error.into()),
             }

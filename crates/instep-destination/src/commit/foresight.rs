@@ -1,5 +1,5 @@
-//! Looks up together which names are free, if the state of a copy knows them and is behind a network. A query for each
-//! resource would cost the engine more than the resource itself (O75).
+//! The lookup of free names, for a state that knows them and is behind a network. Many names are looked up together,
+//! because a query for each resource would cost the engine more than the resource itself (O75).
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tokio::{runtime::Handle, sync::mpsc, time::Instant};
 use super::{Commit, CommitBatch, CommitError, Committer, Flushed};
 use crate::map::CopyPath;
 
-/// Commits whose names are asked for together.
+/// The number of commits whose names are looked up together.
 const TOGETHER: usize = 512;
 
-/// The time for which others are waited for: less than a group waits.
+/// The time for which more commits are awaited. It is shorter than the time that a group waits.
 const GATHERED: Duration = Duration::from_millis(500);
 
 impl Committer {
-    /// Adds a batch, with what comes behind it within a moment where names are asked for together.
+    /// Adds a batch. If names are looked up together, the batches that arrive shortly after it are added with it.
     pub(super) fn add_gathered(
         &mut self,
         first: CommitBatch,
@@ -41,12 +41,12 @@ impl Committer {
                 self.foresee(commits.as_slice())?;
             }
         }
-        // Given back once all are in a group.
+        // The room is given back when all commits are in a group.
         drop(rooms);
         Ok(())
     }
 
-    /// Finds out which names of new resources nothing has, for as long as the group grows.
+    /// Asks the state which names of new resources are free. The answer holds until the group is committed.
     fn foresee(&mut self, commits: &[Commit]) -> Result<(), CommitError> {
         if !self.state.foresees_names() {
             return Ok(());

@@ -17,7 +17,7 @@ use crate::{
     store::{StagedName, StoreError},
 };
 
-/// Changes that are going to be committed together.
+/// The changes that will be committed together.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) places: BTreeMap<Uri, Box<Placing>>,
@@ -82,7 +82,7 @@ impl Group {
         by_itself || self.weight >= options.most_resources || self.bytes >= options.most_bytes
     }
 
-    /// Returns the longest that its first resource waits.
+    /// Returns the longest time that its first resource waits.
     pub(super) fn longest_wait(&self, options: &CommitOptions) -> Duration {
         if self.added >= options.enough { options.soon } else { options.longest_wait }
     }
@@ -102,7 +102,8 @@ impl Group {
         self.removals.insert(held.uri.clone(), Removal { path, length, into, set, order: self.added });
     }
 
-    /// First names are freed, then resources are removed, then new ones are placed, by folders.
+    /// Returns the operations in the order in which they are carried out: names are freed, then resources are removed,
+    /// then new ones are placed, folder by folder.
     pub(super) fn into_work(self) -> Work {
         let count = self.moves.len() + self.removals.len() + self.places.len();
         let mut work = Work {
@@ -113,11 +114,11 @@ impl Group {
             leftovers: self.superseded,
             flushed: Flushed { refused: self.refused, ..Flushed::default() },
         };
-        // A file that becomes a folder has to be out of the way before anything is placed below it.
+        // A file that makes room for a folder is moved before anything is placed below that folder.
         for (uri, Moving { from, to, by }) in self.moves {
             work.push(Operation::Move { uri, from, to, staged: by.get() }, OperationReport::default());
         }
-        // Before new resources, because they may need the name or the space of a removed one.
+        // Resources are removed before new ones are placed, which may need the name or the space of a removed one.
         for (uri, Removal { path, length, into, set, order }) in self.removals {
             work.push(
                 Operation::Remove { uri, path, staged: into.get() },
@@ -125,7 +126,7 @@ impl Group {
             );
         }
         let mut places: Vec<_> = self.places.into_values().collect();
-        // Folder by folder: each is opened once, and synced once.
+        // The order by folders opens and syncs each folder once.
         places.sort_by(|a, b| (a.path.folder(), &a.path).cmp(&(b.path.folder(), &b.path)));
         for placing in places {
             let (operation, note) = placing.into_operation();

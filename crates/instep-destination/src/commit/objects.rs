@@ -24,7 +24,7 @@ use crate::{
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 impl Committer {
-    /// Puts the bytes of a group, and gives each of its operations the place of them.
+    /// Puts the bytes of a group into objects, and gives each operation the place of its bytes.
     pub(super) fn put_objects(&mut self, work: &mut Work, packs: &Arc<PackStore>) -> Result<(), CommitError> {
         self.step(Step::SyncStaged)?;
         let mut planned = Vec::new();
@@ -52,7 +52,7 @@ impl Committer {
         self.put_begun(packs, &planned)
     }
 
-    /// Writes down the keys of objects, then puts them.
+    /// Records the keys of objects, then puts the objects.
     pub(super) fn put_begun(
         &mut self,
         packs: &Arc<PackStore>,
@@ -63,8 +63,8 @@ impl Committer {
         }
         self.step(Step::WriteIntent)?;
         let keys: Vec<&str> = planned.iter().map(|object| &*object.key).collect();
-        // The only wait for the disk of the state in a group. It makes all earlier groups durable, so objects that
-        // they released are permanently unused.
+        // The only point of a group at which the state waits for the disk. It makes all earlier groups durable, so the
+        // objects that they released stay unused after a power loss.
         self.state.set_waits(self.waits(Waits::Disk))?;
         let dead = self.state.dead_packs()?;
         self.state.begin_packs(&keys)?;
@@ -81,7 +81,7 @@ impl Committer {
     pub(super) fn sweep_packs(&mut self, packs: &Arc<PackStore>) -> Result<Recovered, CommitError> {
         let (begun, dead) = (self.state.begun_packs()?, self.state.dead_packs()?);
         if !begun.is_empty() || !dead.is_empty() {
-            // Objects that were read as unused must be so after a power failure too.
+            // The commits that left these objects unused must be durable before an object is removed.
             self.state.make_durable()?;
             self.remove_packs(packs, &begun)?;
             self.remove_packs(packs, &dead)?;
@@ -98,7 +98,8 @@ impl Committer {
 
     fn remove_packs(&mut self, packs: &Arc<PackStore>, keys: &[Box<str>]) -> Result<(), CommitError> {
         if !keys.is_empty() {
-            // Removed last: a kill in between removes them again, which is not an error.
+            // The keys are forgotten last: after a kill in between the objects are removed again, which is not an
+            // error.
             packs.remove(keys)?;
             self.state.forget_packs(keys)?;
         }
@@ -118,7 +119,7 @@ struct OpenPack {
     date: String,
 }
 
-/// The staged file of a pack, to write.
+/// The staged file of a pack while it is written.
 struct PackFile(StagingFile);
 
 impl Write for PackFile {

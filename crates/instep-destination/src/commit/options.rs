@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::store::Durability;
 
-/// The longest that a resource waits for others in its pack.
+/// The longest time that a resource waits for others in its pack.
 const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 
 /// The resources with which a worker's pack is worth an object after [`CommitOptions::soon`].
@@ -14,17 +14,17 @@ const ENOUGH_OF_A_WORKER: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct CommitOptions {
-    /// Most resources in a group.
+    /// The most resources in a group, by the weight of their commits.
     pub most_resources: usize,
-    /// Most bytes in a group.
+    /// The most bytes in a group.
     pub most_bytes: u64,
-    /// Longest a resource waits for its group.
+    /// The longest time that a resource waits until its group is committed.
     pub longest_wait: Duration,
-    /// Longest that it waits in a group of [`Self::enough`] resources.
+    /// The longest time that it waits if the group has [`Self::enough`] resources.
     pub soon: Duration,
-    /// Resources with which a group does not wait for as many as it can have.
+    /// The number of resources from which on a group waits for [`Self::soon`] and not for [`Self::longest_wait`].
     pub enough: usize,
-    /// The waiting of a commit for the disk; give the store the same.
+    /// The durability of a commit. The store must have the same.
     pub durability: Durability,
     /// `true` if files that the state does not have are replaced by resources of the same name (an adopted copy).
     pub replaces_unknown: bool,
@@ -33,7 +33,7 @@ pub(crate) struct CommitOptions {
 }
 
 impl CommitOptions {
-    /// 2,048 resources, 64 MiB or 1 s, whichever comes first.
+    /// Returns the limits of a folder: 2,048 resources, 64 MiB or 1 s, whichever is reached first.
     pub(crate) fn new() -> Self {
         Self {
             most_resources: 2_048,
@@ -54,14 +54,15 @@ impl CommitOptions {
         Self { longest_wait: LONGEST_WAIT_FOR_A_PACK, soon: LONGEST_WAIT_FOR_A_PACK, ..Self::new() }
     }
 
-    /// Returns those of a copy in packs that one of several workers brings in step. What a worker that is killed had not
-    /// committed is fetched again by another one, so nothing waits for longer than a second once there is some of it: at
-    /// full speed a group is as large as ever.
+    /// Returns the limits of a copy in packs that one of several workers synchronizes. The resources that a killed
+    /// worker had not committed are fetched again by another one, so a group of 64 resources waits for a second only.
+    /// At full speed groups are as large as otherwise.
     pub(crate) fn for_worker() -> Self {
         Self { soon: Duration::from_secs(1), enough: ENOUGH_OF_A_WORKER, ..Self::for_packs() }
     }
 
-    /// Returns those of a worker that helps another run, with groups of half the size: a pack still has a thousand resources.
+    /// Returns the limits of a worker that helps another run: groups of half the size, which still have a thousand
+    /// resources in a pack.
     #[cfg(feature = "postgres")]
     pub(crate) fn for_share() -> Self {
         Self { most_resources: 1_024, ..Self::for_worker() }

@@ -18,7 +18,7 @@ const AGE: i64 = 24 * 3_600 * 1_000_000;
 /// The setting that keeps the time of the last look.
 const LOOKED: &str = "orphans looked for";
 
-/// Objects that are removed at once. Further ones are left to the next run.
+/// The most objects that a run removes. Others are left to the next run.
 const MOST: usize = 10_000;
 
 impl Committer {
@@ -43,7 +43,7 @@ impl Committer {
         now: DateTime,
     ) -> Result<usize, CommitError> {
         let last = self.state.setting(LOOKED)?.and_then(|time| DateTime::parse(&time).ok());
-        // A time in the future comes from a wrong clock.
+        // A time in the future comes from a clock that was wrong, and does not delay the look.
         let is_recent = |last: DateTime| (0..AGE).contains(&(now.unix_micros() - last.unix_micros()));
         if last.is_some_and(is_recent) {
             return Ok(0);
@@ -51,7 +51,7 @@ impl Committer {
         let mut orphans: Vec<Box<str>> = Vec::new();
         let (state, found) = (self.state.reader()?, &mut orphans);
         packs.objects_before(now.unix_micros() - AGE, &mut move |keys| -> Result<bool, CommitError> {
-            // After the listing: every object that is being put has a row by then.
+            // The state is read after the listing, when every object that is being put has a row.
             found.extend(state.unknown_packs(keys)?);
             Ok(found.len() < MOST)
         })?;

@@ -16,11 +16,12 @@ impl Committer {
     pub(super) fn add_file(&mut self, file: NewFile) -> Result<(), CommitError> {
         // A resource that reappears in the same group is replaced, not removed.
         self.group.removals.remove(&file.uri);
-        // A baseline of a million resources would ask the state a million times for nothing.
+        // The plan found that a new resource is not held. In a baseline this saves a query for each resource.
         let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
         let mut made_for = None;
         let path = match (&held, self.group.places.get(&file.uri)) {
-            // A resource keeps its path, or the one given in this group: a path does not depend on later resources.
+            // A resource keeps its path, or the one that it got in this group, so that a path does not depend on later
+            // resources.
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
             (None, None) => {
@@ -45,7 +46,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Leaves out a file that something in the copy blocks: it is pending.
+    /// Leaves out a file whose place something in the copy blocks, and makes its resource pending.
     fn refuse(&mut self, file: NewFile, error: StoreError) {
         self.group.superseded.push(file.staged.name);
         let mut desired = Desired::new(file.uri.clone());
@@ -77,7 +78,7 @@ impl Committer {
             self.group.superseded.push(placing.file.staged.name);
         }
         let Some(held) = self.state.held(uri.as_str())? else { return Ok(()) };
-        // Another set holds it too: the file stays, only this set gives it up (B16).
+        // If another set holds it too, the file stays, and only this set drops it (B16).
         if held.is_only_in(set) {
             let path = self.current_path(&held);
             let into = self.store.staging().fresh_name();
@@ -88,7 +89,7 @@ impl Committer {
         Ok(())
     }
 
-    /// A name as the store compares names.
+    /// Returns a name as the store compares names.
     fn name<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if self.store.folds_names() { Cow::Owned(map::folded(path)) } else { Cow::Borrowed(path) }
     }
@@ -98,7 +99,7 @@ impl Committer {
         self.group.moves.get(&held.uri).map_or(&held.path, |moving| &moving.to).clone()
     }
 
-    /// The path for a resource that is not held yet.
+    /// Returns the path for a resource that is not held yet.
     fn free_path(&mut self, uri: &Uri, mapped: &CopyPath) -> Result<CopyPath, CommitError> {
         let (path, kind) = self.told_apart(uri, mapped, mapped.clone())?;
         if self.has_pending_below(&path) || kind == Some(NameKind::Folder) {
@@ -117,8 +118,8 @@ impl Committer {
         from.next().is_some_and(|(name, _)| name.starts_with(&prefix))
     }
 
-    /// The path itself, or the path with a digest if another resource has the name; the other one then gets its
-    /// digest too (D7). Returns the kind of that name with it.
+    /// Returns the path itself, or the path with a digest if another resource has the name, and the kind of that name.
+    /// The other resource then gets a digest too (D7).
     fn told_apart(
         &mut self,
         uri: &Uri,
@@ -145,13 +146,14 @@ impl Committer {
                     continue;
                 }
                 clashes = true;
-                // The name belongs to none of them, so that the layout does not depend on the order of arrival.
+                // None of them keeps the name, so that the layout does not depend on the order of arrival.
                 if is_there && !self.group.moves.contains_key(&other.uri) {
                     let to = other.path.told_apart(other.uri.as_str());
                     self.move_held(&other, to);
                 }
             }
-            // A file that instep did not write is never overwritten unasked, nor is a link (B25, B31).
+            // A file that instep did not write, or a link, is never overwritten unless the operator adopts the copy
+            // (B25, B31).
             if is_taken && !is_known {
                 let is_file = kind == Some(NameKind::File);
                 let by = if is_file { Obstacle::UnknownFile } else { Obstacle::NotAFile };
@@ -173,7 +175,7 @@ impl Committer {
         }
     }
 
-    /// Sees to it that no resource has the name of a folder on the way: such a one becomes its body (D5).
+    /// Moves each resource that has the name of a folder on the way to the path of its body (D5).
     fn make_way(&mut self, path: &CopyPath) -> Result<(), CommitError> {
         if path.folder().is_empty() || self.group.open_folders.contains_key(path.folder()) {
             return Ok(());

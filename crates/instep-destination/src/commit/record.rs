@@ -14,11 +14,11 @@ use crate::{
     store::{Staged, StoreError},
 };
 
-/// One thing to commit.
+/// A change of the copy or its state that is committed with a group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) enum Commit {
-    /// A version, verified and staged.
+    /// A version of a resource that is verified and staged: it gets its name, and is held.
     File(NewFile),
     /// A file that is in the copy already, read and found to be the version wanted.
     Adopted {
@@ -31,7 +31,7 @@ pub(crate) enum Commit {
         /// The set that holds it.
         set: SetId,
     },
-    /// A set drops a resource; its file is removed when no other set holds it.
+    /// A set drops a resource. Its file is removed if no other set holds it.
     Deletion {
         /// The resource.
         uri: Uri,
@@ -69,13 +69,13 @@ pub(crate) enum Commit {
         /// The set that names the links.
         set: SetId,
     },
-    /// The resource could not be fetched; the checkpoint may pass it.
+    /// The resource could not be fetched and is pending, so that the checkpoint may pass it.
     Owed(SetId, Owed),
     /// A pending retry of a set is no longer needed.
     Settled(SetId, Uri),
     /// A held resource whose deletion was kept exists again.
     Returned(SetId, Uri),
-    /// Everything up to here was added before.
+    /// The new checkpoint of a set. Everything up to it was added before.
     Checkpoint {
         /// The set.
         set: SetId,
@@ -84,9 +84,9 @@ pub(crate) enum Commit {
         /// Settings that hold as of the checkpoint.
         settings: Vec<Setting>,
     },
-    /// A document was read to its end.
+    /// A document was read to its end, and need not be read again while it is unchanged.
     Document(DocumentRecord),
-    /// The outcome of an action of a slice.
+    /// The outcome of an action of a slice, with the progress of the slice.
     OfSlice(Box<SliceOutcome>),
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct SliceOutcome {
     pub(crate) commit: Commit,
     /// The progress of the slice with it.
     pub(crate) progress: SliceProgress,
-    /// The counts beside files, which are counted when they are committed.
+    /// The counts of the outcome, except for files, which are counted when they are committed.
     pub(crate) counts: ShareCounts,
     /// The reason if the resource could not be fetched, for the run that has the copy.
     pub(crate) failure: Option<SliceFailure>,
@@ -106,7 +106,7 @@ impl SliceOutcome {
     /// Records the outcome, and returns the commit for it.
     pub(super) fn note_in(self, slices: &mut SliceLedger) -> Commit {
         let Self { commit, progress, counts, failure } = self;
-        // It also covers all outcomes before it.
+        // The last progress covers all outcomes before it.
         slices.progress.insert(progress.slice, progress);
         slices.counts.add(counts);
         slices.failures.extend(failure);
@@ -115,7 +115,7 @@ impl SliceOutcome {
 }
 
 impl Commit {
-    /// Returns the room that it takes in memory, in commits of usual size.
+    /// Returns the memory that it takes, in commits of usual size.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::File(file) => file.metadata.weight(),
@@ -134,7 +134,7 @@ impl Commit {
     }
 }
 
-/// Commits that come together, and the room that they take while they wait.
+/// Commits that are sent together, and the room that they take while they wait.
 #[derive(Debug)]
 pub(crate) struct CommitBatch {
     /// The commits, in their order.
@@ -143,7 +143,7 @@ pub(crate) struct CommitBatch {
     pub _room: OwnedSemaphorePermit,
 }
 
-/// A version to commit.
+/// A version of a resource that is ready to be committed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) struct NewFile {
@@ -157,14 +157,14 @@ pub(crate) struct NewFile {
     pub metadata: ResourceMetadata,
     /// The set that holds it.
     pub set: SetId,
-    /// `true` if the plan found no held resource: then the state is not read again.
+    /// `true` if the plan found that the resource is not held, so that the state need not be read again.
     pub is_new: bool,
     /// `true` if the last modification may be that of later bytes too.
     pub is_racy: bool,
 }
 
 impl NewFile {
-    /// A version to commit.
+    /// Returns a version to commit, of a resource that may be held already.
     pub(crate) fn new(
         uri: Uri,
         path: CopyPath,
@@ -184,9 +184,9 @@ pub(crate) struct Committed {
     pub uri: Uri,
     /// Its present or former path.
     pub path: CopyPath,
-    /// Created, updated or deleted.
+    /// The kind of change: created, updated or deleted.
     pub change: Change,
-    /// Bytes.
+    /// The number of bytes of the file.
     pub length: u64,
 }
 
@@ -196,9 +196,10 @@ pub(crate) struct Committed {
 pub(crate) struct Flushed {
     /// The changes that were made, in the order of the requests.
     pub committed: Vec<Committed>,
-    /// The resources that something in the copy blocks; they are owed now.
+    /// The resources whose places something in the copy blocks. They are pending now.
     pub refused: Vec<(Uri, StoreError)>,
-    /// The reason why changes could not be handed over; they are kept for the next run.
+    /// The reason why the sink did not receive the changes, which are delivered later. `None` if it received them, or
+    /// was not called.
     pub untold: Option<io::Error>,
 }
 
@@ -206,15 +207,16 @@ pub(crate) struct Flushed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Recovered {
-    /// Steps that had been done: the state has them now.
+    /// The number of steps that had been done. The state has them now.
     pub finished: usize,
-    /// Steps that had not been done: the copy and the state are as before.
+    /// The number of steps that had not been done. The copy and the state are as before.
     pub undone: usize,
-    /// Resources that are neither the old nor the new version: they will be fetched again.
+    /// The number of resources whose file is neither the old nor the new version. They will be fetched again.
     pub lost: usize,
 }
 
-/// Called before each step of a group; an error stops the group there. For tests of crashes.
+/// A function that is called before each step of a group. An error stops the group there, so that tests can simulate
+/// crashes.
 pub(crate) type StepHook = Arc<dyn Fn(Step) -> Result<(), StoreError> + Send + Sync>;
 
 /// The steps of a group, in their order.

@@ -1,4 +1,4 @@
-//! The start after a crash: inspects the final names of all unfinished operations.
+//! The start after a crash: decides by the final names which operations of an unfinished group were done.
 
 use resourcesync::{Algorithm, Digests, Uri};
 
@@ -29,12 +29,12 @@ impl Committer {
         let mut recovered = Recovered::default();
         let intents = self.state.intents()?;
         if !intents.is_empty() {
-            // The inspected names may be only in memory, left there by the killed process: none of them must be
-            // recorded as held and then be lost with a power failure.
+            // The names that the killed process left may not be on disk yet. They are synced first, because a power
+            // failure must not lose a name that is recorded as held.
             names.sync_all()?;
         }
         for (intent, operations) in intents {
-            // The group as far as it was done: recorded like a complete one.
+            // The operations that were done are recorded like a complete group.
             let mut done = Vec::new();
             let mut ledger = Ledger::default();
             for operation in operations {
@@ -48,7 +48,8 @@ impl Committer {
                         if let Operation::Move { from, .. } = &operation
                             && names.are_rows()
                         {
-                            // A move is a copy there, and the kill may have come before the removal.
+                            // In a bucket a move copies the object and removes the old one, and the kill may have come
+                            // in between.
                             names.remove(from, self.store.staging().fresh_name())?;
                         }
                         done.push(operation);
@@ -62,7 +63,7 @@ impl Committer {
             recovered.lost += ledger.lost.len();
             self.state.commit_group(Some(intent), &[&done], &ledger)?;
         }
-        // After the intents: until then staged files show which steps were not taken.
+        // Staging is emptied after the intents: until then staged files show which steps were not taken.
         self.store.staging().sweep()?;
         Ok(recovered)
     }
@@ -73,14 +74,14 @@ impl Committer {
             kind => kind,
         };
         Ok(match operation {
-            // A rename takes the staged name away: as long as it is there the step was not taken.
+            // A rename removes the staged name: while it exists, the step was not taken.
             Operation::Place { staged, .. }
                 if !names.are_rows() && self.store.staging().is_staged(StagedName::from(*staged))? =>
             {
                 Fate::Undone
             }
             Operation::Place { uri, path, metadata, .. } => self.fate_of_name(uri, path, metadata, names)?,
-            // Only a file can be the one to remove, never a folder.
+            // The resource to remove is a file; a folder of that name is not the resource.
             Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
             Operation::Remove { .. } => Fate::Finished,
             Operation::Move { to, .. } if kind(to)? == Some(NameKind::File) => Fate::Finished,
@@ -97,7 +98,7 @@ impl Committer {
     ) -> Result<Fate, CommitError> {
         let held = self.state.held(uri.as_str())?;
         let old = held.iter().flat_map(|held| &held.metadata.digests);
-        // Both versions may have the same length, so that only the bytes identify them.
+        // Both versions may have the same length, so they are distinguished by their bytes.
         let algorithms: Vec<Algorithm> =
             new.digests.iter().chain(old).map(|digest| digest.algorithm.clone()).collect();
         let find = |path: &CopyPath| match digest_file(names, path, &algorithms) {
@@ -113,7 +114,7 @@ impl Committer {
         Ok(match held {
             _ if is(&found, new) => Fate::Finished,
             Some(held) if is(&found, &held.metadata) => Fate::Undone,
-            // The group was to give it another path first, and did not come so far.
+            // The group would have given it another path first, and did not do so.
             Some(held) if held.path != *path && is(&find(&held.path)?, &held.metadata) => Fate::Undone,
             Some(_) => Fate::Lost,
             None => Fate::Undone,

@@ -11,7 +11,7 @@ use crate::{
     store::{PackStore, StoreError, is_pack},
 };
 
-/// Bytes after which a new pack is full.
+/// The number of bytes at which a new pack is full.
 const FULL: u64 = 64 << 20;
 
 /// The records of one new pack.

@@ -19,7 +19,7 @@ pub(super) struct Work {
     pub(super) notes: Vec<OperationReport>,
     pub(super) adopted: Vec<Operation>,
     pub(super) ledger: Ledger,
-    /// Staged files that are not needed once the group is committed.
+    /// The staged files that are not needed after the commit of the group.
     pub(super) leftovers: Vec<StagedName>,
     pub(super) flushed: Flushed,
 }
@@ -46,12 +46,12 @@ impl Work {
         self.operations.is_empty() && self.adopted.is_empty() && self.ledger.is_empty()
     }
 
-    /// Returns `true` if files of the copy get names, or are taken up under the names they have.
+    /// Returns `true` if files of the copy get names, or are adopted under the names that they have.
     pub(super) fn names_files(&self) -> bool {
         !self.operations.is_empty() || !self.adopted.is_empty()
     }
 
-    /// The files that get a name.
+    /// Returns the staged files that get a name.
     pub(super) fn staged(&self) -> Vec<StagedName> {
         let placed = |operation: &Operation| match operation {
             Operation::Place { staged, .. } => Some(StagedName::from(*staged)),
@@ -60,7 +60,7 @@ impl Work {
         self.operations.iter().filter_map(placed).collect()
     }
 
-    /// Takes out the operations that were refused, which become owed; the rest stays.
+    /// Takes out the operations that were refused, which become pending. The others stay.
     pub(super) fn refuse(&mut self, refused: Vec<Refused>) {
         for Refused { index, error } in refused.into_iter().rev() {
             let (operation, note) = (self.operations.remove(index), self.notes.remove(index));
@@ -94,7 +94,7 @@ impl Work {
         [&self.operations, &self.adopted]
     }
 
-    /// Returns the report, in the order of the requests.
+    /// Returns the result of the group, with its changes in the order of the requests.
     pub(super) fn conclude(self) -> Flushed {
         let mut committed: Vec<(usize, Committed)> = Vec::with_capacity(self.operations.len());
         for (operation, OperationReport { length, order, .. }) in self.operations.into_iter().zip(self.notes)

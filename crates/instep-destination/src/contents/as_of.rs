@@ -1,4 +1,4 @@
-//! A copy as it was at a time, as far as versions are kept beside it.
+//! A copy as it was at a time, as far as versions are kept beside it. Versions are kept by `versions.rs`, not here.
 
 use resourcesync::{DateTime, Uri};
 
@@ -41,7 +41,8 @@ impl Contents {
             for held in page {
                 let found = match VersionKey::parse(&held.uri) {
                     None => self.resource_at(held, time)?,
-                    // Versions of a resource are consecutive; those of a held one come with it.
+                    // The versions of a resource are consecutive, so only the first of them is looked at. Those of a
+                    // held resource are searched when the resource itself is visited.
                     Some(version) if last.as_deref() == Some(version.resource()) => continue,
                     Some(version) => {
                         last = Some(version.resource().to_owned());

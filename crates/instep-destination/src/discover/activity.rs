@@ -12,7 +12,7 @@ use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way};
 use crate::documents::{Document, DocumentError, Documents, Download};
 use page::{Activity, CollectionPage, parse, without_mark};
 
-/// Pages of a collection that are read.
+/// The most pages of a collection that are read.
 const MOST_PAGES: usize = 20_000;
 
 /// Returns `true` if a body is a collection of activities, or a page of one. Its content decides: servers of files do not
@@ -23,7 +23,7 @@ pub(super) fn is_collection(download: &Download) -> bool {
     is_object && parse(download).is_ok_and(|page| page.is_collection())
 }
 
-/// Reads a collection, its pages from the last to the first, as clients of the specification do.
+/// Reads a collection. Its pages are read from the last to the first, as its specification describes.
 ///
 /// # Errors
 /// If a page cannot be fetched or read, because changes before it would be missed silently.
@@ -66,7 +66,7 @@ pub(super) async fn read(
         let what = format!("it states {stated} activities, and its pages have {items}");
         troubles.push(Trouble::lost_entries(&uri, what));
     }
-    // In the order of time: the last page was read first.
+    // The last page was read first, so the reverse is the order of time.
     let activities = pages.into_iter().rev().flatten();
     let (capability, text) = translate(activities);
     let document = documents.keep(&uri, text.as_bytes()).map_err(|source| invalid(&uri, source))?;
@@ -104,7 +104,8 @@ fn translate(activities: impl Iterator<Item = Activity>) -> (Capability, String)
     let mut text = String::from(
         "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">",
     );
-    // A publisher keeps at least the last activity of each object, whenever that was: nothing before is missing.
+    // A publisher keeps at least the last activity of each object, however old it is, so the Change List reaches back
+    // to the beginning.
     let from = if is_timed { " from=\"1970-01-01T00:00:00Z\"" } else { "" };
     text.push_str(&format!("<rs:md capability=\"{}\"{from}/>", capability.as_str()));
     if !is_timed {

@@ -10,9 +10,9 @@ use resourcesync::{Entry, Uri};
 use super::{CapabilitySet, DiscoverError, Offer, found::is_channel};
 use crate::documents::Document;
 
-/// The number of further entries of one capability that are used.
+/// The most entries of a set that are kept beside the first one of each capability.
 const MOST_FURTHER: usize = 16;
-/// The number of stored capabilities and links of all sets together (B9).
+/// The most capabilities and links that are kept of all sets together (B9).
 const MOST_OFFERS: usize = 50_000;
 
 /// The number of capabilities and links that one search has read.

@@ -16,16 +16,16 @@ use crate::{
     error::BesideUrl as _,
 };
 
-/// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
+/// The most steps upwards: index, Capability List, Source Description, and one more for documents of an old draft.
 const MOST_STEPS: usize = 4;
 /// The number of Capability Lists that are read at a time.
 const AT_A_TIME: usize = 8;
-/// The number of sets that one search reads.
+/// The most sets that one search reads.
 const MOST_SETS: usize = 1_000;
-/// The number of sets that are distinguished by their URIs.
+/// The most sets whose URIs are kept, to choose among them.
 const MOST_NAMES: usize = 50_000;
 
-/// The sets that a document leads to.
+/// Returns the sets that a document leads to.
 pub(super) async fn from(
     asked_for: &Uri,
     document: Document,
@@ -147,8 +147,8 @@ impl Climb<'_> {
         })
     }
 
-    /// Reads Capability Lists, and those that an index over several leads to. If one is missing, only its own set is
-    /// lost (B10).
+    /// Reads Capability Lists, and those that an index over several leads to. If one cannot be read, only its own set
+    /// is lost (B10).
     async fn read_sets(
         &mut self,
         lists: Vec<Uri>,

@@ -1,4 +1,4 @@
-//! Reasons why nothing was discovered.
+//! The errors of discovery. Faults that do not end it are in `trouble.rs`.
 
 use resourcesync::Uri;
 
@@ -18,7 +18,7 @@ pub enum DiscoverError {
         #[source]
         source: DocumentError,
     },
-    /// A document cannot be used.
+    /// A document on the way arrived and cannot be used, or could not be fetched.
     #[error("{uri} cannot be used")]
     Invalid {
         /// The document.
@@ -32,7 +32,7 @@ pub enum DiscoverError {
     NoDocument {
         /// The URL that the operator named.
         uri: Uri,
-        /// A description of that.
+        /// A description of the content.
         what: String,
     },
     /// No place that was tried has a document of ResourceSync.
@@ -61,7 +61,7 @@ pub enum DiscoverError {
         /// The most that are read.
         most: usize,
     },
-    /// Its description of its sets does not fit into memory (B9).
+    /// The Capability Lists have more capabilities and links than are kept in memory (B9).
     #[error("{uri} exceeds a limit: its Capability Lists have more than {most} capabilities and links")]
     TooMuch {
         /// The Capability List.
@@ -69,7 +69,7 @@ pub enum DiscoverError {
         /// The most that are kept.
         most: usize,
     },
-    /// One set is needed, and there are several.
+    /// The caller needs one set, and the Source has several.
     #[error("The Source has several sets of resources, and one must be chosen: {}", uris(sets))]
     SeveralSets {
         /// The Capability Lists of the sets.

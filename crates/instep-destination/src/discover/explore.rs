@@ -18,15 +18,15 @@ pub struct Node {
     pub uri: Uri,
     /// Its capability, or the one that the document above states.
     pub capability: Option<Capability>,
-    /// List or index; `None` if it was not read.
+    /// Its form, list or index; `None` if it was not read.
     pub form: Option<Form>,
-    /// Its times: `at`, `completed`, `from`, `until`.
+    /// Its times, or those that the document above states if it was not read.
     pub times: Times,
     /// The number of its entries; `None` if it was not read to its end.
     pub entries: Option<u64>,
     /// The sum of the lengths that its entries state (ATT-15): of resources, or of packages.
     pub bytes: Option<u64>,
-    /// The faults that were found.
+    /// The faults that were found; `None` if there are none.
     pub trouble: Option<String>,
     /// The documents that it leads to.
     pub children: Vec<Self>,
@@ -53,9 +53,9 @@ impl Times {
     }
 }
 
-/// The number of documents that one exploration reads (D15).
+/// The most documents that one exploration reads (D15).
 const MOST_DOCUMENTS: usize = 100_000;
-/// The levels from an index of Source Descriptions down to a list in an archive, and some to spare.
+/// The most levels of documents. From an index of Source Descriptions down to a list in an archive there are fewer.
 const MOST_LEVELS: usize = 12;
 
 /// Reads all documents that a URL leads to, down to the lists. Resources and packages are not fetched.
@@ -113,7 +113,7 @@ struct ChildEntry {
 }
 
 impl Walk<'_> {
-    /// Returns the node of a document that was not read yet, with the statements of the document above it.
+    /// Returns the node of a document that has not been read, with what the document above it states.
     fn node(&self, uri: Uri, promised: Option<&Metadata>) -> Node {
         Node {
             capability: promised.and_then(|metadata| metadata.capability.clone()),

@@ -1,4 +1,4 @@
-//! The documents that a copy followed before.
+//! The documents that a copy followed in earlier runs. They are recorded by `run/copy/remembered.rs`.
 
 use resourcesync::Uri;
 
@@ -7,14 +7,14 @@ use super::Way;
 /// The documents of a URL as earlier runs found them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FormerDocuments {
-    /// The way on which the URL led to them; `None` if it did not yet.
+    /// The way on which the URL led to them; `None` before the first run.
     pub(crate) way: Option<Way>,
     /// The names of the sets that were found.
     pub(crate) sets: Vec<String>,
 }
 
 impl FormerDocuments {
-    /// Returns `true` if a document was a set.
+    /// Returns `true` if a set was known by this URI.
     pub(super) fn has_set(&self, uri: &Uri) -> bool {
         self.sets.iter().any(|name| name == uri.as_str())
     }

@@ -51,7 +51,7 @@ pub struct CapabilitySet {
     pub capability_list: Option<Uri>,
     /// The URI that was requested to find it. The document keeps this identity if the request is redirected (B15).
     pub(crate) asked_for: Option<Uri>,
-    /// The document above a list that is used alone, by its own link; `None` unless that document could not be
+    /// The document above, to which a list that is used alone has a link. `None` unless that document could not be
     /// fetched.
     pub(crate) lost_above: Option<Uri>,
     /// Links of the Capability List: its description, ways of batch transfer, hubs.
@@ -139,7 +139,7 @@ impl Offer {
         Self { uri, links, document: None }
     }
 
-    /// List or index, once it was fetched (GEN-11).
+    /// Returns the form of the document, list or index; `None` if it was not fetched yet (GEN-11).
     pub fn form(&self) -> Option<Form> {
         Some(self.document.as_ref()?.header.form)
     }
@@ -149,7 +149,7 @@ impl Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
-    /// The URL that the operator gave.
+    /// The URL that the operator gave is the document.
     Itself,
     /// The well-known URI (§6.3.2).
     WellKnown,
@@ -159,12 +159,12 @@ pub enum Way {
     Page,
     /// A `Sitemap:` line of `robots.txt` (§6.3.4).
     Robots,
-    /// A name that clients of ResourceSync try, though no standard has it.
+    /// A usual name that other clients of ResourceSync try, although no standard defines it.
     Guess,
 }
 
 impl Way {
-    /// All of them, in the order in which they are tried.
+    /// All ways, in the order in which they are tried.
     const ALL: [Self; 6] =
         [Self::Itself, Self::WellKnown, Self::LinkHeader, Self::Page, Self::Robots, Self::Guess];
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::documents::Documents;
 
-/// The most documents that one search requests, for any Source (B9).
+/// The most documents that one search requests, whatever the Source (B9).
 const MOST_DOCUMENTS: u64 = 1_024;
 
 /// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source
@@ -30,7 +30,7 @@ const MOST_DOCUMENTS: u64 = 1_024;
 /// # }
 /// ```
 ///
-/// `sets` picks sets of resources by the URI of their Capability List or a part of its path; all if it is empty.
+/// `sets` selects sets of resources by the URI of their Capability List or a part of its path; all if it is empty.
 ///
 /// # Errors
 /// If nothing answers, nothing there is a document, or a document cannot be used.
@@ -42,9 +42,9 @@ pub async fn discover(
     discover_again(url, sets, documents, &FormerDocuments::default()).await
 }
 
-/// Finds the documents of a URL that was found before. If a former document does not answer once, it is not searched
-/// elsewhere, and names are guessed only if a guess was right before (B20): otherwise another Source's lists would be
-/// applied to the copy.
+/// Finds the documents of a URL that was found before. If a former document does not answer, it is not replaced by one
+/// that is found in another way, and names are guessed only if a guess was right before. Otherwise the lists of another
+/// Source might be applied to the copy (B20).
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],

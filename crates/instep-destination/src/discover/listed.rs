@@ -5,7 +5,7 @@ use resourcesync::Uri;
 use super::DiscoverError;
 use crate::documents::{Document, DocumentError};
 
-/// Returns `true` if an operator's name means a set: its URI, or a part of its path with or without `.xml`.
+/// Returns `true` if an operator's name denotes a set: its URI, or a part of its path with or without `.xml`.
 pub(super) fn is_named(uri: &Uri, name: &str) -> bool {
     let part = |part: &str| part == name || part.strip_suffix(".xml") == Some(name);
     uri.as_str() == name || uri.as_str().split(['/', '?']).skip(3).any(part)

@@ -11,7 +11,7 @@ use crate::{
     error::error_chain,
 };
 
-/// The bytes of a page or a robots.txt that are searched for links.
+/// The most bytes of a page or a `robots.txt` that are searched for links.
 pub(super) const PAGE_BYTES: usize = 1 << 20;
 
 /// Returns `true` if a URL names a document, rather than a site, a page or a resource that leads to one.
@@ -20,8 +20,8 @@ pub(super) fn names_document(url: &Uri) -> bool {
     [".xml", ".xml.gz", "/.well-known/resourcesync"].iter().any(|ending| path.ends_with(ending))
 }
 
-/// Returns `true` for XML that is broken, or in another encoding: it was meant as a document. A page in HTML, or XML of
-/// another kind, was not.
+/// Returns `true` for XML that is malformed, or in an encoding that is not supported: it is reported as a broken
+/// document. A page in HTML, or XML of another kind, is not.
 pub(super) fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
     let DocumentError::Read { source, .. } = error else { return error.is_invalid() };
     let other_kind = |kind: &SyntaxErrorKind| {
@@ -72,7 +72,7 @@ pub(super) fn well_known(url: &Uri) -> Vec<(Way, Uri)> {
     distinct(Way::WellKnown, discovery::well_known(url).ok().into_iter().chain(below))
 }
 
-/// Returns the links of a page and its headers (DISC-2, DISC-4), all of them.
+/// Returns all links of a page and its headers (DISC-2, DISC-4).
 pub(super) fn links(page: &Download) -> Vec<(Way, Uri)> {
     let fields = page.headers.get_all(header::LINK).into_iter().filter_map(|field| field.to_str().ok());
     let in_headers = fields.flat_map(|field| discovery::from_link_header(field, &page.uri));
@@ -84,7 +84,7 @@ pub(super) fn links(page: &Download) -> Vec<(Way, Uri)> {
     links
 }
 
-/// The names that the reference client tries (AMB-B33).
+/// Returns the URIs with the names that the reference client tries (AMB-B33).
 pub(super) fn guesses(url: &Uri) -> Vec<(Way, Uri)> {
     let names = ["resourcelist.xml", "sitemap.xml", "/sitemap.xml"];
     distinct(Way::Guess, names.iter().filter_map(|name| url.resolve(name).ok()))

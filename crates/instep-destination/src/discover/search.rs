@@ -37,13 +37,13 @@ pub(super) enum Sight {
     Found(Discovered),
     /// Other content that may have links.
     Page(Download),
-    /// A document that cannot be used.
+    /// A document that arrived and cannot be used.
     Broken,
-    /// Nothing is there: 404, 410.
+    /// The server answers that there is nothing (status 404 or 410).
     Gone,
     /// It is not requested: another scheme, or a host that is not allowed.
     Refused,
-    /// No answer, or one that shows nothing.
+    /// There is no answer, or one that does not show if there is a document.
     Nothing,
 }
 
@@ -64,7 +64,8 @@ impl<'a> Search<'a> {
                     return Err(invalid);
                 }
                 match sight {
-                    // As one that is missing: another document in its place would be another copy (D10).
+                    // Handled like a missing document: a document that is found elsewhere might make another copy of it
+                    // (finding D10).
                     Sight::Page(page) if names_document(url) && links(&page).is_empty() => {
                         let what =
                             self.trouble_at(url).map(|trouble| trouble.what.clone()).unwrap_or_default();
@@ -74,7 +75,7 @@ impl<'a> Search<'a> {
                 }
             }
             Err(source) if source.is_invalid() => Err(DiscoverError::Invalid { uri: url.clone(), source }),
-            // Another document in place of the one that was named would be another copy (D10).
+            // A document that is found elsewhere might make another copy than the one that was named (finding D10).
             Err(source @ DocumentError::Http(HttpError::Status { .. })) if names_document(url) => {
                 Err(DiscoverError::Unreachable { url: url.clone(), source })
             }
@@ -124,10 +125,10 @@ impl<'a> Search<'a> {
         several.together(self.sets)
     }
 
-    /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). One that cannot be fetched may be a Resource List. If
-    /// the others are plain Sitemaps, they are used only if the copy follows one of them already, or in a first run in
-    /// which each of the rest is known to be gone or may not be requested: the documents that a copy followed before are
-    /// not replaced by something else (B20).
+    /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). A target that cannot be fetched may be a Resource List.
+    /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
+    /// is a first run in which every other target is gone or out of scope. Otherwise the documents that a copy followed
+    /// would be replaced by something else (B20).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
@@ -142,7 +143,7 @@ impl<'a> Search<'a> {
                 Sight::Found(found) => several.add(found),
                 // Sitemaps of other formats (text, RSS) are no Resource Lists.
                 Sight::Page(_) => {}
-                // It was reported in the first run, and costs nothing that the copy has.
+                // It was reported in the first run, and nothing in the copy comes from it.
                 Sight::Gone if former.way == Some(Way::Robots) && !former.has_set(&uri) => {
                     several.warn_of(self.trouble_at(&uri));
                     in_doubt = true;
@@ -196,7 +197,7 @@ impl<'a> Search<'a> {
         self.sight(asked_for, found)
     }
 
-    /// Keeps the reason why a document cannot be used, for the end of the search.
+    /// Returns the result for a document, and keeps the reason if it cannot be used, for the end of the search.
     fn sight(
         &mut self,
         asked_for: &Uri,
@@ -233,7 +234,7 @@ impl<'a> Search<'a> {
         distinct(Way::Robots, named.into_iter())
     }
 
-    /// Notes a place that brought nothing.
+    /// Records a place that has no document, and returns the result.
     fn note(&mut self, uri: &Uri, error: &DocumentError) -> Sight {
         let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
         let trouble = Trouble::new(uri, error.beside(uri.as_str()));

@@ -7,7 +7,7 @@ use resourcesync::{Capability, Form, Uri};
 use super::{CapabilitySet, DiscoverError, Discovered, Trouble, listed::is_named};
 use crate::documents::Document;
 
-/// Lists of sets that are used alone and stay in memory until they are read. Further ones are fetched again.
+/// The most lists that are kept until they are read. Others are fetched again then.
 const MOST_DOCUMENTS: usize = 8;
 
 /// The sets and failures that links lead to so far.
@@ -15,7 +15,7 @@ const MOST_DOCUMENTS: usize = 8;
 pub(super) struct Several {
     links: BTreeSet<Uri>,
     found: Vec<Discovered>,
-    /// Plain Sitemaps.
+    /// The Sitemaps without `rs:md`.
     plain: Vec<Discovered>,
     /// Links to Sitemaps that are members of a plain index among the links.
     members: BTreeSet<Uri>,
@@ -24,7 +24,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// Returns the results of links before any was followed.
+    /// Returns an empty result for these links.
     pub(super) fn of<'a>(links: impl Iterator<Item = &'a Uri>) -> Self {
         let links = links.cloned().collect();
         let (found, plain, members, lost) = Default::default();
@@ -53,7 +53,7 @@ impl Several {
         self.lost.extend(trouble.map(|trouble| Trouble { costs_a_set: true, ..trouble.clone() }));
     }
 
-    /// Adds a link that leads to nothing, and never did.
+    /// Adds a link that leads to nothing, and has never led to anything.
     pub(super) fn warn_of(&mut self, trouble: Option<&Trouble>) {
         self.lost.extend(trouble.cloned());
     }
@@ -69,9 +69,9 @@ impl Several {
         sets.any(|set| names.iter().any(|name| set.is_known_as(name)))
     }
 
-    /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are something
-    /// else (§6.3.4). If there are no Resource Lists, the Sitemaps are all that a site has, and are read as such
-    /// (DIA-7). If there are several links, `wanted` selects here.
+    /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are left out,
+    /// because they describe pages for search engines (§6.3.4). If there are no Resource Lists, the Sitemaps are read
+    /// as such (DIA-7). `wanted` selects among the sets of all links.
     pub(super) fn together(self, wanted: &[String]) -> Result<Option<Discovered>, DiscoverError> {
         let is_member = |found: &Discovered| {
             found.sets.iter().filter_map(|set| set.asked_for.as_ref()).any(|uri| self.members.contains(uri))
@@ -91,13 +91,13 @@ impl Several {
     }
 }
 
-/// Returns the Sitemap without `rs:md` that a set is.
+/// Returns the only list of a set if it is a Sitemap without `rs:md`.
 fn plain_list(set: &CapabilitySet) -> Option<&Document> {
     let list = set.get(&Capability::ResourceList).filter(|_| set.capability_list.is_none())?;
     list.document.as_ref().filter(|document| document.header.capability().is_none())
 }
 
-/// Adds the sets that are not there yet.
+/// Adds the sets and faults that are not there yet.
 fn join(all: &mut Discovered, more: Discovered) {
     all.source_description = all.source_description.take().or(more.source_description);
     for set in more.sets {

@@ -1,5 +1,4 @@
-//! Documents and discovery against Sources of every kind: DISC-6 to DISC-8, and the rows D13 to D15 and D22 of the
-//! threats.
+//! Documents and discovery against Sources of every kind: DISC-6 to DISC-8, and the threats D13 to D15 and D22.
 
 mod limits;
 mod links;
@@ -65,7 +64,7 @@ async fn every_document_of_a_source_leads_to_its_capabilities() {
     }
 }
 
-/// A Source that can be found only in the way that a test prepares.
+/// Returns a Source that can be found only in the way that a test prepares.
 fn hidden() -> FakeSource {
     let source = FakeSource::start().with_resources([("a", "text")]);
     source.fail_always(".well-known/resourcesync", Fault::Status(404));
@@ -183,7 +182,7 @@ async fn a_document_that_is_held_is_asked_for_conditionally() {
     assert!(matches!(again, Fetched::Unchanged));
 }
 
-/// A server that answers nothing, and one that asks for a pause of an hour.
+/// Returns a server that does not answer, and one that requests a pause of an hour.
 fn waits() -> [Fault; 2] {
     [Fault::Hold, Fault::RetryAfter(503, "1000000000".to_owned())]
 }

@@ -1,10 +1,10 @@
-//! Faults on the way that did not end the search.
+//! Faults that did not end a search. The errors that end one are in `error.rs`.
 
 use std::fmt;
 
 use resourcesync::Uri;
 
-/// A fault that did not end the search.
+/// A fault that was met in a search and did not end it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trouble {

@@ -6,9 +6,10 @@ use resourcesync::{Entry, ReadError};
 
 use super::Entries;
 
-/// Entries that are handed over together, by the room that they take: an entry of many links is several (B9).
+/// The number of entries that are passed on together, by the memory that they take: an entry with many links counts as
+/// several (B9).
 const HANDFUL: usize = 256;
-/// Handfuls that wait to be used.
+/// The most batches that wait to be used.
 const WAITING: usize = 2;
 
 /// The end of a document: its reader, and the fault that it ended with.
@@ -17,7 +18,7 @@ pub(crate) struct DocumentEnd {
     pub(crate) fault: Option<ReadError>,
 }
 
-/// Gives each entry to `take`, in their order. A document of a few entries needs no thread.
+/// Passes each entry to `take`, in their order. A document of a few entries needs no thread.
 ///
 /// # Errors
 /// Those of `take`, after which nothing more is read.
@@ -47,7 +48,8 @@ pub(crate) fn read_ahead<E>(
             }
             entries
         });
-        // Its ends of the channels are dropped with it, so a reader without a receiver does not wait.
+        // A closure that owns its ends of the channels: they are dropped when it returns, so that the reader does not
+        // wait for it.
         let fault = move || {
             for mut handful in filled {
                 handful.entries().try_for_each(&mut take)?;
@@ -64,7 +66,7 @@ pub(crate) fn read_ahead<E>(
     })
 }
 
-/// Some entries in a row. It is filled again and again, so that entries keep their buffers.
+/// Some consecutive entries. A batch is filled again and again, so that its entries keep their buffers.
 #[derive(Default)]
 struct Handful {
     slots: Vec<Entry>,
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_no_more_ends_the_reading() {
+    fn an_error_of_the_receiver_ends_the_reading() {
         for last in [0, HANDFUL, 3 * HANDFUL] {
             let mut taken = 0;
             let end = read_ahead(entries(100 * HANDFUL, "</urlset>"), |_| {

@@ -29,7 +29,7 @@ pub struct Download {
 }
 
 impl Download {
-    /// Returns its first bytes, decoded: enough for a page or a robots.txt.
+    /// Returns up to `most` of its first bytes, decoded. It blocks.
     ///
     /// # Errors
     /// If it cannot be decoded.
@@ -47,7 +47,7 @@ impl Download {
         self.content.open(MOST_RATIO)
     }
 
-    /// Reads its bytes as they were transferred, from the beginning. It blocks.
+    /// Reads its bytes from the beginning without decoding them. It blocks.
     pub fn read_coded(&self) -> Box<dyn BufRead + Send> {
         self.content.open_coded()
     }
@@ -81,8 +81,8 @@ impl Download {
     }
 }
 
-/// Returns `true` if a list of resources says of its first entry that it is such a list itself: Sources write their
-/// indexes so (B29). The document may be damaged after its header; whoever reads it all finds that.
+/// Returns `true` if the first entry of a list is marked as a list itself: some Sources write their indexes as lists
+/// (B29). An error is ignored here, because it is found again when the document is read.
 fn is_index_as_list(header: &Header, reader: &mut Entries) -> bool {
     let lists =
         [Capability::ResourceList, Capability::ChangeList, Capability::ResourceDump, Capability::ChangeDump];
@@ -102,8 +102,8 @@ pub(super) fn date_of(headers: &HeaderMap) -> Option<DateTime> {
     Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
 }
 
-/// A document that arrived. It may still be truncated at its origin: only its last entry proves it complete, and
-/// nothing in it counts before (D16).
+/// A document that arrived. It may still be truncated at its origin, so nothing in it is used before it was read to its
+/// end (D16).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Document {
@@ -113,7 +113,7 @@ pub struct Document {
     pub header: Header,
     /// The validators for the next request.
     pub validators: Validators,
-    /// The findings in the header.
+    /// The deviations from the standard that were found in the header.
     pub findings: Vec<Finding>,
     /// The time at which it was sent, by the server's clock. `None` if the server states none, or if it came in a
     /// package.
@@ -131,7 +131,7 @@ impl Document {
         Origin::parse(self.uri.as_str()).ok()
     }
 
-    /// Reads it from its beginning. It blocks, and can be called any number of times.
+    /// Reads the entries from the first one. It blocks, and can be called any number of times.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -139,7 +139,7 @@ impl Document {
         open(&self.content, &self.uri, self.limits).map_err(|source| self.unreadable(source))
     }
 
-    /// Calls a function for each entry and returns the number of entries of a document that proved complete. It blocks.
+    /// Calls a function for each entry, and returns their number. It blocks.
     ///
     /// # Errors
     /// If the document ends early or is malformed.
@@ -152,8 +152,8 @@ impl Document {
         Ok(entries.entries_read())
     }
 
-    /// Returns the BLAKE3 of its decoded bytes. Only this program compares it, and it costs a tenth of SHA-256 on
-    /// processors without instructions for the latter. It blocks.
+    /// Returns the BLAKE3 digest of its decoded bytes. It blocks. Only this program compares the digest, so it need not
+    /// be one of the standard's. It costs a tenth of SHA-256 on processors without instructions for the latter.
     ///
     /// # Errors
     /// If the stored bytes cannot be read.

@@ -1,4 +1,5 @@
-//! Documents that are kept from run to run.
+//! A folder of documents that are kept from run to run. A copy does not need it: it records what it has read in its
+//! state.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +25,7 @@ pub struct DocumentCache {
     folder: PathBuf,
 }
 
-/// The content of a note.
+/// The content of a note: the metadata of one document.
 #[derive(Debug, Serialize, Deserialize)]
 struct CachedDocument {
     /// The URI that it came from, after redirects.

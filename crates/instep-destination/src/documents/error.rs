@@ -1,4 +1,4 @@
-//! Reasons why a document cannot be used.
+//! The errors of fetching and reading a document.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use resourcesync::ReadError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// It did not arrive.
+    /// The request failed, or the answer did not arrive.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The run was stopped, or its time is over, before it arrived.
@@ -19,7 +19,7 @@ pub enum DocumentError {
         /// The document.
         uri: String,
     },
-    /// It is larger than the limit (D13).
+    /// The document is larger than the limit (D13).
     #[error("{uri} has more than {most} bytes")]
     TooLarge {
         /// The document.
@@ -27,7 +27,7 @@ pub enum DocumentError {
         /// The limit.
         most: u64,
     },
-    /// Too many documents were fetched already (D15).
+    /// The limit on the number of documents of a run is reached. The document was not requested (D15).
     #[error("{uri} is not requested: the limit of {most} documents is reached")]
     TooMany {
         /// The document.
@@ -43,13 +43,13 @@ pub enum DocumentError {
         /// The coding.
         coding: String,
     },
-    /// It is a file, and the operator did not begin with a file (D26).
+    /// The URI is that of a file, and the operator did not begin with a file (D26).
     #[error("{uri} is a file; documents from the network must not lead to files")]
     File {
         /// The document.
         uri: String,
     },
-    /// It cannot be kept in a file or read from one.
+    /// The document cannot be kept in a file or read from one.
     #[error("{uri} cannot be stored")]
     Spool {
         /// The document.
@@ -78,7 +78,7 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
-    /// Returns `true` if it arrived and cannot be used, rather than not arriving.
+    /// Returns `true` if the document arrived and cannot be used, or exceeds a limit.
     pub fn is_invalid(&self) -> bool {
         matches!(
             self,

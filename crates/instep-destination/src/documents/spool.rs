@@ -1,4 +1,5 @@
-//! The bytes of a document: in memory while they are few, else in an unnamed file.
+//! The bytes of a document: in memory while they are few, otherwise in an unnamed file. They are decoded when they are
+//! read.
 
 use std::{
     fmt,
@@ -21,7 +22,7 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// The bytes that are kept in memory. Most documents of a well-run Source are smaller.
+    /// The most bytes that are kept in memory. Most documents are smaller.
     const IN_MEMORY: usize = 1 << 20;
 
     /// Returns an empty spool. If it needs a file, that is created in `folder` without a name.
@@ -65,7 +66,7 @@ pub(crate) struct Stretch {
 /// A complete document, coded as it arrived.
 #[derive(Clone)]
 pub(crate) enum DocumentBytes {
-    /// A small one.
+    /// A document of at most 1 MiB.
     Memory(Bytes),
     /// A file that is no longer written.
     File(Arc<File>),
@@ -84,8 +85,8 @@ impl fmt::Debug for DocumentBytes {
 }
 
 impl DocumentBytes {
-    /// Reads it from its beginning, without gzip. At most two layers are removed: one of the transfer, one of the file
-    /// (AMB-B36).
+    /// Reads it from its beginning, decoded. At most two layers of gzip are removed: one of the transfer and one of the
+    /// file (AMB-B36).
     pub(crate) fn open(&self, most_ratio: u64) -> io::Result<Box<dyn BufRead + Send>> {
         let mut reader = self.open_coded();
         for _ in 0..2 {
@@ -113,7 +114,7 @@ impl DocumentBytes {
     }
 }
 
-/// A file with a separate offset, so that several readers can share it.
+/// A reader of a file with an offset of its own, so that several readers can share the file.
 struct At {
     file: Arc<File>,
     offset: u64,
@@ -130,7 +131,7 @@ impl Read for At {
     }
 }
 
-/// Decodes gzip members one after the other, and stops a bomb (D14).
+/// A reader that decodes gzip members one after the other, and fails if the bytes grow too much (D14).
 struct Gunzip<R> {
     decoder: MultiGzDecoder<Counted<R>>,
     decoded: u64,

@@ -1,4 +1,5 @@
-//! Documents one after the other in an unnamed file: any number of them, with the memory of one (B9).
+//! Documents that are kept one after the other in an unnamed file, so that any number of them needs the memory of one
+//! (B9).
 
 use std::{
     fs::File,
@@ -17,7 +18,7 @@ use super::{
     spool::{DocumentBytes, Stretch},
 };
 
-/// A file of documents. Of clones only the last one may be given more.
+/// A file of documents. Only the newest clone may get further documents, because each clone has its own end.
 #[derive(Clone, Debug)]
 pub(crate) struct DocumentFile {
     file: Arc<File>,
@@ -31,7 +32,7 @@ impl DocumentFile {
         Ok(Self { file: Arc::new(tempfile::tempfile_in(folder)?), end: 0, limits: like.limits })
     }
 
-    /// Puts a document at the end of the file, unless it is there already. From then on its bytes are read from there.
+    /// Appends a document to the file, unless it is there already. From then on its bytes are read from this file.
     pub(crate) fn keep(&mut self, document: &mut Document) -> io::Result<Stretch> {
         if let DocumentBytes::Stretch(file, stretch) = &document.content
             && Arc::ptr_eq(file, &self.file)

@@ -12,7 +12,7 @@ use crate::{
     run::SyncRun,
 };
 
-/// The result of processing the received messages.
+/// The result of a round of following.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
     /// The Source was read.
@@ -61,8 +61,8 @@ impl SyncRun<'_> {
         Ok(Attended::Applied { look_later })
     }
 
-    /// Reads the Source, and applies the received changes that it does not list yet (O264): its lists may be written
-    /// after its messages, or seldom.
+    /// Reads the Source, and applies the received changes that it does not list yet. Its lists may be written long
+    /// after its messages (O264).
     async fn look(
         &mut self,
         listener: &mut Listener,
@@ -77,8 +77,8 @@ impl SyncRun<'_> {
         Ok(Attended::Looked)
     }
 
-    /// Applies notifications about any set; returns `false` if the Source must be read first, because one of them does
-    /// not directly follow the state held.
+    /// Applies the notifications of each set. Returns `false` if the Source must be read first, because one of them
+    /// does not directly follow the state held.
     async fn apply(
         &mut self,
         source: &Discovered,
@@ -132,7 +132,7 @@ impl SyncRun<'_> {
         }
         self.reporter.enter(Phase::Reading);
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
-        // If the Source was read, pending resources have just been tried.
+        // If the Source was just read, pending resources were tried then and are not tried again.
         let mut set = self.new_plan(id, !was_read)?;
         for document in &new {
             set.read_changes(document, None, since.datetime, None, 0).await?;

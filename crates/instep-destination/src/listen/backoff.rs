@@ -1,4 +1,4 @@
-//! Growing pauses after repeated trouble with a channel. PURE: time is an argument.
+//! Growing pauses after repeated failures of a channel. PURE: time is an argument.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ impl Backoff {
         Self { first, longest, next: first }
     }
 
-    /// Returns the pause after a failure, if there was none for `well` before it. It starts over only if that was
-    /// longer than the last pause and a minute: a channel that opens and closes at once is no better than one that
-    /// does not open (B23).
+    /// Returns the pause after a failure that followed `well` without failures. The pauses start over only if that time
+    /// is at least a minute and at least the next pause: a channel that opens and closes at once is no better than one
+    /// that does not open (B23).
     pub(super) fn after(&mut self, well: Duration) -> Duration {
         const STABLE: Duration = Duration::from_secs(60);
         if well >= STABLE.max(self.next) {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_was_open_for_long_is_opened_again_soon() {
+    fn a_channel_that_was_open_for_a_long_time_is_reopened_soon() {
         let mut backoff = Backoff::new(SECOND, 120 * SECOND);
         for _ in 0..10 {
             backoff.after(Duration::ZERO);

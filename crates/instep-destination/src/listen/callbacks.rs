@@ -1,4 +1,5 @@
-//! The server at which hubs verify and deliver: small, fast, and useless to outsiders (W6, W7).
+//! The server at which hubs verify subscriptions and deliver notifications. Outsiders can neither learn nor change
+//! anything, and cannot exhaust it (W6, W7).
 //!
 //! It identifies hubs by tokens: a client that names the token of a subscription is treated as its hub, and its
 //! deliveries count only with the right signature.
@@ -35,11 +36,11 @@ use super::{
 };
 use crate::{CallbackOptions, Error};
 
-/// The largest delivery that is taken, in bytes: a notification is small.
+/// The largest delivery that is accepted, in bytes. Notifications are much smaller.
 const MOST_BYTES: usize = 1 << 20;
-/// The bytes of headers that are taken.
+/// The most bytes of headers that are accepted.
 const HEADER_BYTES: usize = 16 << 10;
-/// The time that headers may take, and again the body after them.
+/// The time within which the headers of a request must arrive, and then its body.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The callbacks of all subscriptions.
@@ -47,7 +48,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Callbacks {
     /// The URL that callbacks begin with; it ends in a slash.
     base: String,
-    /// The lease to ask hubs for.
+    /// The lease to request from hubs.
     pub(super) lease: Duration,
     server: Arc<CallbackServer>,
     serving: JoinHandle<()>,
@@ -107,7 +108,7 @@ impl Callbacks {
 async fn accept(listener: TcpListener, server: Arc<CallbackServer>) {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
-            // Descriptors have run out, or the client is gone: neither ends the listener.
+            // No more files can be opened, or the client has disconnected. Neither ends the server.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -143,7 +144,7 @@ impl CallbackServer {
         // A proxy may change the path before the token.
         let token = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         let Some(subscription) = self.find(&token) else { return plain(StatusCode::NOT_FOUND) };
-        // A connection that named a token is no stranger's: it may stay when places run out.
+        // A connection that named a token belongs to a hub, and is not closed in favour of others.
         self.connections().know(connection);
         match *request.method() {
             Method::GET => intent(&subscription, &token, request.uri().query().unwrap_or_default()),
@@ -160,8 +161,8 @@ impl CallbackServer {
         subscription.knows(token).then_some(subscription)
     }
 
-    /// Takes a delivery and answers at once (CN-17). One that is not proved to come from the hub has no effect (CN-18),
-    /// and gets the same answer, so that a forger learns nothing.
+    /// Receives a delivery and answers at once (CN-17). A delivery without a valid signature has no effect (CN-18), but
+    /// gets the same answer, so that a forger learns nothing.
     async fn delivery(
         &self,
         subscription: &Subscription,
@@ -178,7 +179,7 @@ impl CallbackServer {
         if !is_xml(field(header::CONTENT_TYPE.as_str()).unwrap_or_default()) {
             return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE);
         }
-        // Refused by its announced length, before a byte of it is read.
+        // A body whose stated length is too large is refused before any of it is read.
         if body.size_hint().lower() > MOST_BYTES as u64 {
             return plain(StatusCode::PAYLOAD_TOO_LARGE);
         }

@@ -1,14 +1,14 @@
-//! The connections to the callback server, limited per address and in all (B23, W7). PURE: connections are cancelled
-//! through their tokens.
+//! The connections to the callback server, limited per address and in all (B23, W7). PURE: a connection is ended by its
+//! token, and sockets are elsewhere.
 
 use std::{collections::VecDeque, fmt};
 
 use tokio_util::sync::CancellationToken;
 
-/// Connections at a time in all.
+/// The most connections at a time.
 pub(super) const CONNECTIONS: usize = 64;
-/// Parallel connections from one address. A hub needs one for each delivery in flight; behind a proxy, all hubs have
-/// the same address.
+/// The most connections at a time from one address. A hub needs one for each delivery in flight; behind a proxy, all
+/// hubs have the same address.
 pub(super) const PER_ADDRESS: usize = 16;
 
 /// The open connections, the oldest first.
@@ -24,7 +24,7 @@ pub(super) struct CallbackConnections<A> {
 struct OpenConnection<A> {
     number: u64,
     address: A,
-    /// A request for an existing callback was received over it.
+    /// `true` if a request for an existing callback was received over it.
     is_known: bool,
     end: CancellationToken,
 }
@@ -45,8 +45,8 @@ impl<A> Default for CallbackConnections<A> {
 }
 
 impl<A: PartialEq> CallbackConnections<A> {
-    /// Takes a connection and returns its number and the token that ends it; `None` if every older one belongs to a
-    /// hub.
+    /// Accepts a connection, and returns its number and the token that ends it. `None` if there is no room, because
+    /// every older connection belongs to a hub.
     pub(super) fn open(&mut self, address: A) -> Option<(u64, CancellationToken)> {
         if self.open.iter().filter(|open| open.address == address).count() >= PER_ADDRESS {
             self.close_stranger(|open| open.address == address)?;
@@ -71,7 +71,7 @@ impl<A: PartialEq> CallbackConnections<A> {
         self.open.retain(|open| open.number != number);
     }
 
-    /// Ends the oldest of the connections without a known request.
+    /// Ends the oldest connection without a request for an existing callback; `None` if there is none.
     fn close_stranger(&mut self, among: impl Fn(&OpenConnection<A>) -> bool) -> Option<()> {
         let position = self.open.iter().position(|open| !open.is_known && among(open))?;
         self.open.remove(position)?.end.cancel();

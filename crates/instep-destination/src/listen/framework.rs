@@ -5,7 +5,7 @@ use resourcesync::{Capability, Change, Entry, Uri};
 /// The consequence of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
-    /// The document is to be read later: the changes of its set arrive over a channel, so it has hardly anything new.
+    /// The document is read after a delay: the changes of its set arrive over a channel, so it has hardly anything new.
     LookLater,
     /// The Source should be read now.
     Look,
@@ -13,7 +13,8 @@ pub(crate) enum Consequence {
     Gone(Uri),
 }
 
-/// Returns the consequence of each entry. `has_channel`: every change of the set arrives over a channel anyway.
+/// Returns the consequence of each entry. `has_channel` is `true` if every change of the set also arrives over a
+/// channel.
 pub(crate) fn leads(entries: &[Entry], has_channel: bool) -> Vec<Consequence> {
     let lead = |entry: &Entry| match (&entry.metadata.capability, &entry.metadata.change) {
         (Some(capability), _) if has_channel && lists_resources(capability) => Consequence::LookLater,
@@ -41,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn fn_7_a_named_document_is_read_later_where_its_changes_are_heard() {
+    fn fn_7_a_named_document_is_read_later_if_its_changes_arrive_over_a_channel() {
         let entries = [
             entry(Capability::ResourceList, Change::Created),
             entry(Capability::ChangeList, Change::Updated),

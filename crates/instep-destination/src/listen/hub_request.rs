@@ -18,7 +18,7 @@ pub(super) struct Ask {
     pub(super) identity: Identity,
     /// The lease to request; `None` for hubs that choose it themselves.
     pub(super) lease: Option<Duration>,
-    /// The number of the hub.
+    /// The position of the hub among those of the topic.
     pub(super) hub: usize,
 }
 
@@ -42,21 +42,21 @@ impl Mode {
 /// The hub's answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HubAnswer {
-    /// It will verify, or has done so.
+    /// It accepts the request: it will verify it, or has done so.
     Accepted,
     /// It refuses this request.
     Refused,
-    /// It did not answer, or is overloaded.
+    /// It did not answer, or is overloaded. The request is repeated later, at another hub if there is one.
     Failed,
 }
 
 /// The decision about a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// It is taken if it is signed with this secret.
+    /// It is accepted if it is signed with this secret.
     Taken { secret: String },
-    /// It belongs to a subscription that was ended: 410.
+    /// It belongs to a subscription that has ended, and is answered with 410.
     Gone,
-    /// It belongs to no subscription: 404.
+    /// It belongs to no subscription, and is answered with 404.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! The messages of all channels since the last run: bounded, for any number of messages (W7).
+//! The messages of all channels since the last run. Its memory is bounded, whatever arrives (W7).
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -11,11 +11,11 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{Kind, backoff::Backoff};
 
-/// The number of waiting messages. If there are more, reading the Change List is cheaper.
+/// The most messages that wait. If there are more, reading the Change List is cheaper.
 const MOST_MESSAGES: usize = 64;
-/// The bytes of messages that wait.
+/// The most bytes of messages that wait.
 const MOST_BYTES: usize = 4 << 20;
-/// The number of notes for the operator that wait.
+/// The most notes for the operator that wait. Further ones are only logged.
 const MOST_NOTES: usize = 16;
 /// The first and the longest pause between runs caused by unreadable messages.
 const UNREADABLE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
@@ -23,7 +23,7 @@ const UNREADABLE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duratio
 /// The messages and notes since the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// The Source must be read: something may have been missed, or was not understood.
+    /// `true` if the Source must be read, because something may have been missed or could not be read.
     pub(crate) look: bool,
     /// The messages, in the order of their arrival.
     pub(crate) messages: Vec<ChannelMessage>,
@@ -65,7 +65,7 @@ impl Default for UnreadableMessages {
 }
 
 impl UnreadableMessages {
-    /// Returns `true` if this one leads to a look.
+    /// Returns `true` if the Source is to be read because of this message.
     fn leads_to_look(&mut self, now: Instant) -> bool {
         let well = self.last.map_or(Duration::ZERO, |last| now - last);
         self.last = Some(now);
@@ -84,7 +84,8 @@ impl Inbox {
         self.news.notify_one();
     }
 
-    /// Takes a message. One that is not a document leads to a look, and then to fewer and fewer (B23).
+    /// Adds a message. One that is not a document causes a reading of the Source, and further ones less and less often
+    /// (B23).
     pub(super) fn put(&self, message: ChannelMessage) {
         if !is_readable(&message) {
             let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,18 +97,18 @@ impl Inbox {
         }
         let mut received = self.received();
         let waiting: usize = received.messages.iter().map(|message| message.body.len()).sum();
-        // Nothing is lost over the limit: the run reads the Change List, which has the content of the messages.
+        // Messages over the limit are dropped, because the run reads the Change List, which has their changes.
         if received.messages.len() >= MOST_MESSAGES || waiting + message.body.len() > MOST_BYTES {
             received.look();
         } else if !received.look {
             received.messages.push(message);
         }
-        // Released before the reader is woken, because it takes the lock at once.
+        // The lock is released before the reader is woken, which takes it at once.
         drop(received);
         self.news.notify_one();
     }
 
-    /// Records a note for the operator. It leads to no look.
+    /// Records a note for the operator. It does not cause a reading of the Source.
     pub(super) fn note(&self, text: String) {
         tracing::info!("{text}");
         let mut received = self.received();
@@ -132,7 +133,7 @@ impl Inbox {
 }
 
 impl Received {
-    /// Requests a run, which finds the content of all messages.
+    /// Requests a reading of the Source, and drops the messages, whose changes the lists have.
     fn look(&mut self) {
         self.look = true;
         self.messages.clear();
@@ -159,7 +160,7 @@ mod tests {
     const DOCUMENT: &str = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
         xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist\"/></urlset>";
 
-    /// A document of at least this many bytes.
+    /// Returns a message that is a document of at least this many bytes.
     fn message(bytes: usize) -> ChannelMessage {
         let set = Uri::parse("http://a/caps.xml").unwrap();
         ChannelMessage { set, kind: Kind::Changes, body: format!("{DOCUMENT}{}", " ".repeat(bytes)).into() }

@@ -1,24 +1,25 @@
 //! A subscription at a hub, from the first request to the last (WebSub §5). PURE: time is an argument, counted from any
-//! moment; requests and answers are elsewhere.
+//! moment. Requests are sent by `subscriber.rs`, and hubs are answered by `callbacks.rs`.
 
 use std::time::Duration;
 
 use super::hub_request::{Ask, Delivery, HubAnswer, Identity, Mode};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// The shortest lease that is accepted as granted. A hub that grants less would make this Destination renew without end.
+/// The shortest lease that is used. If a hub grants a shorter one, it is renewed as if it had granted this, because
+/// requests would never end otherwise.
 const SHORTEST: Duration = Duration::from_secs(10);
 /// The time that a hub may take to verify.
 const VERIFICATION: Duration = Duration::from_secs(60);
-/// The time for which a former callback still takes deliveries, because they were on their way.
+/// The time for which a former callback still accepts deliveries that were sent before the new subscription.
 const TRANSITION: Duration = Duration::from_secs(60);
 /// The first and the longest pause after a failure; it doubles each time.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(600));
 /// The pause after a denial (CN-15).
 const AFTER_DENIAL: Duration = Duration::from_secs(3_600);
-/// The failures of a hub after which the hubs of the topic are looked up again.
+/// The number of failures of each hub after which the hubs of the topic are looked up again.
 const IN_VAIN: usize = 6;
-/// The number of former callbacks that are remembered.
+/// The most former callbacks that are remembered.
 const MOST_FORMER: usize = 4;
 
 /// The subscription to one topic.
@@ -59,7 +60,7 @@ struct Former {
     identity: Identity,
     hub: usize,
     asked: bool,
-    /// The hub refuses to end it. Its next delivery is answered with 410.
+    /// `true` if the hub refused to end it. Its next delivery is answered with 410.
     refused: bool,
     taken_until: Duration,
 }
@@ -89,7 +90,7 @@ impl Lease {
     /// Returns the request to send now. Pass its answer to [`Self::answered`] before asking for the next one.
     pub(super) fn ask(&mut self, now: Duration, fresh: impl FnOnce() -> Identity) -> Option<Ask> {
         self.pass(now);
-        // Endings first: until it is requested, a hub continues to deliver to the former callback.
+        // Subscriptions are ended first, because until then a hub continues to deliver to the former callback.
         if let Some(former) = self.former.iter_mut().find(|former| !former.asked) {
             former.asked = true;
             let identity = former.identity.clone();
@@ -99,15 +100,15 @@ impl Lease {
         if self.ending || self.asked.is_some() || !renews || now < self.not_before {
             return None;
         }
-        // A separate callback for each request, so that no answer to an earlier one counts as an answer to this one
-        // (W2).
+        // Each request has a callback of its own, so that the answer to an earlier one does not count as an answer to
+        // this one (W2).
         let identity = fresh();
         self.asked = Some(Asked { identity: identity.clone(), until: now + VERIFICATION });
         let lease = self.names_lease.then_some(self.wanted);
         Some(Ask { mode: Mode::Subscribe, identity, lease, hub: self.hub })
     }
 
-    /// Returns the time at which [`Self::ask`] may have its next request, without other events.
+    /// Returns the time of the next request from [`Self::ask`], if nothing else happens until then.
     pub(super) fn next(&self) -> Option<Duration> {
         if self.former.iter().any(|former| !former.asked) {
             return Some(Duration::ZERO);
@@ -131,7 +132,7 @@ impl Lease {
             }
             return;
         }
-        // A hub may verify before it answers: then the lease is held already.
+        // A hub may verify before it answers. The request is then no longer pending, and the lease is held.
         let waits = self.asked.as_ref().is_some_and(|asked| asked.identity == ask.identity);
         match answer {
             HubAnswer::Accepted => {}
@@ -144,7 +145,7 @@ impl Lease {
         }
     }
 
-    /// Returns `true` if a verification of intent is confirmed, because this was requested (CN-13).
+    /// Decides about a verification of intent. Returns `true` if it is confirmed, because this was requested (CN-13).
     pub(super) fn verify(
         &mut self,
         token: &str,
@@ -154,14 +155,15 @@ impl Lease {
     ) -> bool {
         match mode {
             Mode::Unsubscribe => {
-                // Only if it was requested: an outsider must not end a subscription (CN-13).
+                // It is confirmed only if it was requested: an outsider must not end a subscription (CN-13).
                 let asked = |former: &Former| former.asked && former.identity.token == token;
                 let position = self.former.iter().position(asked);
                 position.map(|position| self.former.remove(position)).is_some()
             }
             Mode::Subscribe => {
                 let lease = granted.unwrap_or(self.wanted).max(SHORTEST);
-                // A hub may be away for a third of the lease before anything is missed.
+                // Renewed after two thirds, so that a hub may be unreachable for a third of the lease before anything
+                // is missed.
                 let (renew, expires) = (now + lease * 2 / 3, now + lease);
                 if let Some(held) = self.held.as_mut().filter(|held| held.identity.token == token) {
                     (held.renew, held.expires) = (renew, expires);
@@ -216,7 +218,7 @@ impl Lease {
             .any(|identity| identity.token == token)
     }
 
-    /// Ends the subscription (CN-19). The requests that this needs come from [`Self::ask`].
+    /// Ends the subscription (CN-19). [`Self::ask`] returns the requests that this needs.
     pub(super) fn end(&mut self, now: Duration) {
         self.ending = true;
         self.asked = None;
@@ -225,12 +227,13 @@ impl Lease {
         }
     }
 
-    /// Returns `true` if it should end.
+    /// Returns `true` if the end of the subscription was requested.
     pub(super) fn is_ending(&self) -> bool {
         self.ending
     }
 
-    /// Returns `true` if this number of attempts failed at every hub, so that the topic may have other hubs now.
+    /// Returns `true` if [`IN_VAIN`] attempts failed at every hub, so that the hubs of the topic should be looked up
+    /// again.
     pub(super) fn is_in_vain(&self) -> bool {
         self.held.is_none() && self.asked.is_none() && self.failures as usize >= IN_VAIN * self.hubs
     }
@@ -249,7 +252,7 @@ impl Lease {
         self.former.push(Former { identity, hub, asked: false, refused: false, taken_until });
     }
 
-    /// Applies changes that depend only on time.
+    /// Applies what the passing of time changes: a lease that has ended, and a verification that did not arrive.
     fn pass(&mut self, now: Duration) {
         self.held.take_if(|held| held.expires <= now);
         if self.asked.as_ref().is_some_and(|asked| asked.until <= now) {

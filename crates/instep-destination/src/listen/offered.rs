@@ -29,11 +29,11 @@ pub(super) type Name = (Uri, Kind);
 /// The transports of a channel, in the order in which they are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ways {
-    /// The origin of the Capability List, in whose scope they must be.
+    /// The origin of the Capability List, in whose scope the transports must be.
     pub(super) speaker: Origin,
-    /// WebSockets.
+    /// The URIs of WebSockets.
     pub(super) sockets: Vec<Uri>,
-    /// Topics, each with the hubs that its entry names.
+    /// The topics, each with the hubs that its entry names.
     pub(super) topics: Vec<(Uri, Vec<Uri>)>,
 }
 

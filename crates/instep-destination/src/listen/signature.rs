@@ -1,9 +1,9 @@
-//! Signatures of deliveries (WebSub §7.1, CN-18, W2).
+//! Signatures of deliveries (WebSub §7.1, CN-18, W2). Whose secret counts is decided in `lease.rs`.
 
 use ring::hmac;
 
-/// Returns `true` if the signature of a delivery is that of its raw body. The hub chooses the algorithm; SHA-1 counts
-/// only if the operator allows it.
+/// Returns `true` if the signature of a delivery is that of its raw body. The hub chooses the algorithm; SHA-1 is
+/// accepted only if the operator allows it.
 pub(super) fn is_valid(field: Option<&str>, secret: &str, body: &[u8], sha1: bool) -> bool {
     let Some((name, hex)) = field.and_then(|field| field.trim().split_once('=')) else { return false };
     let algorithm = match name.to_ascii_lowercase().as_str() {

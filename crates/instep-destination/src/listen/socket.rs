@@ -1,4 +1,4 @@
-//! A channel over a WebSocket.
+//! A channel over a WebSocket: opens it, receives its messages, and opens it again when it was lost.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,9 +18,10 @@ use tokio_tungstenite::{
 
 use super::{ChannelMessage, ChannelState, Inbox, Name, backoff::Backoff};
 
-/// The largest message that is taken, in bytes: a notification is small (W9).
+/// The largest message that is accepted, in bytes. Notifications are much smaller (W9).
 const MOST_BYTES: usize = 1 << 20;
-/// The silence after which a ping asks if the other end is still there.
+/// The time without a frame after which a ping is sent. If nothing arrives for the same time after it, the channel is
+/// closed.
 const SILENCE: Duration = Duration::from_secs(60);
 /// The first and the longest pause before a channel is opened again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
@@ -48,7 +49,7 @@ impl Socket {
                 tracing::debug!(%uri, %error, "the channel is closed");
             }
             let well = if self.state.set_connected(false) {
-                // The channel may be gone for good: the Capability List is the authority (FN-6).
+                // The channel may have been withdrawn. The Capability List decides, so the Source is read (FN-6).
                 self.inbox.look();
                 began.elapsed()
             } else {
@@ -60,16 +61,17 @@ impl Socket {
     }
 
     async fn listen_once(&self, uri: &Uri) -> Result<(), SocketFailure> {
-        // The scope supports http and https: a channel's origin is checked like that of a document.
+        // The scope knows only http and https, so the origin of a channel is checked like that of a document.
         let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
         let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
         let config =
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
-        // Open first, then read: a change in between arrives both ways, and none is missed.
+        // The channel is opened first and the Source is read then: a change in between arrives twice, and none is
+        // missed.
         self.state.set_connected(true);
-        // Changes before the channel was open are only in the Change List.
+        // Changes from before the channel was open are only in the Change List.
         self.inbox.look();
         let mut asked = false;
         loop {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub(super) struct ChannelState {
     socket: AtomicBool,
-    /// The topic that is subscribed to, and the end of its lease.
+    /// The topic with a subscription, and the end of its lease.
     lease: Mutex<Option<(Uri, Instant)>>,
 }
 
@@ -40,7 +40,7 @@ impl ChannelState {
         self.held().take().is_some()
     }
 
-    /// Returns the topic that is subscribed to, and the rest of its lease.
+    /// Returns the topic with a subscription, and the remaining time of its lease.
     pub(super) fn lease(&self) -> Option<(Uri, Duration)> {
         let (topic, until) = self.held().clone()?;
         Some((topic, until.saturating_duration_since(Instant::now())))

@@ -1,4 +1,5 @@
-//! A subscription at a hub while it lasts: find the hub, request, renew, end (CN-5, CN-11, CN-14, CN-19).
+//! The task that keeps a subscription at a hub: it finds the hub, subscribes, renews and unsubscribes (CN-5, CN-11,
+//! CN-14, CN-19). The rules are in `lease.rs`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +19,7 @@ use super::{
 
 /// The pause between searches for a topic that has a hub.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
-/// The number of hubs of one topic that are tried.
+/// The most hubs of one topic that are tried.
 const MOST_HUBS: usize = 8;
 
 /// The means of a subscription to a channel.
@@ -65,7 +66,7 @@ impl Subscriber {
         None
     }
 
-    /// Returns the `self` and the `hub`s of a topic.
+    /// Requests a topic, and returns the targets of its `self` and `hub` links.
     async fn links(&self, topic: &Uri) -> (Option<Uri>, Vec<Uri>) {
         let request = Request::get(topic.clone()).on_behalf_of(self.ways.speaker.clone());
         let response = match self.client.send_once(&request).await {
@@ -86,13 +87,13 @@ impl Subscriber {
         (of("self").into_iter().next(), of("hub"))
     }
 
-    /// Keeps the subscription until it should end, or until every hub failed too often.
+    /// Keeps the subscription until its end is requested, or until every hub has failed too often.
     async fn hold(&self, topic: Uri, hubs: &[Uri]) {
         let (inbox, state) = (Arc::clone(&self.inbox), Arc::clone(&self.state));
         let lease = Lease::new(hubs.len(), self.callbacks.lease);
         let subscription = Subscription::new(topic, lease, self.name.clone(), inbox, state);
         let subscription = Arc::new(subscription);
-        // Before the first request: a hub may verify before it answers (WebSub §5.3).
+        // Registered before the first request, because a hub may verify before it answers (WebSub §5.3).
         self.callbacks.serve(&subscription);
         for hub in hubs.iter().filter(|hub| hub.as_str().starts_with("http:")) {
             self.inbox.note(format!("{hub} is asked over http: on the way the secret of deliveries shows"));
@@ -102,7 +103,7 @@ impl Subscriber {
                 subscription.lease().end(subscription.now());
             }
             while let Some(ask) = subscription.ask() {
-                // The lease is not locked meanwhile, because the verification arrives while the hub is answering.
+                // The lease is not locked meanwhile, because the verification may arrive before the answer.
                 let answer = self.send(&subscription.topic, hubs, &ask).await;
                 subscription.lease().answered(&ask, answer, subscription.now());
             }

@@ -16,7 +16,7 @@ use super::{
     lease::Lease,
 };
 
-/// The characters of a key.
+/// The number of characters of a key.
 const KEY_LENGTH: usize = 32;
 
 /// A subscription and the inbox of its deliveries.
@@ -30,7 +30,7 @@ pub(super) struct Subscription {
     state: Arc<ChannelState>,
     lease: Mutex<Lease>,
     began: Instant,
-    /// The lease has changed, and the subscriber must check it.
+    /// Wakes the subscriber when the lease has changed.
     pub(super) changed: Notify,
 }
 
@@ -52,7 +52,7 @@ impl Subscription {
         &self.key
     }
 
-    /// Returns the key within a token; `None` if the token is too short to be one of ours.
+    /// Returns the key within a token; `None` if the token is too short.
     pub(super) fn key_of(token: &str) -> Option<&str> {
         token.get(..KEY_LENGTH)
     }
@@ -65,7 +65,7 @@ impl Subscription {
         self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the request to send now. A lease that has run out is noticed here.
+    /// Returns the request to send now. If the lease has ended, this is reported here.
     pub(super) fn ask(&self) -> Option<Ask> {
         let now = self.now();
         let ask = self.lease().ask(now, || identity(&self.key));
@@ -95,7 +95,7 @@ impl Subscription {
         if until.is_some_and(|until| !self.state.set_leased(&self.topic, until)) {
             let lasting = granted.map_or(String::new(), |lease| format!(" for {} s", lease.as_secs()));
             self.inbox.note(format!("subscribed to {} at its hub{lasting}", self.topic));
-            // The hub does not send earlier events: they are in the Change List.
+            // The hub does not send earlier notifications, so their changes are read from the Change List.
             self.inbox.look();
         }
         self.changed.notify_one();
@@ -118,7 +118,7 @@ impl Subscription {
         self.lease().delivered(token, self.now())
     }
 
-    /// Takes a delivery that is proved to come from the hub.
+    /// Passes on a delivery whose signature is valid.
     pub(super) fn take(&self, body: Bytes) {
         let (set, kind) = self.name.clone();
         self.inbox.put(ChannelMessage { set, kind, body });

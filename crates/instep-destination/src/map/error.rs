@@ -6,13 +6,13 @@ use resourcesync::Uri;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum MapError {
-    /// Only http and https resources are copied (D26).
+    /// The scheme is neither http nor https. No resource of another scheme is copied (D26).
     #[error("{uri} is neither http nor https")]
     Scheme {
         /// The URI.
         uri: Uri,
     },
-    /// The authority has no host, or a port that is no port.
+    /// The authority has no host, or its port is not a valid number.
     #[error("{uri} names no host")]
     Host {
         /// The URI.

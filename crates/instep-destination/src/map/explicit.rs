@@ -21,7 +21,7 @@ pub(crate) enum ExplicitMapError {
         /// The path.
         path: String,
     },
-    /// The URI is one of the web without a host, which no resource has (C32).
+    /// The URI has no host, so no resource can be below it (C32).
     #[error("{uri:?} cannot be mapped: {source}")]
     Uri {
         /// The URI.
@@ -32,7 +32,7 @@ pub(crate) enum ExplicitMapError {
 }
 
 impl ExplicitMap {
-    /// Maps a URI to a path within the copy.
+    /// Returns the map of a URI to a path within the copy.
     ///
     /// # Errors
     /// If the path is not within the copy, or the URI has no host.
@@ -49,7 +49,8 @@ impl ExplicitMap {
         Ok(Self { prefix: prefix.to_owned(), path: relative })
     }
 
-    /// The path of a URI that the map covers: the same one, or one after a slash or query.
+    /// Returns the path of a URI if the map covers it: the URI of the map, or one that continues it with a slash or a
+    /// query.
     pub(super) fn apply(&self, uri: &parts::UriParts<'_>) -> Option<CopyPath> {
         let rest = uri.written.strip_prefix(&self.prefix)?;
         if !self.prefix.ends_with('/') && !rest.is_empty() && !rest.starts_with(['/', '?']) {

@@ -1,9 +1,9 @@
-//! The common form of names that some file systems do not distinguish.
+//! The common form of names that some file systems do not distinguish. Clashes are resolved by `commit/places.rs`.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Returns the form that names have in common if a file system that ignores case and composition takes them for one: ß
-/// is ss, a composed letter its parts.
+/// Returns the form that two names share if a file system that ignores case and composition does not distinguish them:
+/// ß becomes ss, and a letter with its combining marks becomes a composed letter.
 pub(crate) fn fold(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Write as _};
 
 use super::fold::fold;
 
-/// Longest name in bytes; every common file system takes that many.
+/// The longest name in bytes that every common file system accepts.
 const LONGEST_NAME: usize = 255;
 const INDEX: &str = "%40index";
 const BODY: &str = "%40body";
@@ -12,10 +12,10 @@ const EMPTY: &str = "%40";
 const QUERY: &str = "%40";
 const DIGEST: &str = "%40%40";
 
-/// Replaces an `@` at the beginning of a path: names with a plain one are those of other hosts.
+/// Replaces an `@` at the beginning of a path, because the folders of other hosts begin with `@`.
 pub(super) const FIRST_AT: &str = "%40%40";
 
-/// The names of a path of decoded segments and its query, separated by slashes.
+/// Returns the names for decoded segments and a query, separated by slashes.
 pub(super) fn path_of(segments: &[Cow<'_, [u8]>], query: Option<&str>) -> String {
     let Some((last, folders)) = segments.split_last() else { return INDEX.to_owned() };
     let mut path = String::with_capacity(segments.iter().map(|segment| segment.len() + 1).sum());
@@ -38,12 +38,12 @@ pub(super) fn marked_query(query: Option<&str>) -> String {
     name
 }
 
-/// The name of the body of a URI that has other URIs below it.
+/// Returns the path of the body of a URI that has other URIs below it.
 pub(super) fn body_below(path: &str) -> String {
     format!("{path}/{BODY}")
 }
 
-/// A name that ends in a digest, shortened if it would be too long.
+/// Returns a name that ends in a digest. The name is shortened if it would be too long.
 pub(super) fn with_digest(name: &str, digested: &[u8]) -> String {
     let mark = digest_mark(digested);
     let longest = (LONGEST_NAME - mark.len()).min(name.len());
@@ -56,7 +56,7 @@ pub(super) fn is_short(name: &str) -> bool {
     name.len() <= LONGEST_NAME
 }
 
-/// Returns the name; if it is too long, cut and made unique by its digest (D9).
+/// Returns the name. If it is too long, it is cut and made unique by its digest (D9).
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     if is_short(name) {
         return Cow::Borrowed(name);
@@ -64,7 +64,7 @@ pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     Cow::Owned(with_digest(name, name.as_bytes()))
 }
 
-/// `%40%40` and 128 bits of SHA-256.
+/// Returns `%40%40` and 128 bits of SHA-256 in hexadecimal.
 pub(super) fn digest_mark(digested: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, digested);
     digest.as_ref().iter().take(16).fold(DIGEST.to_owned(), |mut mark, byte| {
@@ -73,7 +73,7 @@ pub(super) fn digest_mark(digested: &[u8]) -> String {
     })
 }
 
-/// The octets as one name.
+/// Returns the octets as one name.
 pub(super) fn escape(octets: &[u8]) -> String {
     let mut name = String::with_capacity(octets.len());
     push_escaped(&mut name, octets);
@@ -96,11 +96,11 @@ pub(super) fn is_plain(segment: &str) -> bool {
     !octets.is_empty() && plain(octets).is_some() && !is_risky(octets)
 }
 
-/// Names that mean something to a shell, a device, git or us: their first octet is escaped (D8).
+/// Returns `true` if a name has a meaning for a shell, a device, git or instep: its first octet is escaped (D8).
 fn is_risky(octets: &[u8]) -> bool {
     match octets.first() {
         Some(b'-') => true,
-        // Each reserved name begins with one of these: all others need no closer look.
+        // Each reserved name begins with one of these octets, so all other names are not folded and compared.
         Some(first) if b"acgilnp.".contains(&first.to_ascii_lowercase()) && octets.len() < 64 => {
             std::str::from_utf8(octets).is_ok_and(|name| is_reserved(&fold(name)))
         }
@@ -145,7 +145,8 @@ fn push_octets(out: &mut String, octets: &[u8]) {
     }
 }
 
-/// The octets as text if each is one that every name may have: most are, and need no check of each character.
+/// Returns the octets as text if every file system accepts each of them. Most names are such, and need no check of each
+/// character.
 fn plain(octets: &[u8]) -> Option<&str> {
     let is_plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-._".contains(octet);
     (octets.iter().all(is_plain) && octets.last() != Some(&b'.'))
@@ -157,7 +158,7 @@ fn push_escape(out: &mut String, octet: u8) {
     let _ = write!(out, "%{octet:02X}");
 }
 
-/// Neither forbidden somewhere, nor invisible, nor turning the direction of a terminal.
+/// Returns `true` if a character is allowed in names everywhere, is visible, and does not change the direction of text.
 fn is_portable(char: char) -> bool {
     const FORBIDDEN: &str = "<>:\"/\\|?*";
     const INVISIBLE: [std::ops::RangeInclusive<char>; 4] =
@@ -165,7 +166,8 @@ fn is_portable(char: char) -> bool {
     !char.is_control() && !FORBIDDEN.contains(char) && !INVISIBLE.iter().any(|range| range.contains(&char))
 }
 
-/// Decodes octets that mean the same encoded or not: in a query, `%26` and `&` differ, `%20` has no other spelling.
+/// Decodes the octets of a query that mean the same with and without encoding. `%26` stays, because it differs from
+/// `&`; `%20` is decoded.
 fn decode_query(query: &str) -> Vec<u8> {
     let mut octets = Vec::with_capacity(query.len());
     let mut rest = query.as_bytes();

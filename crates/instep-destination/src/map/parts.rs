@@ -7,7 +7,8 @@ use resourcesync::Uri;
 
 use super::{MapError, name};
 
-/// Scheme, host and port: the identity of a separate root. The user is part of it only if one is written.
+/// The scheme, host and port of a URI, and the user if one is written. Each authority other than that of the base has a
+/// folder of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Authority {
     https: bool,
@@ -45,7 +46,7 @@ impl Authority {
     }
 
     /// Returns the folder of resources that are not below the base: `@host_port`, with the scheme if the port does not
-    /// imply it. A user is there only as a digest: a password is no file name.
+    /// imply it. A user is represented by a digest, so that no password becomes a file name.
     pub(super) fn name(&self) -> String {
         let scheme = match (self.https, self.port) {
             (true, 443) => "",
@@ -61,7 +62,7 @@ impl Authority {
 /// The parts of an http(s) URI.
 pub(super) struct UriParts<'a> {
     pub(super) authority: Authority,
-    /// From its first slash; empty without one.
+    /// The path from its first slash; empty if there is none.
     pub(super) path: &'a str,
     pub(super) query: Option<&'a str>,
     /// The complete URI without its fragment, as written.
@@ -79,18 +80,18 @@ impl<'a> UriParts<'a> {
         Ok(Self { authority: authority_parsed, path, query, written })
     }
 
-    /// The decoded segments, at least one; the last is empty if the path ends in a slash.
+    /// Returns the decoded segments, at least one. The last one is empty if the path ends in a slash.
     pub(super) fn segments(&self) -> impl Iterator<Item = Cow<'a, [u8]>> + use<'a> {
         segments(self.path)
     }
 }
 
-/// The decoded segments of a path, with or without its first slash.
+/// Returns the decoded segments of a path, with or without its first slash.
 pub(super) fn segments(path: &str) -> impl Iterator<Item = Cow<'_, [u8]>> {
     path.strip_prefix('/').unwrap_or(path).split('/').map(|segment| percent_decode_str(segment).into())
 }
 
-/// Path and query.
+/// Splits a text into path and query.
 pub(super) fn split_query(text: &str) -> (&str, Option<&str>) {
     text.split_once('?').map_or((text, None), |(path, query)| (path, Some(query)))
 }

@@ -8,7 +8,7 @@ use super::{fold::fold, name};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyPath {
     path: Box<str>,
-    /// Bytes of the folder.
+    /// The length of the folder in bytes.
     folder: usize,
 }
 
@@ -36,34 +36,35 @@ impl CopyPath {
             .then(|| Self::of(text.into()))
     }
 
-    /// The path with slashes.
+    /// Returns the path with slashes.
     pub fn as_str(&self) -> &str {
         &self.path
     }
 
-    /// The folder that contains it; empty at the top.
+    /// Returns the folder that contains it; empty at the top.
     pub fn folder(&self) -> &str {
         &self.path[..self.folder]
     }
 
-    /// Its last name.
+    /// Returns its last name.
     pub fn name(&self) -> &str {
         let name = &self.path[self.folder..];
         name.strip_prefix('/').unwrap_or(name)
     }
 
-    /// Each folder on the way, outermost first.
+    /// Returns each folder on the way, the outermost first.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.path.match_indices('/').map(|(end, _)| &self.path[..end])
     }
 
-    /// Returns the path that it gets when there are resources below its URI (D5).
+    /// Returns the path that it gets if there are resources below its URI (D5).
     #[must_use]
     pub fn body(&self) -> Self {
         Self::of(name::body_below(&self.path).into())
     }
 
-    /// Returns the path that it gets when its name clashes with that of another URI in this store (D7).
+    /// Returns the path that it gets if its name clashes with that of another URI in this store (D7). `written` is the
+    /// URI as written.
     #[must_use]
     pub fn told_apart(&self, written: &str) -> Self {
         let name = name::with_digest(self.name(), written.as_bytes());
@@ -73,12 +74,12 @@ impl CopyPath {
         }
     }
 
-    /// Equal for paths that some file system may not distinguish.
+    /// Returns a text that is equal for paths that some file system may not distinguish.
     pub fn key(&self) -> String {
         fold(&self.path)
     }
 
-    /// The key, if it differs from the path of the resource.
+    /// Returns the key; `None` if it equals the path of the resource.
     pub(crate) fn key_beside(&self, path: &Self) -> Option<String> {
         Some(self.key()).filter(|key| *key != *path.path)
     }

@@ -1,4 +1,4 @@
-//! URI to path: the rows D1 and D5 to D9 of the threats as tables, and rules that hold for every URI.
+//! URI to path: the threats D1 and D5 to D9 as tables, and rules that hold for every URI.
 
 mod injective;
 mod names;
@@ -178,7 +178,7 @@ fn d26_other_schemes_have_no_place() {
         assert!(matches!(mapper.map(&uri(text)), Err(MapError::Scheme { .. })), "{text}");
     }
     for text in ["http:///x", "http:x", "http://h:99999/x", "http://:80/x"] {
-        // An earlier version may have recorded them (C32).
+        // An earlier version may have recorded such URIs (C32).
         let uri = Uri::parse_recorded(text).unwrap();
         assert!(matches!(mapper.map(&uri), Err(MapError::Host { .. })), "{text}");
     }

@@ -14,11 +14,11 @@ pub struct TestMonitor(Mutex<RecordedEvents>);
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RecordedEvents {
-    /// Notes, in order.
+    /// The texts of notes, in order.
     pub notes: Vec<String>,
-    /// The last plan.
+    /// The totals of the last plan.
     pub plan: PlanTotals,
-    /// Planned or found items: `+ http://host/a`.
+    /// Items of a dry run or an audit, as letter and URI: `+ http://host/a`.
     pub itemized: Vec<String>,
     /// Committed items, in order.
     pub committed: Vec<String>,
@@ -26,11 +26,11 @@ pub struct RecordedEvents {
     pub problems: Vec<(ProblemKind, String, String)>,
     /// Warnings: kind, URI, text.
     pub warnings: Vec<(ProblemKind, String, String)>,
-    /// Bytes of resources.
+    /// The number of bytes of resources that arrived.
     pub bytes: u64,
-    /// Resources whose links alone are new.
+    /// The URIs of resources of which only links changed.
     pub noted: Vec<String>,
-    /// The last leases.
+    /// The leases of the last event about them.
     pub leases: Vec<(Uri, Duration)>,
     /// The exit codes of runs that ended, in order.
     pub ended: Vec<u8>,

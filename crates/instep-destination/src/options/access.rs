@@ -15,17 +15,17 @@ pub struct AccessOptions {
     pub per_host: usize,
     /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
-    /// The number of bytes a second in all; `None` for no limit.
+    /// The number of bytes a second of all transfers together; `None` for no limit.
     pub bwlimit: Option<u64>,
-    /// The number of attempts after the first one.
+    /// The number of attempts that follow a failed first one.
     pub retries: u32,
     /// The timeout for connecting, for headers, and for each window of a body with less than 1 KiB a second.
     pub timeout: Duration,
-    /// Restricts the targets of a document to its exact origin.
+    /// `true` if a document may lead only to its exact origin, and not to sub-domains of its host.
     pub strict_origin: bool,
     /// Further origins that documents may lead to: `https://mirror.example.org:8443`.
     pub allow_origins: Vec<String>,
-    /// The headers that each origin gets, and no other one.
+    /// The credentials, each of which only its own origin gets.
     pub credentials: Vec<Credential>,
     /// The text of a `netrc` file: logins for the origin of the operator's URL and for the allowed ones, by host. Other
     /// credentials replace them.
@@ -120,7 +120,8 @@ impl AccessOptions {
             .map_or_else(|| Client::new(options.clone()), |shared| Ok(shared.within(options.clone())))
     }
 
-    /// Logins of the netrc file come first, so that credentials that were given for this run replace them.
+    /// Returns the credentials of each origin. Logins of the netrc file come first, so that credentials that were given
+    /// for this run replace them.
     fn credentials(&self, own: Option<&Origin>, scope: &Scope) -> Result<Credentials, HttpError> {
         let mut credentials = Credentials::default();
         if let Some(text) = &self.netrc {
@@ -155,14 +156,14 @@ fn origin(what: &str, text: &str) -> Result<Origin, HttpError> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credential {
-    /// `Authorization: Bearer`.
+    /// A token, sent as `Authorization: Bearer`.
     Bearer {
         /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
         /// The token.
         token: Secret,
     },
-    /// `Authorization: Basic`.
+    /// A user and a password, sent as `Authorization: Basic`.
     Basic {
         /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
@@ -171,7 +172,7 @@ pub enum Credential {
         /// The password.
         password: Secret,
     },
-    /// Any header.
+    /// Any header, such as the API key of a service.
     Header {
         /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,

@@ -6,10 +6,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// The strongest.
+    /// The strongest digest.
     #[default]
     Strongest,
-    /// Each that is known here.
+    /// Each digest whose algorithm is implemented.
     All,
 }
 
@@ -17,16 +17,16 @@ pub enum Verify {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Via {
-    /// The cheapest, by estimate.
+    /// The way whose transfers are estimated to be the smallest.
     #[default]
     Cheapest,
-    /// The Resource List, resource by resource.
+    /// The Resource List; each resource is fetched from its own URI.
     List,
-    /// The Resource Dump.
+    /// The Resource Dump; resources are read from its packages.
     Dump,
     /// Batches of resources, as instep's own Source offers them.
     Batch,
-    /// Change Lists only; a gap is an error.
+    /// Change Lists only. If they do not reach back to the checkpoint, the run fails.
     Changes,
 }
 
@@ -37,7 +37,7 @@ pub enum LastmodTrust {
     /// The same time means the same bytes, and another one a change.
     #[default]
     Trust,
-    /// None, for sites that write the time of the list: a conditional request is sent.
+    /// The time is no evidence, for sites that write the time of the list in each entry: a conditional request is sent.
     Ask,
 }
 
@@ -45,12 +45,13 @@ pub enum LastmodTrust {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Each group is synced together.
+    /// The files of a group are synced together before the group is recorded. A power loss costs no recorded file.
     #[default]
     Group,
-    /// Each file is synced separately.
+    /// Each file is synced separately before the group is recorded.
     File,
-    /// The operating system decides when.
+    /// Nothing is synced: the operating system decides when files reach the disk, and a power loss may cost recorded
+    /// ones.
     None,
 }
 

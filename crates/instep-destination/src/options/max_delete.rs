@@ -5,17 +5,17 @@ use std::{fmt, str::FromStr};
 /// The largest number of deletions in one run, and in all runs of a day that have the same limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxDelete {
-    /// The larger of 10 and 10 % of the held resources.
+    /// The larger of 10 resources and 10 % of the held resources.
     #[default]
     Default,
-    /// An absolute number.
+    /// A number of resources.
     Count(u64),
     /// A percentage of the held resources.
     Percent(u8),
 }
 
 impl MaxDelete {
-    /// The most deletions allowed if `held` resources are held.
+    /// Returns the most deletions that are allowed if `held` resources are held.
     pub fn limit(self, held: u64) -> u64 {
         match self {
             Self::Default => (held / 10).max(10),

@@ -26,7 +26,7 @@ pub enum ObjectLayout {
 }
 
 impl CopyPlace {
-    /// A place whose objects are packs.
+    /// Returns a place whose objects are packs.
     pub fn new(place: ObjectPlace) -> Self {
         Self { place, layout: ObjectLayout::default() }
     }

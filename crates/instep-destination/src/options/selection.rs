@@ -17,24 +17,24 @@ pub struct SelectionOptions {
     pub paths: Option<Vec<String>>,
     /// Media types, `text/*` among them; one of them must match.
     pub types: Vec<String>,
-    /// The largest resource, in bytes.
+    /// The size of the largest resources that are wanted, in bytes; `None` for no limit.
     pub max_size: Option<u64>,
-    /// Only resources modified or changed at this time or later.
+    /// The time at or after which a wanted resource was modified or changed; `None` means all.
     pub since: Option<DateTime>,
-    /// At most this many resources.
+    /// The most resources that are wanted; `None` for no limit.
     pub limit: Option<u64>,
-    /// Relations whose targets are fetched too.
+    /// Relations of links whose targets are fetched too, such as `describedby`.
     pub with_links: Vec<String>,
-    /// Only resources that have a link of one of these relations.
+    /// Relations of links; a wanted resource has a link with one of them. Empty means all.
     pub only_links: Vec<String>,
-    /// Only members of one of these collections.
+    /// URIs of collections; a wanted resource is a member of one of them. Empty means all.
     pub collections: Vec<String>,
-    /// Only resources of one of these profiles.
+    /// URIs of profiles; a wanted resource conforms to one of them. Empty means all.
     pub profiles: Vec<String>,
     /// Media types of alternate representations that are wanted instead of the listed one, the preferred first.
     pub prefer_types: Vec<String>,
-    /// Only resources whose `describedby` record matches: one or more tests, joined by ` and `, like
-    /// `/year >= 2020 and creator ~ 'Noether'`.
+    /// The condition that the `describedby` record of a wanted resource meets: one or more tests, joined by ` and `,
+    /// like `/year >= 2020 and creator ~ 'Noether'`.
     ///
     /// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901); in
     /// an XML record it is a path of element names without prefixes, from the root if it begins with `/`, else from

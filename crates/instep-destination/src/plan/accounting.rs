@@ -8,19 +8,19 @@ use super::Rest;
 pub struct Accounting {
     /// Desired states: entries of documents, wanted targets of links, and pending retries from earlier runs.
     pub read: u64,
-    /// States that need an action.
+    /// States that lead to an action.
     pub planned: u64,
     /// States that the copy already has.
     pub equal: u64,
     /// States that the operator's selection excludes.
     pub excluded: u64,
-    /// Pending deletions that are not carried out.
+    /// Deletions that are pending, because the operator does not allow them.
     pub kept: u64,
-    /// A later entry decides over them, or the copy holds a later state.
+    /// States that a later entry replaces, or that are older than the copy's.
     pub superseded: u64,
-    /// They were read by an earlier run.
+    /// States that an earlier run has read already.
     pub known: u64,
-    /// They could not be used.
+    /// States that could not be used.
     pub unusable: u64,
 }
 
@@ -31,7 +31,7 @@ impl Accounting {
         read == planned + equal + excluded + kept + superseded + known + unusable
     }
 
-    /// Counts a desired state that nothing is done about.
+    /// Counts a desired state that leads to no action.
     pub fn rest(&mut self, rest: Rest) {
         match rest {
             Rest::Equal => self.equal += 1,
@@ -40,7 +40,7 @@ impl Accounting {
         }
     }
 
-    /// Moves planned states to those that a later entry replaces.
+    /// Counts states as replaced by a later entry that were counted as planned before.
     pub fn supersede(&mut self, planned: u64) {
         self.planned = self.planned.saturating_sub(planned);
         self.superseded += planned;

@@ -23,7 +23,7 @@ pub(crate) struct Condition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Test {
     path: String,
-    /// The test of the values at the path; `None` tests that there is one.
+    /// The comparison of the values at the path; `None` if any value passes.
     comparison: Option<(Operator, String)>,
 }
 
@@ -39,7 +39,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// The longer ones first: `<=` begins with `<`.
+    /// The operators as they are written. The longer ones come first, because `<=` begins with `<`.
     const WRITTEN: [(&str, Self); 7] = [
         ("!=", Self::Unequal),
         ("<=", Self::LessOrEqual),
@@ -139,7 +139,7 @@ impl Test {
     fn holds_for(&self, values: &[String]) -> bool {
         match &self.comparison {
             None => !values.is_empty(),
-            // A missing value does not differ from another one.
+            // A record without the value does not pass: a missing value is not known to differ.
             Some((Operator::Unequal, value)) => {
                 !values.is_empty() && values.iter().all(|found| Operator::Unequal.holds(found, value))
             }
@@ -148,7 +148,7 @@ impl Test {
     }
 }
 
-/// The value that a JSON Pointer leads to; each of its elements if it is an array.
+/// Returns the value that a JSON Pointer leads to, or each element if it is an array.
 fn values_of_json(json: &Value, path: &str) -> Vec<String> {
     let pointer = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     match json.pointer(&pointer) {
@@ -167,7 +167,7 @@ fn values_of_xml(record: &[u8], path: &str) -> Vec<String> {
     read_xml(record, path).unwrap_or_default()
 }
 
-/// Elements within elements; a record has no need of more.
+/// The greatest depth of elements. Records are less deep.
 const DEPTH: usize = 64;
 
 fn read_xml(record: &[u8], path: &str) -> Option<Vec<String>> {
@@ -211,7 +211,7 @@ fn read_xml(record: &[u8], path: &str) -> Option<Vec<String>> {
                 }
                 open.pop();
             }
-            // No document-defined entities: a record of a few lines could grow without end.
+            // A record with a DOCTYPE is not read, because entities could make a few lines grow without end.
             Event::DocType(_) => return None,
             Event::Eof => return open.is_empty().then_some(values),
             _ => {}
@@ -219,7 +219,7 @@ fn read_xml(record: &[u8], path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Splits a path: `true` if it begins at the root, its element names, and the attribute at its end.
+/// Splits a path. Returns `true` if it begins at the root, its element names, and the attribute at its end.
 fn steps(path: &str) -> (bool, Vec<&str>, Option<&str>) {
     let rooted = path.starts_with('/') && !path.starts_with("//");
     let mut steps: Vec<_> = path.split('/').filter(|step| !step.is_empty()).collect();

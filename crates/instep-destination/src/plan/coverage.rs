@@ -13,15 +13,15 @@ pub enum Coverage {
     /// Everything that the Source had at a time. `at` is `None` if the inventory has no time and no changes are
     /// listed.
     Complete {
-        /// The Source's own time.
+        /// The time, by the Source's clock.
         at: Option<DateTime>,
     },
-    /// Every change since a time; changes between the inventory and that time are unknown.
+    /// Every change since a time. Changes between the inventory and that time may be missing.
     ChangesKnown {
         /// The time at which the listed changes begin.
         since: DateTime,
     },
-    /// The listed resources; the documents do not show if other resources changed.
+    /// The listed resources. The documents do not show if others changed.
     #[default]
     Unknown,
 }

@@ -35,18 +35,19 @@ pub(crate) enum Currency {
     Current,
     /// The held bytes are those of another state.
     Stale,
-    /// The documents do not show it; a conditional request does.
+    /// The documents do not show it, so a conditional request is sent.
     Unknown,
 }
 
 /// Compares two sides. An equal digest decides first; otherwise length and time, if both sides have them (AMB-B30);
 /// otherwise only the Source can answer. A time must have seconds: a resource may change twice in a day (O6).
 pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
-    // First, because a server may touch a file without changing it, and restore an old time with new bytes.
+    // The digest decides first, because a server may touch a file without changing it, or change it and restore the old
+    // time.
     if let Some(same) = held.digests.agrees_with(remote.digests) {
         return if same { Currency::Current } else { Currency::Stale };
     }
-    // Unequal lengths prove a change by themselves; equal ones prove nothing.
+    // Different lengths prove a change, while equal lengths prove nothing.
     if matches!((held.length, remote.length), (Some(held), Some(remote)) if held != remote) {
         return Currency::Stale;
     }
@@ -61,16 +62,16 @@ pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     }
 }
 
-/// Returns `true` if bytes that were sent then may be followed by others of the same last modification: its day or second
-/// was not over (O22). `None` if it is not known when they were sent. A time with fractions of a second is taken for that
-/// of one change.
+/// Returns `true` if the bytes that were sent at a time may be replaced by others of the same last modification,
+/// because its day or second was not over (O22). `sent` is `None` if that time is unknown. A last modification with
+/// fractions of a second is assumed to be that of one change.
 pub(crate) fn may_hide_changes(lastmod: Option<&DateTime>, sent: Option<DateTime>) -> bool {
     lastmod.is_some_and(|time| {
         time.precision() <= Precision::Second && sent.is_none_or(|sent| sent.instant() < time.end())
     })
 }
 
-/// Returns `true` if a time is written with seconds at least.
+/// Returns `true` if a time is written with seconds or more precisely.
 fn is_within_a_second(time: &DateTime) -> bool {
     time.end().0 - time.instant().0 <= 1
 }

@@ -1,4 +1,5 @@
-//! The one decision about a resource: the action, given the desired state, the held resource and the present plan.
+//! The one decision about a resource: the action, given the desired state, the held resource and the present plan. The
+//! states come from `read/`, and `draft/` writes the decision into the plan.
 
 use resourcesync::DateTime;
 
@@ -96,9 +97,9 @@ pub(crate) struct Known<'a> {
     pub deleted: Option<DateTime>,
     /// `true` if the held file is missing or differs from the state.
     pub is_damaged: bool,
-    /// `true` if it could not be fetched in this run, and an explanation is sought in the changes.
+    /// `true` if it could not be fetched in this run, and the changes are read again for an explanation.
     pub is_awaited: bool,
-    /// `true` if another set has described it later than the inventory, and has it.
+    /// `true` if another set that holds it has described it later than the inventory.
     pub is_described_since: bool,
     /// `true` if the held resource has an implausible time, so that its true time is unknown (O33).
     pub is_misdated: bool,
@@ -126,7 +127,7 @@ pub enum Rest {
     Excluded,
 }
 
-/// Decides about one resource. The rows are tried from the top; the first that fits is taken.
+/// Decides about one resource. The rows are tried from the top, and the first that matches applies.
 ///
 /// | the plan says | desired | held | then |
 /// |---|---|---|---|
@@ -184,7 +185,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
         (DesiredPresence::Absent, Some(_)) => Act(ActionKind::Keep),
-        // An old inventory may still name it (O30).
+        // An old inventory may still list a resource whose later deletion is known (O30).
         (_, Some(held))
             if known.deleted.is_some()
                 && rules.may_precede(desired, known.deleted)
@@ -199,7 +200,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         }
         (DesiredPresence::Unclear | DesiredPresence::Present, None) => Act(ActionKind::Create),
         (DesiredPresence::Unclear, Some(_)) => Act(ActionKind::Check),
-        // Before the comparison: the state of a damaged file still records it as current.
+        // Damage is checked before the comparison: the state still records a damaged file as current.
         (DesiredPresence::Present, Some(_)) if known.is_damaged => Act(ActionKind::Update),
         (DesiredPresence::Present, Some(_)) if is_later(known.changed, rules.time_of(desired)) => {
             Nothing(Rest::HeldIsLater)
@@ -213,9 +214,10 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
                 Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {
                     Act(ActionKind::Check)
                 }
-                // The answer shows since when it exists again.
+                // The resource exists again, and the time of the answer shows since when.
                 Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
-                // A new change contradicts its own time of modification, and may be right (O263).
+                // A new change whose time of modification equals the held one contradicts itself, so a request decides
+                // (O263).
                 Currency::Current if is_unseen(desired, held, known) => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),
@@ -235,19 +237,19 @@ fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
     desired.says_when && !is_damaged && is_later(known.changed, desired.metadata.datetime)
 }
 
-/// Returns how a set releases a held resource: the file is removed when the last set drops it (B16).
+/// Returns the action by which a set drops a held resource: the file is removed only when the last set drops it (B16).
 pub(crate) fn removal(held: &HeldResource, set: SetId) -> ActionKind {
     if held.is_only_in(set) { ActionKind::Delete } else { ActionKind::Leave }
 }
 
-/// Returns `true` if a change is later than an inventory. The inventory then decides nothing about the resource, also
-/// if it does not name it: applied changes are not undone.
+/// Returns `true` if a change is later than an inventory. The inventory then decides nothing about the resource, even
+/// by not naming it: applied changes are not undone.
 pub(crate) fn is_later(change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
     matches!((change, inventory), (Some(change), Some(at)) if at.end() <= change.instant())
 }
 
 /// Returns the time that decides between an inventory and the applied changes. An inventory that was applied before is
-/// older than each of them, also than those of its own day or second (O15).
+/// older than all of them, even those of its own day or second (O15).
 pub(crate) fn deciding_time(at: Option<DateTime>, was_applied: bool) -> Option<DateTime> {
     at.map(|at| if was_applied { DateTime::from_unix_micros(at.unix_micros() - 1) } else { at })
 }
@@ -258,7 +260,7 @@ fn is_later_than(desired: &Desired, known: Option<DateTime>) -> bool {
     time.is_some_and(|time| known.is_none_or(|known| known.unix_micros() < time.unix_micros()))
 }
 
-/// Returns `true` if an entry is a new change, and only its time of modification says that the held bytes are the
+/// Returns `true` if an entry is a new change, and only its time of modification indicates that the held bytes are the
 /// desired ones.
 fn is_unseen(desired: &Desired, held: &HeldResource, known: Known<'_>) -> bool {
     let is_new = desired.is_appended || desired.says_when && is_later_than(desired, known.changed);
@@ -271,7 +273,8 @@ fn has_equal_digest(held: &HeldResource, desired: &Desired) -> bool {
 }
 
 /// Returns `true` if the links of current bytes are others now. Several inventories may list one resource, and the
-/// target of a link has no links there: what names only some links is believed if no other set holds the resource.
+/// target of a link has no links there: a document that names only some links counts if no other set holds the
+/// resource.
 fn has_other_links(held: &HeldResource, desired: &Desired, rules: &DecisionRules) -> bool {
     let links = desired.links_beside(&held.metadata.digests);
     let is_believed = match rules.links {

@@ -19,7 +19,7 @@ pub(crate) enum DesiredPresence {
     /// It exists, in the state that the metadata describe.
     #[default]
     Present,
-    /// It changed in an unknown way: only a request can show more (§12.1, AMB-B14).
+    /// It changed in an unknown way, so that only a request can show its state (§12.1, AMB-B14).
     Unclear,
     /// It was deleted.
     Absent,
@@ -51,8 +51,8 @@ pub(crate) struct Desired {
     pub metadata: ResourceMetadata,
     /// The position of the entry in its document; zero if the order means nothing.
     pub ordinal: u64,
-    /// `true` if `facts.datetime` is but the earliest time at which it may have changed, so that the order of reading
-    /// decides.
+    /// `true` if `metadata.datetime` is only the earliest time at which it may have changed, so that the order of
+    /// reading decides.
     pub is_undated: bool,
     /// `true` if it is a change with its own time, which distinguishes it from others.
     pub says_when: bool,
@@ -106,7 +106,7 @@ impl Desired {
         metadata
     }
 
-    /// Returns the room that it takes in memory, in resources of usual size.
+    /// Returns the memory that it takes, in resources of usual size.
     pub(crate) fn weight(&self) -> usize {
         let places = self.retrieval.as_ref().map_or(0, |of| of.mirrors.len() + of.mementos.len());
         self.metadata.weight() + places / 8
@@ -125,7 +125,7 @@ impl Desired {
         desired
     }
 
-    /// Removes the entry's length and digests: they may describe a difference.
+    /// Removes the entry's length and digests, which may describe a difference and not the resource.
     pub(crate) fn forget_fixity(&mut self) {
         (self.metadata.digests, self.metadata.length, self.metadata.media_type) = Default::default();
         self.metadata.links.retain(|link| link.rel != Relation::Via || link.href != self.uri);
@@ -136,7 +136,7 @@ impl Desired {
         Place { time: self.metadata.datetime.filter(|_| !self.is_undated), ordinal: self.ordinal }
     }
 
-    /// Returns the ways to get its bytes; none beyond the URI if the entry named none.
+    /// Returns the ways to get its bytes beside its URI.
     pub(crate) fn retrieval(&self) -> &Retrieval {
         static NOTHING: Retrieval = Retrieval::NONE;
         self.retrieval.as_deref().unwrap_or(&NOTHING)

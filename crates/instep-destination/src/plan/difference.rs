@@ -1,4 +1,4 @@
-//! Bitstreams of Change Dumps that are differences: so the dialect of January 2013 packs them (A16).
+//! Bitstreams of Change Dumps that are differences, as the dialect of January 2013 packs them (A16).
 
 use resourcesync::{Change, Entry, patch::PatchFormat};
 

@@ -1,11 +1,11 @@
-//! Folding: of several entries about a resource, one decides.
+//! Folding: reduces several changes of a resource to the one that decides.
 
 use super::{Desired, DesiredPresence, following, supersedes};
 
-/// Folds a stretch of changes: of several about one resource the deciding one is left. The result is in the order of
-/// the URIs. Returns how many entries others decided over.
+/// Folds a part of the changes, so that each resource has one entry left: the one that decides. The result is in the
+/// order of the URIs. Returns the number of entries that were removed.
 pub(crate) fn fold(changes: &mut Vec<Desired>) -> u64 {
-    // A stable sort keeps the order of reading within a resource.
+    // The sort is stable, so changes of one resource stay in the order in which they were read.
     changes.sort_by(|a, b| a.uri.cmp(&b.uri));
     let before = changes.len();
     changes.dedup_by(|later, earlier| {

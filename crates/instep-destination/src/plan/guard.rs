@@ -1,4 +1,5 @@
-//! Guards: a plan that would delete too much, go back in time or follow a stale Source is refused completely.
+//! Guards: rules by which a plan is refused as a whole, because it would delete too much, go back in time, or follow a
+//! Source that stands still.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use resourcesync::DateTime;
 
 use crate::{Error, Guard, MaxDelete};
 
-/// The deletions that a plan holds.
+/// The deletions of a plan.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub(crate) struct Deletions {
@@ -19,12 +20,12 @@ pub(crate) struct Deletions {
 }
 
 impl Deletions {
-    /// Named by a Change List.
+    /// Returns deletions that a Change List names.
     pub(crate) fn named(planned: u64, held: u64) -> Self {
         Self { planned, held, inventory: None }
     }
 
-    /// Inferred from an inventory of this many resources.
+    /// Returns deletions that are inferred from an inventory with this number of resources.
     pub(crate) fn inferred(planned: u64, held: u64, inventory: u64) -> Self {
         Self { planned, held, inventory: Some(inventory) }
     }
@@ -36,8 +37,8 @@ impl Deletions {
 /// [`Error::Refused`] if an empty inventory would empty the copy, or if more than `most` would be deleted.
 pub(crate) fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool) -> Result<(), Error> {
     let Deletions { planned, held, inventory } = deletions;
-    // Before the limit: an empty list is more often a broken publication than the end of a collection, with any
-    // limit.
+    // Checked before the limit, whatever that is: an empty list is more often a broken publication than the end of a
+    // collection.
     if inventory == Some(0) && held > 0 && !allow_empty {
         let what = format!("the Source lists nothing, and the copy holds {held} resources");
         return Err(Error::Refused { guard: Guard::Empty, what });
@@ -60,7 +61,7 @@ pub(crate) fn check_inventory_time(
     at: Option<&DateTime>,
 ) -> Result<(), Error> {
     match (applied, at) {
-        // Compared by the precision they are written with: a date of today is not older than a time of today.
+        // Times are compared with their own precision: a date of today is not older than a time of today.
         (Some(applied), Some(at)) if at.end() <= applied.instant() => {
             let what = format!("{url} is of {at}, older than the one of {applied} that was applied");
             Err(Error::Refused { guard: Guard::TimeWentBack, what })

@@ -1,4 +1,4 @@
-//! The leading entries of a Change List, as one digest: it shows if two lists have the same beginning.
+//! The leading entries of a Change List as one digest, which shows if two lists have the same beginning.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ impl LeadingEntries {
         Self { digest: Context::new(&SHA256), line: String::new() }
     }
 
-    /// Takes the next entry.
+    /// Adds the next entry.
     pub(super) fn add(&mut self, entry: &Entry) {
         let metadata = &entry.metadata;
         let change = metadata.change.as_ref().unwrap_or(&Change::Updated);

@@ -6,17 +6,17 @@ use resourcesync::{DateTime, Digests, Link, MediaType};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResourceMetadata {
-    /// Bytes.
+    /// The number of bytes, if it is known.
     pub length: Option<u64>,
     /// Digests: offered ones of a wanted version, computed ones of a held version.
     pub digests: Digests,
-    /// Last modification, as the Source states it.
+    /// The time of last modification, as the Source states it.
     pub lastmod: Option<DateTime>,
     /// The time at which this version was created, as the Source states it: the `datetime` of its change.
     pub datetime: Option<DateTime>,
-    /// The server's validator.
+    /// The server's `ETag`, for conditional requests.
     pub etag: Option<Box<str>>,
-    /// Media type.
+    /// The media type, as the Source states it.
     pub media_type: Option<MediaType>,
     /// Links to related resources that outlast a transfer: `via`, `describedby`, `collection` (§14).
     pub links: Vec<Link>,

@@ -5,9 +5,9 @@ use resourcesync::{Capability, DateTime, Entry, Form, Header, Uri};
 /// The position of a Change Notification relative to the copy's checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// All its changes were already applied: it was repeated, or late.
+    /// All its changes were applied already: it was repeated, or is late.
     Known,
-    /// It has every change between the checkpoint and this time.
+    /// It has every change between the checkpoint and this time, so it is applied and moves the checkpoint there.
     Continues {
         /// Its `until`.
         until: DateTime,
@@ -46,7 +46,7 @@ pub(crate) fn standing(
     if !has_come(&until) || !all(&inside) {
         return Standing::Apart;
     }
-    // A hub may repeat a message or deliver it late: its changes are never applied over newer ones (W5).
+    // A hub may repeat a message or deliver it late. Its changes must not be applied over newer ones (W5).
     if until.instant() <= checkpoint.instant() {
         return Standing::Known;
     }
@@ -136,8 +136,8 @@ mod tests {
     }
 
     proptest! {
-        /// W5: lost, repeated and in any order, notifications never move the checkpoint past a change that was not
-        /// received.
+        /// Notifications that are lost, repeated or reordered never move the checkpoint past a change that was not
+        /// received (W5).
         #[test]
         fn w5_no_change_is_passed_over(order in prop::collection::vec(0usize..20, 0..60)) {
             let mut checkpoint = 0;

@@ -1,4 +1,4 @@
-//! The pauses between readings of a Source that is followed.
+//! The pauses between readings of a Source that is followed. Nothing waits here.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Between these two pauses; the first one is the shortest.
+    /// Returns a pace between the shortest and the longest pause. It begins with the shortest.
     pub(crate) fn new((shortest, longest): (Duration, Duration)) -> Self {
         Self { shortest, longest: longest.max(shortest), pause: shortest }
     }
 
-    /// The pause after a look that found something new, or did not.
+    /// Returns the pause after a reading, which found something new or did not.
     pub(crate) fn after(&mut self, something_new: bool) -> Duration {
         // It shrinks faster than it grows: a Source that begins to change usually continues for a while.
         let next = if something_new { self.pause / 2 } else { self.pause.saturating_mul(3) / 2 };
@@ -30,7 +30,7 @@ impl Pace {
         self.pause
     }
 
-    /// Returns the pause after a failed look, which doubles each time.
+    /// Returns the pause after a failed reading, which doubles each time.
     pub(crate) fn after_failure(&mut self) -> Duration {
         self.pause = self.pause.saturating_mul(2).clamp(self.shortest, self.longest);
         self.pause

@@ -1,13 +1,13 @@
-//! Chains of patches: a version that a patch makes of the one before it, which another patch makes of its predecessor
-//! (§14.3).
+//! Chains of patches: each patch makes a version from the one before, so that several lead from the held version to the
+//! desired one (§14.3).
 
 use super::{Desired, PatchStep};
 
-/// Most versions on the way to the one that is desired: each costs a request.
+/// The most versions on the way to the desired one. Each costs a request.
 const MOST: usize = 8;
 
-/// Returns a desired state that follows another one: the way that led to the earlier one leads on to this, because its
-/// patch applies to no other version.
+/// Returns a desired state that follows an earlier one. Its way begins with that of the earlier one, because its patch
+/// applies to no other version.
 pub(crate) fn following(mut desired: Desired, earlier: &Desired) -> Desired {
     if desired.retrieval().patches.is_empty() {
         return desired;
@@ -24,7 +24,7 @@ pub(crate) fn following(mut desired: Desired, earlier: &Desired) -> Desired {
     let surplus = retrieval.steps.len().saturating_sub(MOST);
     retrieval.steps.drain(..surplus);
     if let Some(first) = retrieval.steps.first_mut().filter(|_| surplus > 0) {
-        // Its patches apply to a version that was just dropped.
+        // The patches of the first step apply to a version that was just dropped.
         first.patches.clear();
     }
     desired.set_retrieval(retrieval);

@@ -1,4 +1,4 @@
-//! The place of an entry among all that were read, which shows the deciding entry for its resource.
+//! The order of entries: which of several entries about a resource decides.
 
 use resourcesync::DateTime;
 
@@ -14,8 +14,8 @@ pub(crate) struct Place {
 /// Returns `true` if an entry decides over one about the same URI that was read before it (DST-6): the later change
 /// does, and among changes of one time, or without times, the one that was read later.
 ///
-/// A resource that is created and deleted within a window is thereby a deletion of something that is not held, which
-/// is nothing; one that is deleted and created is created (AMB-B20).
+/// A resource that is created and then deleted is thereby deleted, which does nothing if it is not held. One that is
+/// deleted and then created is created (AMB-B20).
 pub(crate) fn supersedes(new: Place, old: Place) -> bool {
     match (new.time, old.time) {
         (Some(new_time), Some(old_time)) if new_time.instant() != old_time.instant() => {

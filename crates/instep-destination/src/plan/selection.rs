@@ -15,7 +15,7 @@ use resourcesync::{DateTime, Entry, MediaType, Relation};
 
 use crate::{Error, SelectionOptions};
 
-/// The operator's selection, ready to be asked entry by entry.
+/// The operator's selection, compiled for testing entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     base: String,
@@ -28,7 +28,7 @@ pub(crate) struct Selection {
     only_links: Vec<Relation>,
     collections: Vec<String>,
     profiles: Vec<String>,
-    /// The number of entries that were tested, and of those that were selected.
+    /// The number of entries that were tested, and the number of those that were selected. Clones share them.
     asked: Arc<[AtomicU64; 2]>,
 }
 
@@ -67,7 +67,7 @@ impl Uris {
 }
 
 impl SelectionOptions {
-    /// Checks the patterns, which a run would otherwise do.
+    /// Checks the patterns, so that a wrong one is reported before a run begins.
     ///
     /// # Errors
     /// [`Error::Usage`] if one of them is no pattern.
@@ -76,7 +76,7 @@ impl SelectionOptions {
     }
 }
 
-/// Listed paths that no URI has, as a message shows them.
+/// The most listed paths without a resource that a message shows.
 const UNMATCHED_SHOWN: usize = 10;
 
 impl Selection {
@@ -117,7 +117,7 @@ impl Selection {
         by_uri && (self.paths.selects_everything() || self.paths.selects(&self.path_of(uri)))
     }
 
-    /// Returns the number of entries that were tested, and of those that were selected (D8).
+    /// Returns the number of entries that were tested, and the number of those that were selected (finding D8).
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.asked[0].load(Relaxed), self.asked[1].load(Relaxed))
     }
@@ -129,7 +129,7 @@ impl Selection {
         (self.paths.without_match().count(), some)
     }
 
-    /// Returns the path of a URI below the base, decoded; that below its host if it is elsewhere.
+    /// Returns the decoded path of a URI below the base, or below its host if it is not below the base.
     fn path_of(&self, uri: &str) -> Vec<u8> {
         let uri = uri.split('#').next().unwrap_or_default();
         let path = uri.strip_prefix(&self.base).unwrap_or_else(|| {
@@ -171,7 +171,7 @@ impl Selection {
         if self.types.is_empty() {
             return true;
         }
-        // Types are given to exclude everything else, so a resource without a type is excluded too.
+        // The operator names the types to exclude all others, so a resource without a type is excluded too.
         let Some(essence) = media_type.map(|media_type| media_type.essence().to_ascii_lowercase()) else {
             return false;
         };

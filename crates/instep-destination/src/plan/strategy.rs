@@ -13,15 +13,15 @@ use crate::{Error, Via};
 pub enum Strategy {
     /// Nothing is new: no list is read.
     Nothing,
-    /// Resource List, one request per resource (§10).
+    /// The Resource List, with one request per resource (§10).
     List,
-    /// Resource Dump (§11).
+    /// The packages of the Resource Dump (§11).
     Dump,
-    /// Batches of resources.
+    /// The Resource List, with resources in batches.
     Batch,
-    /// Change Lists from the checkpoint on (§12).
+    /// The Change Lists from the checkpoint on (§12).
     Changes,
-    /// Change Dumps from the checkpoint on (§13).
+    /// The Change Dumps from the checkpoint on (§13).
     ChangeDump,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Situation {
     pub via: Via,
     /// `true` if the copy holds resources of this Source.
     pub holds: bool,
-    /// Up to when it does.
+    /// The time up to which the copy has the Source's changes.
     pub checkpoint: Option<DateTime>,
     /// `true` if changes alone cannot give the wanted copy: another selection, deletions, a repair.
     pub anew: bool,
@@ -93,11 +93,11 @@ pub(crate) struct Situation {
     pub batch: bool,
     /// The number of resources to fetch, if it is known.
     pub resources: Option<u64>,
-    /// Their bytes, if known.
+    /// The number of their bytes, if it is known.
     pub bytes: Option<u64>,
-    /// The duration of recent requests.
+    /// The usual duration of recent requests.
     pub latency: Duration,
-    /// Transfers at a time.
+    /// The number of transfers at a time.
     pub transfers: usize,
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
     }
 }
 
-/// The changes that update the copy, or the reason why there are none.
+/// Chooses changes to update the copy. The error is the reason why changes are not enough.
 fn incremental(situation: &Situation) -> Result<Choice, String> {
     if !situation.holds {
         return Err("the first copy".to_owned());
@@ -155,8 +155,7 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
         Err(format!("a gap: the copy is of {checkpoint}, the {what} begin at {earliest}"))
     };
     match (situation.changes, situation.change_dumps) {
-        // Change Lists first: they are read entry by entry, while a dump includes the bytes of changes that later
-        // ones replace.
+        // Change Lists come first: a dump includes the bytes of states that later changes replace.
         (Some(Reach::Covered), _) => reaching(Strategy::Changes, "Change Lists"),
         (_, Some(Reach::Covered)) => reaching(Strategy::ChangeDump, "Change Dumps"),
         (Some(Reach::Gap { earliest }), _) => gap("Change Lists", earliest),
@@ -176,13 +175,13 @@ fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
     })
 }
 
-/// The cheapest way to fetch every resource of a baseline.
+/// Chooses the cheapest way to fetch all resources of a baseline.
 ///
 /// # Errors
 /// [`Error::Usage`] if there is none.
 pub(crate) fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
     let Situation { list, dump, batch, holds, .. } = *situation;
-    // The dump's manifests are the only inventory then, so its bytes are not compared with other ways.
+    // The manifests of the dump are then the only inventory, so its costs are not compared with those of other ways.
     if !list && dump {
         return Ok(Choice::new(Strategy::Dump, format!("{reason}; the Source offers no Resource List")));
     }
@@ -195,7 +194,7 @@ pub(crate) fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Er
         );
         return Err(Error::Usage { what });
     }
-    // At equal cost requests win: they need no room for a package beside the copy.
+    // At equal cost single requests are chosen, because they need no space for a package beside the copy.
     let mut best = (Cost::one_by_one(situation), Choice::new(Strategy::List, reason));
     // A dump has all resources: if some are held, most of it would be useless.
     for (offered, cost, strategy, why) in [
@@ -238,7 +237,7 @@ impl Cost {
     /// The cost of a package before its first byte, in seconds.
     const PACKAGE_SECONDS: f64 = 0.05;
     const BATCH_RESOURCES: f64 = 10_000.0;
-    /// Bytes per second, unless something else is known: unwanted parts of a package cost time too.
+    /// The assumed number of bytes a second. It makes the unwanted parts of a package count.
     const BYTES_PER_SECOND: f64 = 50e6;
 
     fn one_by_one(situation: &Situation) -> Self {

@@ -15,20 +15,21 @@ impl VersionKey {
     /// its digest. `None` if nothing distinguishes it from other versions.
     pub(crate) fn of(resource: &Uri, metadata: &ResourceMetadata) -> Option<Self> {
         let moment = match metadata.lastmod.or(metadata.datetime) {
-            // In whole seconds: lists and TimeGates write the same time with different precision.
+            // Times are written in whole seconds, because lists and TimeGates state the same time with different
+            // precision.
             Some(time) => DateTime::from_unix_seconds(time.instant().0).to_string(),
             None => start_of(&metadata.digests, 32)?,
         };
         Uri::parse(&format!("{}#{moment}", without_fragment(resource))).ok().map(Self)
     }
 
-    /// Returns the name with a part of the digest, for a version of which another one has the time. `None` without a
-    /// digest.
+    /// Returns the name with a part of the digest added, for a version whose time another one has too. `None` if there
+    /// is no digest.
     pub(crate) fn with_digest(&self, digests: &Digests) -> Option<Self> {
         Uri::parse(&format!("{}-{}", self.0, start_of(digests, 32)?)).ok().map(Self)
     }
 
-    /// Reads a name as the state has it. `None` if it is that of a resource.
+    /// Reads a name from the state. `None` if it is the URI of a resource.
     pub(crate) fn parse(uri: &Uri) -> Option<Self> {
         uri.as_str().contains('#').then(|| Self(uri.clone()))
     }

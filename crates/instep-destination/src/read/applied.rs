@@ -1,4 +1,4 @@
-//! The inventory that was applied last: is one that is read now the same?
+//! Comparisons of a document with the inventory that was applied last.
 
 use std::io::ErrorKind;
 
@@ -11,7 +11,8 @@ use crate::{
     state::DocumentRecord,
 };
 
-/// Returns `true` if a document is, byte for byte, the one that was read last, as far as that was recorded (B14).
+/// Returns `true` if a document equals, byte for byte, the one that was read last, or if the digest of that one was not
+/// recorded (B14).
 pub(super) async fn has_digest(document: &Document, record: Option<&DocumentRecord>) -> Result<bool, Error> {
     match record.and_then(|record| record.digest) {
         Some(held) => Ok(digest_of(document).await? == held),
@@ -30,7 +31,7 @@ pub(super) async fn digest_of(document: &Document) -> Result<[u8; 32], Error> {
     digest.map_err(|source| {
         let uri = uri.into_string();
         let error = match source.kind() {
-            // Of gzip that is damaged or ends too early, which is the Source's fault and not the disk's.
+            // These kinds come from gzip that is damaged or incomplete: a fault of the Source and not of the disk.
             ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof => {
                 DocumentError::Read { uri, source: ReadError::Io(source) }
             }
@@ -40,7 +41,7 @@ pub(super) async fn digest_of(document: &Document) -> Result<[u8; 32], Error> {
     })
 }
 
-/// Returns the digest of two digests in this order.
+/// Returns the digest of two digests in their order.
 pub(super) fn joined(one: [u8; 32], other: [u8; 32]) -> [u8; 32] {
     let mut both = [0; 32];
     both.copy_from_slice(digest(&SHA256, &[one, other].concat()).as_ref());

@@ -1,4 +1,4 @@
-//! Archives: closed lists that a Source keeps, which close a gap (§15).
+//! Archives: the closed lists that a Source still offers, with which a gap before its current lists is closed (§15).
 
 use resourcesync::{DateTime, Form, Uri};
 
@@ -31,7 +31,7 @@ impl ChangeDocuments {
         for member in &mut archived {
             (member.from, member.until) = (run.believed(member.from), run.believed(member.until));
         }
-        // The current lists hold themselves everything that begins after they do. Of one day, either may be the
+        // The current lists have everything that begins after they begin. Of two dates of one day, either may be the
         // earlier one (O13).
         archived.retain(|member| member.from.is_none_or(|from| from.instant() < earliest.end()));
         archived.retain(|member| self.lists.iter().all(|list| list.member.uri != member.uri));
@@ -70,7 +70,7 @@ pub(crate) async fn archived_lists(
             document.for_each(|entry| archives.push(entry.loc.clone()))?;
         }
     }
-    // Unless all of them have times, their order decides.
+    // They are sorted by their times. If one has no time, the order of the archive counts.
     if members.iter().all(|member| member.from.or(member.at).is_some()) {
         members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
     }

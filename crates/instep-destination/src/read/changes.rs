@@ -19,9 +19,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     lists: Option<ChangeDocuments>,
-    /// Read only if the lists do not reach back.
+    /// They are read only if the lists do not reach back to the checkpoint.
     dumps: Option<ChangeDocuments>,
-    /// The documents that should lead to lists or dumps and are lost.
+    /// The documents that lead to lists or dumps and could not be read.
     pub(crate) lost: Vec<LostDocument>,
 }
 
@@ -29,7 +29,7 @@ impl Changes {
     /// Reads the Change Lists, and if they do not reach back to the checkpoint also the Change Dumps.
     ///
     /// # Errors
-    /// If nothing further can be read; not if a document is missing.
+    /// If nothing further can be read. A document that is missing is no error.
     pub(crate) async fn look(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -61,7 +61,7 @@ impl Changes {
         }
     }
 
-    /// Returns the error that ended the look, if nothing is left to read.
+    /// Returns the error of the first lost document, if nothing is left to read.
     pub(crate) fn or_lost(mut self) -> Result<Self, Error> {
         match self.are_offered() || self.lost.is_empty() {
             true => Ok(self),
@@ -82,7 +82,7 @@ impl Changes {
         self.lists.is_some() || self.dumps.is_some()
     }
 
-    /// Returns how far back the listed changes reach. `None` if the Source lists no changes.
+    /// Returns the reach of the listed changes; `None` if the Source lists no changes.
     pub(crate) fn reach(&self) -> Option<Reach> {
         let (lists, dumps) = (self.lists_reach(), self.dumps_reach());
         let earlier =
@@ -116,7 +116,7 @@ impl Changes {
         let mut read = match (lists, dumps) {
             (lists, Some(dumps)) if by_dumps => {
                 let mut read = dumps.read_packages(run, set, from).await?;
-                // A checkpoint that stays before a lost package is not to pass it by way of a list.
+                // If a package was lost the checkpoint stays before it, and must not pass it by a list.
                 if read.complete && lists.is_some() {
                     read.complete_by_lists(run, found, set).await?;
                 }
@@ -148,7 +148,7 @@ impl Changes {
 }
 
 impl ReadChanges {
-    /// Reads the Change Lists since the end of the Change Dumps.
+    /// Reads the Change Lists from the end of the Change Dumps on.
     async fn complete_by_lists(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -166,8 +166,8 @@ impl ReadChanges {
         Ok(())
     }
 
-    /// Reads the Change Dumps from the beginning of the Change Lists on, if one of these is missing: they may have
-    /// its content. The checkpoint stays before it.
+    /// Reads the Change Dumps over the period of the Change Lists, one of which is lost: they may have its content. The
+    /// checkpoint stays before the lost list.
     async fn supplement_by_dumps(
         &mut self,
         run: &mut SyncRun<'_>,

@@ -1,4 +1,5 @@
-//! A Resource Dump (§11): another way to an inventory, and to bytes. Packages of dumps of both kinds.
+//! A Resource Dump (§11), which has an inventory and the bytes of resources. The packages of dumps of both kinds are
+//! listed here; they are unpacked by `transfer/`.
 
 use futures_util::{Stream, StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri};
@@ -24,17 +25,17 @@ pub(crate) struct Dump {
     pub(crate) uri: Uri,
     pub(crate) at: Option<DateTime>,
     pub(crate) packages: PackageList,
-    /// The digest of the document that lists them, and of the manifests that were read.
+    /// The digest of the document that lists the packages, joined with those of the manifests that were read.
     pub(super) digest: [u8; 32],
-    /// `true` if every part of an index over several could be read.
+    /// `true` if each part of an index could be read.
     complete: bool,
 }
 
-/// Manifests and packages fetched ahead.
+/// The number of manifests and packages that are fetched ahead.
 const AHEAD: usize = 2;
 
 impl Dump {
-    /// Reads the Resource Dump of a set, or the index over several; `None` if there is none.
+    /// Reads the Resource Dump of a set, or the index if there are several. `None` if the set has none.
     pub(crate) async fn look(run: &mut SyncRun<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
         let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
         let top = Self::top(run, found, offer).await?;
@@ -49,7 +50,7 @@ impl Dump {
         let mut members = Vec::new();
         top.for_each(|entry| members.push(entry.loc.clone()))?;
         for uri in members {
-            // One bad member costs only its own content, not the dump (B11).
+            // A member that cannot be read costs only its own content, and not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
                 Ok(Some(member)) => match ExpectedKind::ResourceDump.check_list(&member) {
                     Ok(()) => dump.packages.add_all_of(&member, false, |_| true),
@@ -82,8 +83,8 @@ impl Dump {
         ExpectedKind::ResourceDump.check(&top).map(|()| top)
     }
 
-    /// Reads the content of each package: from `contents` if offered, otherwise from the package itself. Returns
-    /// `true` if everything is known, and the number of manifests.
+    /// Reads the manifest of each package: from its `contents` link if it has one, otherwise from the package itself.
+    /// Returns `true` if all contents are known, and the number of manifests.
     pub(crate) async fn find_contents(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -131,7 +132,7 @@ impl Dump {
         while let Some(mut package) = self.packages.take()? {
             let mut read = package.read_as_inventory(set, stated, was_applied).await;
             if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
-                // The copy of the manifest is broken: the package has its own.
+                // The copy of the manifest cannot be used, but the package has the manifest too.
                 if package.fetch(&bring).await.is_ok() {
                     read = package.read_as_inventory(set, stated, was_applied).await;
                 }
@@ -158,7 +159,8 @@ impl Dump {
 }
 
 impl PackageList {
-    /// Adds the packages that a dump names, or only those at certain places. `changes` is `true` for a Change Dump.
+    /// Adds the packages that a dump names, if they are wanted by their position. `changes` is `true` for a Change
+    /// Dump.
     pub(super) fn add_all_of(
         &mut self,
         dump: &Document,
@@ -176,7 +178,7 @@ impl PackageList {
         added
     }
 
-    /// Reads each package and its content, or returns the fault that prevents it; a few are fetched ahead.
+    /// Returns each package with its manifest, or with the fault that prevents reading it. A few are fetched ahead.
     pub(super) fn with_manifests(
         &mut self,
         packages: &Packages,

@@ -1,4 +1,5 @@
-//! A package of a dump: its entry, its manifest, its bytes.
+//! A package of a dump while it is planned: its entry, its manifest, its bytes. They are kept in files by
+//! `packages.rs`.
 
 use instep_net::Origin;
 use resourcesync::{DateTime, Entry, Form};
@@ -15,17 +16,17 @@ use crate::{
 /// A package of a dump.
 #[derive(Debug)]
 pub(crate) struct DumpPackage {
-    /// `true` if it holds changes, with perhaps several states of a resource (§13).
+    /// `true` if it holds changes, and possibly several states of a resource (§13).
     pub(crate) changes: bool,
     pub(crate) entry: Entry,
     pub(crate) speaker: Option<Origin>,
-    /// Its manifest, if it is known.
+    /// Its manifest; `None` if it is not known yet.
     pub(crate) manifest: Option<Box<Document>>,
     pub(crate) open: Option<Box<OpenPackage>>,
 }
 
 impl DumpPackage {
-    /// Plans the content of its manifest, if known. Returns the earliest time that it states.
+    /// Plans the content of its manifest if that is known. Returns the earliest time that is stated for it.
     pub(super) async fn read_as_inventory(
         &self,
         set: &mut SetRun,
@@ -60,7 +61,7 @@ impl DumpPackage {
             Ok(manifest) => {
                 self.manifest = manifest.filter(|manifest| manifest.header.form == Form::List).map(Box::new);
             }
-            // The package has its own manifest.
+            // This is no problem: the package itself has the manifest.
             Err(error) => tracing::debug!(%error, "no contents"),
         }
     }

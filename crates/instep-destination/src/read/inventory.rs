@@ -35,11 +35,11 @@ pub(crate) struct Inventory {
     pub(crate) at: Option<DateTime>,
     /// `true` if every part of it was read (RLI-8).
     pub(crate) complete: bool,
-    /// The list that represents it.
+    /// The URI of the Resource List, its index or the Resource Dump.
     uri: Uri,
-    /// The Resource Dump, if its manifests are the inventory.
+    /// The Resource Dump, if its manifests are the inventory; `None` otherwise.
     pub(crate) dump: Option<Dump>,
-    /// `true` if it is, byte for byte, the one that was applied last.
+    /// `true` if it equals, byte for byte, the one that was applied last.
     was_applied: bool,
 }
 
@@ -110,15 +110,16 @@ impl Inventory {
             document.header.form == Form::Index && !Generation::of(&document)?.0.tells_changes();
         let hides_changes = record.at.is_none() && set.with(|draft| draft.inventory.has_silent);
         if hides_members || hides_changes {
-            // Its members (O12) or resources (O386) may be others while it stays as it is.
+            // Without validators the next run reads it again: its members (O12) or resources (O386) may change while it
+            // stays the same.
             (record.etag, record.last_modified) = (None, None);
         }
         set.records.push(record);
         Ok(Some(inventory))
     }
 
-    /// Plans the Resource List once more if it differs from the one that the earlier plan was made of. It counts as
-    /// read only in the next run, which looks for resources that it no longer names.
+    /// Plans the Resource List again if it differs from the one that the plan was made of. It is not recorded as read,
+    /// so that the next run looks for resources that it no longer names.
     pub(crate) async fn read_newer(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -135,8 +136,8 @@ impl Inventory {
         let Some(document) = opened.filter(|document| !same_instant(read.at, at(document))) else {
             return Ok(());
         };
-        // Without a time, the same bytes are the same inventory: planning it again would request everything again.
-        // The parts of an index without times may have changed; the next run checks them.
+        // Without a time, the same bytes are the same inventory, and planning it again would request everything again.
+        // If the parts of an index without times have changed, the next run finds it.
         let is_known = document.header.form == Form::Index || has_digest(&document, Some(&read)).await?;
         match read.at.is_none() && is_known {
             true => Ok(()),
@@ -144,7 +145,7 @@ impl Inventory {
         }
     }
 
-    /// Plans a Resource List, or the members of an index. One that is republished while it is read is read again
+    /// Plans a Resource List, or the members of an index. A list that is republished while it is read is read again
     /// (D39). Returns the document and the digest of the inventory. `applied` is the record of the last applied one.
     async fn plan(
         run: &mut SyncRun<'_>,
@@ -167,7 +168,8 @@ impl Inventory {
             };
             run.reporter.problems_of(set);
             if stood && is_applied(Some(digest), applied) != was_applied && readings < READINGS {
-                // Of an index that tells no changes that is known only now; it decides about each entry.
+                // If the index does not change with its members, it is known only now that the inventory was applied
+                // before. This affects the decision about each entry, so the plan begins again.
                 known = Some(digest);
                 set.work(Draft::start_over).await?;
                 continue;
@@ -193,7 +195,7 @@ impl Inventory {
     }
 }
 
-/// Returns the time of an inventory. `None` if it says none, or one that cannot be: a clock that is far ahead (D38).
+/// Returns the time of an inventory. `None` if it states none, or one that is far ahead of the clocks (D38).
 fn plausible_time(run: &SyncRun<'_>, uri: &Uri, document: &Document) -> Option<DateTime> {
     let at = document.header.metadata.as_ref().and_then(|root| root.at)?;
     let time = plausible(Some(at), Some(latest_time(document.date)));

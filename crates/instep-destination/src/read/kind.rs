@@ -1,11 +1,11 @@
-//! The kinds of documents that are read. One that declares itself as another kind is lost like one that cannot be read
-//! (R6): its entries mean something else, and what it does not name would seem to be deleted or unchanged.
+//! The kinds of documents that are read. A document that declares another kind is treated like one that cannot be read
+//! (R6): its entries mean something else, and a resource that it does not name would seem to be deleted or unchanged.
 
 use resourcesync::{Capability, Form};
 
 use crate::{Error, documents::Document};
 
-/// The kind that a document must be of, by the link that led to it.
+/// The kind that a document must have, by the link that led to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedKind {
     ResourceList,
@@ -17,11 +17,11 @@ pub(super) enum ExpectedKind {
 }
 
 impl ExpectedKind {
-    /// Refuses a document that declares itself as another kind. One without a capability, or with one that the standard
-    /// does not define, may be of this kind.
+    /// Refuses a document that declares another kind. One without a capability, or with one that the standard does not
+    /// define, is accepted.
     ///
     /// # Errors
-    /// [`Error::InvalidDocument`] if it declares itself as another kind.
+    /// [`Error::InvalidDocument`] if it declares another kind.
     pub(super) fn check(self, document: &Document) -> Result<(), Error> {
         let Some(declared) = document.header.capability() else { return Ok(()) };
         if matches!(declared, Capability::Other(_)) || self.allowed().contains(declared) {
@@ -33,7 +33,7 @@ impl ExpectedKind {
         })
     }
 
-    /// Refuses what [`Self::check`] refuses, and an index where a list should be.
+    /// Refuses a document that [`Self::check`] refuses, and an index in place of a list.
     ///
     /// # Errors
     /// As [`Self::check`].

@@ -1,4 +1,5 @@
-//! Resources selected by their metadata records (`--where-metadata`): the records are read first (§14.5).
+//! The selection of resources by their metadata records, which are fetched before the resources (§14.5). The condition
+//! itself is in `plan/condition.rs`.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +15,13 @@ use crate::{
     state::{Action, Owed},
 };
 
-/// Bytes of a record.
+/// The most bytes of a record.
 const RECORD_BYTES: usize = 4 << 20;
-/// Rows of the plan read at a time.
+/// The number of rows of the plan that are read at a time.
 const PAGE: usize = 500;
-/// Records requested at a time; the client limits how many go to one host.
+/// The number of records that are requested at a time. The client limits the requests to one host.
 const AT_A_TIME: usize = 16;
-/// Records whose verdict is remembered: one often describes many.
+/// The number of records whose result is remembered, because one record often describes many resources.
 const REMEMBERED: usize = 10_000;
 
 /// The result of the condition for each metadata record, by its URI.
@@ -28,8 +29,8 @@ const REMEMBERED: usize = 10_000;
 struct Verdicts(BTreeMap<String, bool>);
 
 impl SyncRun<'_> {
-    /// Keeps in a plan only resources whose record meets the condition. If a record could not be fetched, the
-    /// resource is owed.
+    /// Removes the resources from a plan whose record does not meet the condition. If a record could not be fetched,
+    /// its resource becomes pending.
     pub(crate) async fn choose_by_metadata(&mut self, set: &SetRun) -> Result<(), Error> {
         let Some(condition) = self.policy.condition.clone() else { return Ok(()) };
         let (mut after, mut verdicts) = (0, Verdicts::default());
@@ -88,7 +89,7 @@ impl SyncRun<'_> {
     }
 }
 
-/// The record that describes a resource; a record describes itself.
+/// Returns the record that describes a resource. A record describes itself.
 fn record_of(action: &Action) -> Option<Uri> {
     let Retrieval { describedby, describes, .. } = action.desired.retrieval();
     match describedby {

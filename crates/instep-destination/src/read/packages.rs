@@ -1,4 +1,5 @@
-//! The packages of dumps, in unnamed files: neither their number nor the size of their manifests counts for memory (B9).
+//! The packages of dumps, kept in unnamed files, so that memory grows neither with their number nor with their
+//! manifests (B9).
 
 use std::{
     collections::BTreeMap,
@@ -16,35 +17,37 @@ use crate::{
     transfer::package::OpenPackage,
 };
 
-/// Packages that stay open until they are unpacked, and the members of all of them; others are fetched again.
+/// The most packages that stay open until they are unpacked. Others are fetched again.
 const MOST_OPEN: usize = 64;
+/// The most members of all open packages together.
 const MOST_MEMBERS: usize = 500_000;
 
-/// The bytes of the length of a row.
+/// The number of bytes of the length of a row.
 const LENGTH: u64 = 4;
 
 /// Packages in their order, to be taken one by one.
 #[derive(Debug)]
 pub(crate) struct PackageList {
     folder: PathBuf,
-    /// A row for each: its length, its bytes, and its length again, so that they are read from either end.
+    /// A row for each package: its length, its bytes, and its length again, so that the rows can be read from either
+    /// end.
     rows: Option<File>,
     end: u64,
-    /// The place from which the next one is taken.
+    /// The offset from which the next package is taken.
     at: u64,
     newest_first: bool,
-    /// `true` if their bytes of a listed resource are the listed state, or a later one.
+    /// `true` if the packages have a listed resource in the listed state, or in a later one.
     holds_listed: bool,
     count: u64,
     bytes: u64,
     manifests: Option<DocumentFile>,
-    /// Packages that are at hand, by the places of their rows.
+    /// The packages that are open, by the offsets of their rows.
     open: BTreeMap<u64, Box<OpenPackage>>,
     members: usize,
 }
 
 impl PackageList {
-    /// Returns an empty list; its files have no names in this folder.
+    /// Returns an empty list, whose unnamed files are in this folder.
     pub(crate) fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -81,18 +84,17 @@ impl PackageList {
         self.bytes
     }
 
-    /// Has the last one taken first: of several states of a resource the newest is wanted most often.
+    /// Returns the list in reverse order: of several states of a resource the newest is wanted most often.
     pub(crate) fn newest_first(self) -> Self {
         Self { newest_first: true, at: self.end, ..self }
     }
 
-    /// Sets for the packages of a Resource Dump if their bytes of a listed resource are the listed state, or a later
-    /// one.
+    /// Sets, for the packages of a Resource Dump, if they have a listed resource in the listed state or a later one.
     pub(crate) fn with_listed(self, holds_listed: bool) -> Self {
         Self { holds_listed, ..self }
     }
 
-    /// Returns `true` if their bytes of a listed resource are the listed state, or a later one.
+    /// Returns `true` if the packages have a listed resource in the listed state, or in a later one.
     pub(crate) fn holds_listed(&self) -> bool {
         self.holds_listed
     }
@@ -132,7 +134,7 @@ impl PackageList {
             && self.members + open.members() <= MOST_MEMBERS
         {
             self.members += open.members();
-            // That of the file: the one in memory is not needed any more.
+            // The manifest in the file replaces the one in memory.
             open.manifest = *manifest;
             self.open.insert(start, open);
         }
@@ -159,7 +161,7 @@ impl PackageList {
         Ok(Some(DumpPackage { changes, entry, speaker, manifest, open }))
     }
 
-    /// Returns the next row and its place.
+    /// Returns the offset of the next row, and the row.
     fn read_row(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
         let is_over = if self.newest_first { self.at == 0 } else { self.at == self.end };
         let Some(rows) = self.rows.as_ref().filter(|_| !is_over) else { return Ok(None) };

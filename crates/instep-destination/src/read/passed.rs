@@ -1,4 +1,4 @@
-//! The position that the reading of changes has reached.
+//! The result of reading changes: the checkpoint that it leads to, and the documents that were lost.
 
 use resourcesync::{DateTime, Uri};
 
@@ -20,9 +20,9 @@ pub(crate) struct ReadChanges {
     pub(crate) checkpoint: Checkpoint,
     /// The packages with the states that were planned, oldest first.
     pub(crate) packages: PackageList,
-    /// `true` if no package was lost on the way, nor all documents that lead to changes.
+    /// `true` if no package was lost, and not all documents that lead to changes.
     pub(crate) complete: bool,
-    /// The lists that were lost, and the documents that should lead to some.
+    /// The lists that were lost, and the documents that lead to lists and were lost.
     pub(crate) lost: Vec<LostDocument>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Passed {
     pub(super) from: Option<DateTime>,
     pub(super) until: Option<DateTime>,
     pub(super) shape: Shape,
-    /// Times later than this are no times (D38).
+    /// The latest time that the document can state. Later times are ignored (D38).
     pub(super) latest: DateTime,
 }
 

@@ -1,5 +1,5 @@
-//! The time that a set had reached when the clock of its Source went back behind it (O45): times up to it do not tell
-//! what is newer.
+//! The time that a set had reached when the clock of its Source went back behind it (O45): times up to it do not show
+//! which of two states is newer.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};

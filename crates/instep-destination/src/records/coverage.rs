@@ -1,4 +1,4 @@
-//! The coverage of a set once its last plan was carried out.
+//! The record of the coverage of a set after its last plan was carried out.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::{
 
 const VERSION: u32 = 1;
 
-/// Coverage as the state keeps it; times as the Source writes them.
+/// The coverage as it is stored, with times as the Source writes them.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "coverage", rename_all = "snake_case")]
 enum WrittenCoverage {

@@ -1,4 +1,5 @@
-//! A desired state as bytes, for plans and for the slices of shared plans.
+//! A desired state as bytes, for plans and for the slices of shared plans. Pending retries are columns of the state
+//! instead.
 
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ pub(crate) struct WrittenDesired<'a> {
 }
 
 impl<'a> WrittenDesired<'a> {
-    /// Returns a desired state as it is written.
+    /// Returns the written form of a desired state.
     ///
     /// # Errors
     /// If the ways to get its bytes cannot be written.

@@ -1,4 +1,4 @@
-//! The note of a reader in the record of a document: what its next reading has to know, beside times and digests.
+//! A note in the record of a document, for the run that reads it next.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub(crate) struct DocumentNote {
 }
 
 impl DocumentNote {
-    /// Reads the note of a document's record; the default if it has none.
+    /// Reads the note in a document's record; returns the default if there is none.
     pub(crate) fn read(state: &dyn ReadState, record: &DocumentRecord) -> Result<Self, StateError> {
         let Some(text) = record.extra.as_deref() else { return Ok(Self::default()) };
         if let Some(unusable) = text.strip_prefix(WITHOUT_VERSION).and_then(|count| count.parse().ok()) {
@@ -28,7 +28,7 @@ impl DocumentNote {
         versioned::parse(text, VERSION).map_err(|what| versioned::damaged(state, &name(), what))
     }
 
-    /// Writes the note into a document's record, unless it says nothing.
+    /// Writes the note into a document's record, unless it is the default.
     pub(crate) fn write(self, state: &dyn ReadState, record: &mut DocumentRecord) -> Result<(), StateError> {
         if self == Self::default() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The sets that may hold resources whose deletions they know: those were kept, or refused (O56). Most sets do not, and
-//! are not searched for them.
+//! A record of each set that may hold resources although their deletion is known, because deletions were not allowed or
+//! were refused (O56). Other sets need not be searched for such resources.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,13 +13,13 @@ struct HeldThoughGone {
     is_possible: bool,
 }
 
-/// Returns `true` if a set may hold resources whose deletions it knows.
+/// Returns `true` if a set may hold resources although their deletion is known.
 pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<bool, StateError> {
     let held: Option<HeldThoughGone> = versioned::read(state, &name(set), VERSION)?;
     Ok(held.is_some_and(|held| held.is_possible))
 }
 
-/// Records whether a set may hold resources whose deletions it knows.
+/// Records if a set may hold resources although their deletion is known.
 pub(crate) fn write(state: &mut dyn CopyState, set: SetId, is_possible: bool) -> Result<(), StateError> {
     versioned::write(state, &name(set), VERSION, &HeldThoughGone { is_possible })
 }

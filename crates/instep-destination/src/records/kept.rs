@@ -1,7 +1,7 @@
-//! The number of resources of a set that are kept although they are gone at the Source.
+//! The record of the number of resources of a set that stay although they are gone at the Source.
 //!
-//! Those with the time of their deletion are rows of the state, which a kill leaves as true as they are. Of the others only
-//! the number is known.
+//! Resources whose time of deletion is known are rows of the state, and are counted there, so a kill cannot make the
+//! number wrong. Of the others only the number is recorded.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use super::versioned;
 use crate::state::{KeptDeletion, ReadState, SetId, Setting, StateError};
 
 const VERSION: u32 = 2;
-/// The rows that are read at a time.
+/// The number of rows that are read at a time.
 const PAGE: usize = 1_000;
 
-/// Resources of a set that are kept although they are gone at the Source.
+/// The resources of a set that stay although they are gone at the Source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeptResources {
     /// The number of these resources.
@@ -26,13 +26,13 @@ struct Undated {
     undated: u64,
 }
 
-/// The first version had the number of all.
+/// The record of the first version, which had the number of all.
 #[derive(Deserialize)]
 struct All {
     kept: u64,
 }
 
-/// Reads the number for a set; 0 if none was recorded.
+/// Reads the numbers for a set; 0 if none was recorded.
 pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<KeptResources, StateError> {
     let dated = count_dated(state, set)?;
     let name = name(set);
@@ -54,7 +54,7 @@ fn count_dated(state: &dyn ReadState, set: SetId) -> Result<u64, StateError> {
     Ok(count)
 }
 
-/// Returns the record of the number for a set.
+/// Returns the record of the numbers for a set.
 pub(crate) fn setting(
     state: &dyn ReadState,
     set: SetId,

@@ -1,5 +1,6 @@
-//! The end of the last gap in the changes of a set: a change before it may have been missed, one since then was not. An
-//! inventory that states its time is such an end: what it names may be gone in the next one.
+//! The record of the end of the last gap in the changes of a set: a change before it may have been missed, a later one
+//! was not. The time of an inventory is such an end, because a resource that it names may be gone in the next one
+//! without a change that says so.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};

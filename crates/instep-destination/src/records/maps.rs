@@ -18,7 +18,7 @@ impl LastMaps {
         Self { maps: maps.to_vec() }
     }
 
-    /// Reads those of the last run over a URL; `None` if no run recorded any.
+    /// Reads the maps of the last run over a URL; `None` if no run recorded any.
     pub(crate) fn read(state: &dyn ReadState, url: &str) -> Result<Option<Self>, StateError> {
         versioned::read(state, &name(url), VERSION)
     }

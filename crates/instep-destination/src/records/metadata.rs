@@ -1,4 +1,5 @@
-//! Metadata of a resource as bytes, for plans and intents: short, as each resource that changes is written in both.
+//! The metadata of a resource as bytes, for plans and intents. The form is short, because each resource that changes is
+//! written in both.
 
 use std::borrow::Cow;
 
@@ -44,12 +45,12 @@ impl<'a> WrittenMetadata<'a> {
     }
 }
 
-/// A datetime, as a document has it.
+/// A datetime in the form of documents.
 pub(super) struct Time(pub(super) DateTime);
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Not `collect_str`: postcard formats twice there, the first time for the length.
+        // `collect_str` is not used, because postcard formats twice there, the first time for the length.
         serializer.serialize_str(&self.0.to_string())
     }
 }
@@ -61,7 +62,7 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// Digests, as the columns of the state have them.
+/// Digests in the form of the columns of the state.
 pub(super) struct WrittenDigests<'a>(pub(super) Cow<'a, Digests>);
 
 impl Serialize for WrittenDigests<'_> {
@@ -79,7 +80,7 @@ impl<'de> Deserialize<'de> for WrittenDigests<'_> {
     }
 }
 
-/// Links, as the columns of the state have them.
+/// Links in the form of the columns of the state.
 struct WrittenLinks<'a>(Cow<'a, [Link]>);
 
 impl Serialize for WrittenLinks<'_> {

@@ -1,4 +1,5 @@
-//! The operations of a group as an intent has them. A start after a crash reads them, also one of a later version.
+//! The operations of a group as they are stored in an intent. The next start after a crash reads them, and may be of a
+//! later version.
 
 use std::{borrow::Cow, fmt, io};
 
@@ -11,7 +12,8 @@ use crate::{
     state::{HeldAt, ResourceMetadata},
 };
 
-/// One step of a group: recorded before it is taken, so that a start after a crash can find out if it was.
+/// An operation of a group. It is recorded before it is carried out, so that the next start after a crash can find out
+/// if it was.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// A staged file gets its final name, replacing an existing file. The key is the form of the mapped path in a
@@ -24,7 +26,7 @@ pub(crate) enum Operation {
         sets: i64,
         metadata: ResourceMetadata,
         replaces: bool,
-        /// The place of its bytes. Not written: an intent is of names that are given, and objects have no other.
+        /// The place of its bytes. It is not written, because only copies with names have intents.
         place: HeldAt,
     },
     /// A file is moved from its final name into staging.
@@ -34,7 +36,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The resource it is about.
+    /// Returns the URI of the resource.
     pub(crate) fn uri(&self) -> &Uri {
         let (Self::Place { uri, .. } | Self::Remove { uri, .. } | Self::Move { uri, .. }) = self;
         uri
@@ -44,7 +46,7 @@ impl Operation {
 /// The version of the bytes that this program writes.
 pub(crate) const VERSION: u32 = 1;
 
-/// Usual size of an operation, in bytes.
+/// The usual size of an operation in bytes.
 const USUAL_BYTES: usize = 224;
 
 /// Returns operations as bytes of [`VERSION`].
@@ -67,7 +69,7 @@ pub(crate) fn from_bytes(version: u32, bytes: &[u8]) -> io::Result<Vec<Operation
     written.into_iter().map(Operation::try_from).collect()
 }
 
-/// One operation. New kinds are added at the end, because the stored bytes have their positions.
+/// An operation in its written form. New kinds are added at the end, because the bytes have the positions of the kinds.
 #[derive(Serialize, Deserialize)]
 enum WrittenOperation<'a> {
     Place {

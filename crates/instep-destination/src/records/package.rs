@@ -1,5 +1,5 @@
-//! A package of a dump as bytes, for the list of packages that a run has found. Like the plan, it is removed with the
-//! run.
+//! A package of a dump as bytes, for the list of packages that a run has found. The list is removed with the run, so it
+//! has no version.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ struct WrittenManifest<'a> {
 }
 
 impl<'a> WrittenPackage<'a> {
-    /// `manifest` is the manifest and its place, if it is known.
+    /// Returns the written form of a package. `manifest` is the manifest and its place, if it is known.
     pub(crate) fn of(
         entry: &'a Entry,
         speaker: Option<&Origin>,
@@ -77,7 +77,7 @@ impl<'a> WrittenPackage<'a> {
     /// Returns the URI and the time of the manifest, and its place.
     ///
     /// # Errors
-    /// If these are not the bytes that were written.
+    /// If the URI is damaged.
     pub(crate) fn manifest(&self) -> Result<Option<(Uri, Option<DateTime>, Stretch)>, UriError> {
         let Some(WrittenManifest { uri, date, start, end }) = &self.manifest else { return Ok(None) };
         let place = Stretch { start: *start, end: *end };
@@ -87,7 +87,7 @@ impl<'a> WrittenPackage<'a> {
     /// Returns the entry of the dump, with the parts that are used.
     ///
     /// # Errors
-    /// If these bytes were not written by this program.
+    /// If a URI is damaged.
     pub(crate) fn entry(self) -> Result<Entry, UriError> {
         let mut entry = Entry::new(Uri::parse_recorded(self.uri)?);
         let metadata = &mut entry.metadata;

@@ -1,4 +1,4 @@
-//! The rules that the last plan of a set was made for: if they change, the complete copy is compared.
+//! The record of the rules for which the last plan of a set was made. If they change, the complete copy is compared.
 
 use std::collections::BTreeSet;
 
@@ -39,8 +39,8 @@ impl PlanRules {
         versioned::setting(state, &name(set), VERSION, self)
     }
 
-    /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are
-    /// wanted now with deleting.
+    /// Returns `true` if a plan that was made for these rules is also one for `now`: the selection is the same, and
+    /// `now` does not require deletions that were not carried out.
     pub(crate) fn stand_for(&self, now: &Self) -> bool {
         self.selects_as(now) && (self.deletes || !now.deletes)
     }
@@ -75,7 +75,7 @@ fn digest(paths: &[String]) -> String {
     let mut digest = blake3::Hasher::new();
     for path in paths {
         digest.update(path.as_bytes());
-        // No path has a NUL.
+        // A separator that no path contains.
         digest.update(b"\0");
     }
     digest.finalize().to_hex().to_string()

@@ -1,5 +1,5 @@
-//! Deletions of the last day: the guard counts over this time, so that many small runs delete no more than a large
-//! one (B18).
+//! The record of the deletions of the last day. The guard counts over this time, so that many small runs delete no more
+//! than one large run (B18).
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const NAME: &str = "recent deletions";
 /// The time for which a deletion counts, in seconds.
 const WINDOW: i64 = 24 * 3_600;
 
-/// Deletions of earlier runs, as the state keeps them.
+/// The deletions of earlier runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecentDeletions {
     runs: Vec<RunDeletions>,
@@ -42,13 +42,14 @@ impl RecentDeletions {
         versioned::write(state, NAME, VERSION, self)
     }
 
-    /// Returns how many resources runs with the same limit removed within the last day.
+    /// Returns the number of resources that runs with the same limit removed within the last day.
     pub(crate) fn count(&self, now: DateTime, limit: MaxDelete) -> u64 {
         let limit = limit.to_string();
         self.runs.iter().filter(|one| is_recent(one, now) && one.limit == limit).map(|one| one.count).sum()
     }
 
-    /// Adds the deletions of a run, and removes older ones. Rounds of the same minute are one.
+    /// Adds the deletions of a run, and removes those that are more than a day old. Runs of the same minute are added
+    /// up.
     pub(crate) fn add(&mut self, now: DateTime, limit: MaxDelete, count: u64) {
         self.runs.retain(|one| is_recent(one, now));
         let (at, limit) = (now.instant().0, limit.to_string());

@@ -1,4 +1,5 @@
-//! The actions of a slice: written by the run that shares its plan, read by other workers, perhaps of another version.
+//! The actions of a slice. The run that shares its plan writes them, and other workers read them, which may be of
+//! another version.
 
 use std::{borrow::Cow, io};
 
@@ -8,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::desired::WrittenDesired;
 use crate::state::{Action, ActionKind};
 
-/// The version of the bytes that this program writes. A worker takes no share of a plan of another one.
+/// The version of the bytes that this program writes. A worker takes no share of a plan of another version.
 #[cfg(feature = "postgres")]
 pub(crate) const VERSION: u32 = 1;
 
-/// Usual size of an action, in bytes.
+/// The usual size of an action in bytes.
 const USUAL_BYTES: usize = 192;
 
 #[derive(Serialize, Deserialize)]

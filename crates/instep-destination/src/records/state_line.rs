@@ -1,4 +1,5 @@
-//! The records of a state as lines of JSON: a file that takes a state to another engine, also one of a later version.
+//! The records of a state as lines of JSON, for a file that moves a state to another engine. A later version reads them
+//! too.
 
 mod parts;
 

@@ -1,4 +1,4 @@
-//! Reads what each version wrote.
+//! Records of each version are read, and damaged ones are errors.
 
 use std::{fs, path::Path};
 
@@ -28,7 +28,7 @@ fn uri(text: &str) -> Uri {
     Uri::parse(text).unwrap()
 }
 
-/// One operation of each kind, with everything that it may have.
+/// Returns an operation of each kind, with all its optional values.
 fn each_operation() -> Vec<Operation> {
     let path = |text| CopyPath::from_state(text).unwrap();
     let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
@@ -59,7 +59,7 @@ fn each_operation() -> Vec<Operation> {
     ]
 }
 
-/// One action of each kind that a slice may have, with everything that it may have.
+/// Returns an action of each kind that a slice may have, with all its optional values.
 fn each_fetch() -> Vec<Action> {
     let mut full = Desired::new(uri("http://h/a"));
     if let Some(Operation::Place { metadata, .. }) = each_operation().into_iter().next() {
@@ -99,7 +99,7 @@ fn an_intent_of_each_version_is_read_for_ever() {
     );
     assert_eq!(operations::to_bytes(&each_operation()).unwrap(), bytes);
     assert!(operations::from_bytes(2, &bytes).is_err());
-    // Cut off anywhere it is an error, never something shorter.
+    // Bytes that are cut off anywhere are an error, never a shorter list.
     for end in 0..bytes.len() {
         assert!(operations::from_bytes(1, &bytes[..end]).is_err(), "{end}");
     }
@@ -241,7 +241,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
     assert_eq!(RecentDeletions::read(&*state).unwrap(), recent);
     assert_eq!(LastMaps::read(&*state, "http://h/").unwrap(), Some(maps));
-    // Nothing is known yet of how another URL led to the Source.
+    // The way on which another URL led to the Source is not known yet.
     assert_eq!(state.found_source("http://h/list.xml", &[set]).unwrap(), source);
     assert_eq!(way::read(&*state, source).unwrap(), None);
 

@@ -1,4 +1,5 @@
-//! The entries that documents of a set have and that could not be used, until an inventory without such replaces them.
+//! The record of the entries of a set's documents that could not be used. It stays until an inventory without such
+//! entries was read.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +16,17 @@ pub(crate) struct UnusableEntries {
     pub(crate) uri: String,
     /// The reason why the first one could not be used.
     pub(crate) what: String,
-    /// The origins that requests were allowed to lead to. With others, the entries may be usable.
+    /// The origins to which documents were allowed to lead. With another scope, the entries may be usable.
     pub(crate) scope: String,
 }
 
 impl UnusableEntries {
-    /// Reads them for a set; none if nothing was recorded.
+    /// Reads the record for a set; empty if nothing was recorded.
     pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Self, StateError> {
         Ok(versioned::read(state, &name(set), VERSION)?.unwrap_or_default())
     }
 
-    /// Returns the record of them for a set.
+    /// Returns the record as it is written for a set.
     pub(crate) fn setting(&self, state: &dyn ReadState, set: SetId) -> Result<Setting, StateError> {
         versioned::setting(state, &name(set), VERSION, self)
     }

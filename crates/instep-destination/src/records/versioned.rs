@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::state::{CopyState, ReadState, Setting, StateError};
 
-/// A record as it is written.
+/// A record with its version, as it is written.
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     version: u32,
@@ -14,7 +14,7 @@ struct Versioned<'a, T> {
 }
 
 /// Reads a record; `None` if none was written. A record of an unknown version, or an incomplete one, is an error that
-/// names the file.
+/// names the state and the record.
 pub(super) fn read<T: DeserializeOwned>(
     state: &dyn ReadState,
     name: &str,
@@ -42,7 +42,7 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, 
     }
 }
 
-/// Writes a record, replacing an earlier one; does nothing if that is equal.
+/// Writes a record, replacing an earlier one. It writes nothing if they are equal.
 pub(super) fn write<T: Serialize>(
     state: &mut dyn CopyState,
     name: &str,

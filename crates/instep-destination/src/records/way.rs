@@ -1,4 +1,4 @@
-//! The way on which the operator's URL led to a Source.
+//! The record of the way on which the operator's URL led to a Source.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ struct WrittenWay {
     way: Option<String>,
 }
 
-/// Reads the way; `None` if the URL did not lead to a Source yet.
+/// Reads the way; `None` if the URL has not led to a Source yet.
 pub(crate) fn read(state: &dyn ReadState, source: SourceId) -> Result<Option<Way>, StateError> {
     let name = source.way_record();
     let written: Option<WrittenWay> = versioned::read(state, &name, VERSION)?;

@@ -1,4 +1,4 @@
-//! The past of a copy according to its state.
+//! The types in which the past of a copy is returned: runs, their problems, and pending retries.
 
 use resourcesync::{DateTime, Uri};
 
@@ -10,11 +10,11 @@ pub struct PastRun {
     pub started: DateTime,
     /// The time at which it ended; `None` if it was killed or is in progress.
     pub ended: Option<DateTime>,
-    /// The way in which it synchronized.
+    /// The way in which the run synchronized the copy.
     pub way: String,
-    /// Its exit code.
+    /// Its exit code; `None` if it has not ended.
     pub exit_code: Option<u8>,
-    /// Its summary, or the error that ended it.
+    /// Its summary, or the error that ended it; `None` if it has not ended.
     pub summary: Option<String>,
     /// Its problems by kind, the most frequent first.
     pub problems: Vec<RunProblem>,
@@ -26,7 +26,7 @@ pub struct PastRun {
 pub struct RunProblem {
     /// The kind, as [`crate::ProblemKind::as_str`] names it.
     pub kind: String,
-    /// Their number.
+    /// The number of these problems.
     pub count: u64,
     /// The first resource or document with the problem.
     pub first: Option<Uri>,

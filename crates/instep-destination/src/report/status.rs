@@ -14,9 +14,9 @@ pub struct Status {
     pub dir: PathBuf,
     /// The operator's URL of the last run.
     pub url: Option<String>,
-    /// Resources held.
+    /// The number of resources held.
     pub held: u64,
-    /// Bytes held.
+    /// The number of bytes held.
     pub bytes: u64,
     /// Resources owed.
     pub owed: u64,
@@ -32,7 +32,8 @@ pub struct Status {
     pub last_summary: Option<String>,
     /// Its problems, by kind: their number, and the text of the first.
     pub last_problems: BTreeMap<String, (u64, String)>,
-    /// Free bytes on the disk of the copy.
+    /// Free bytes on the disk of the copy; `None` if they are unknown, or if the bytes of the copy are in object
+    /// storage.
     pub free: Option<u64>,
     /// The object storage that has the bytes; `None` if the folder has them.
     pub objects: Option<ObjectsStatus>,
@@ -48,11 +49,11 @@ pub struct Status {
 pub struct ObjectsStatus {
     /// The place, with the layout of the objects.
     pub place: String,
-    /// Packs and large resources; 0 if each resource has an object under its path.
+    /// The number of packs and of large resources; 0 if each resource has an object under its path.
     pub packs: u64,
-    /// Bytes in them.
+    /// The number of bytes in them.
     pub bytes: u64,
-    /// Bytes of them that no resource has any more.
+    /// The number of their bytes that belong to no resource any more.
     pub dead: u64,
 }
 
@@ -62,13 +63,13 @@ pub struct ObjectsStatus {
 pub struct SourceStatus {
     /// The URL that the operator gave for it last.
     pub url: String,
-    /// Resources held of it. Sources may share some.
+    /// The number of its resources that are held. Sources may share some.
     pub held: u64,
     /// Resources owed.
     pub owed: u64,
     /// The number of owed resources, by the kind of problem.
     pub problems: BTreeMap<String, u64>,
-    /// Held resources that are gone at the Source, and that the operator keeps.
+    /// Held resources that are gone at the Source and stay, because deletions are not allowed.
     pub kept: u64,
     /// The Source's time up to which everything is committed or owed.
     pub checkpoint: Option<DateTime>,

@@ -34,23 +34,23 @@ use crate::{
 pub use discarding::discard_unused;
 pub(crate) use unnamed_sets::UnnamedSet;
 
-/// A copy that this run has.
+/// The copy that this run has taken.
 #[derive(Debug)]
 pub(crate) struct LocalCopy {
     /// The folder for plans and for documents while they are read.
     own: PathBuf,
     pub(crate) store: CopyStore,
     pub(crate) mapper: Arc<Mapper>,
-    /// Lent to the thread that commits while resources are transferred; also `None` for a copy that is only read.
+    /// The committer. It is `None` while the thread that commits transfers has it, and for a copy that is only read.
     committer: Option<Committer>,
     reader: Box<dyn ReadState>,
     run: Option<RunId>,
     /// The Source that the operator's URL leads to; `None` before a run has found it.
     source: Option<SourceId>,
     plans: u32,
-    /// Sets that a copy which is only read does not follow yet.
+    /// The sets that the copy does not follow yet, if it is only read.
     unfollowed: Vec<String>,
-    /// Receives everything that is written while a copy is only read.
+    /// The folder for everything that is written while a copy is only read.
     scratch: Option<TempDir>,
 }
 
@@ -107,7 +107,7 @@ impl LocalCopy {
         Ok(Actions::create(&self.own.join(Actions::file_name(self.plans)))?)
     }
 
-    /// Has the bytes of each group archived before the group is committed.
+    /// Makes the committer archive the bytes of each group before it commits the group.
     pub(crate) fn archive_first(&mut self, archive: Option<Arc<WebArchive>>) {
         if let (Some(archive), Some(committer)) = (archive, self.committer.as_mut()) {
             committer.archive_first(archive);
@@ -123,7 +123,7 @@ impl LocalCopy {
         self.committer = Some(committer);
     }
 
-    /// Records the base of the paths before others need it.
+    /// Records the base of the paths, before other workers need it.
     pub(crate) fn keep_base(&mut self) -> Result<(), Error> {
         Ok(self.committer.as_mut().map_or(Ok(()), Committer::keep_base)?)
     }
@@ -145,7 +145,8 @@ impl LocalCopy {
             }
         }
         let is_followed = |set: &CapabilitySet| followed.iter().any(|name| set.is_known_as(name));
-        // A Source whose other set is all that could be read so far is the same one, by its URL.
+        // A Source is also known by its URL: the copy may have another of its sets, the only one that could be read so
+        // far.
         let is_known = self.state().sources()?.iter().any(|(_, url)| *url == options.url);
         if options.add_source || followed.is_empty() || is_known || sets.iter().any(is_followed) {
             return Ok(());
@@ -181,7 +182,7 @@ impl LocalCopy {
         Ok(set)
     }
 
-    /// Returns the set of that name, or the one that it would become if it was followed.
+    /// Returns the set of that name, or a number that no set has, for a copy that is only read.
     fn set_beside(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
         let name = found.name();
         for known in std::iter::once(name).chain(found.former_names()) {
@@ -209,12 +210,12 @@ impl LocalCopy {
         Ok(PlanRules::read(self.state(), set)?.is_none_or(|held| held.selects_as(&now)))
     }
 
-    /// Returns how many resources runs with the same limit removed within the last day.
+    /// Returns the number of resources that runs with the same limit removed within the last day.
     pub(crate) fn recent_deletions(&self, limit: MaxDelete) -> Result<u64, Error> {
         Ok(RecentDeletions::read(self.state())?.count(now(), limit))
     }
 
-    /// Remembers how many resources a run removed.
+    /// Records the number of resources that a run removed.
     pub(crate) fn add_deletions(&mut self, limit: MaxDelete, count: u64) -> Result<(), Error> {
         if count == 0 || self.run.is_none() {
             return Ok(());
@@ -239,8 +240,8 @@ impl LocalCopy {
         Ok(self)
     }
 
-    /// Remembers the Source that was found, and how the operator's URL led to it. A run that changes nothing remembers
-    /// nothing.
+    /// Records the Source that was found, and the way on which the operator's URL led to it. A run that changes nothing
+    /// records nothing.
     pub(crate) fn found(&mut self, source: &Discovered, url: &str) -> Result<(), Error> {
         let Some(run) = self.run else { return Ok(()) };
         let mut sets = Vec::new();
@@ -249,7 +250,7 @@ impl LocalCopy {
                 sets.extend(self.state().known_set(name)?.filter(|set| !sets.contains(set)));
             }
         }
-        // As it was written down when the run began.
+        // The Source that was recorded when the run began.
         let before = self.source;
         let state = self.state_mut()?;
         let found = state.found_source(url, &sets)?;
@@ -263,7 +264,7 @@ impl LocalCopy {
         Ok(())
     }
 
-    /// Writes down how the run ended, and makes that durable with all that it did.
+    /// Records the end of the run, and makes this and all its commits durable.
     pub(crate) fn finish(
         &mut self,
         strategy: Strategy,

@@ -1,4 +1,5 @@
-//! The end of a run before its work is done: its caller requests it, or its time or its bytes are used up (B12).
+//! The end of a run before its work is done, because its caller requests it, or because its time or its bytes are used
+//! up (B12).
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Shutdown, SyncOptions, SyncReport};
 
-/// The time and the bytes that are left. The rounds of a run that follows share them.
+/// The time and the bytes that are left. All rounds of a following run share them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLimits {
     until: Option<Instant>,
@@ -41,7 +42,8 @@ impl RunLimits {
     }
 }
 
-/// Ends every wait of a run: cancelled once the caller requests it, or once the time of the run is over.
+/// The signal that ends every wait of a run. It is given when the caller requests it, or when the time of the run is
+/// over.
 #[derive(Debug)]
 pub(crate) struct RunStop {
     token: CancellationToken,
@@ -68,7 +70,7 @@ impl RunStop {
         &self.token
     }
 
-    /// Waits for something unless the run should end.
+    /// Waits for some work. Returns `None` if the run should end before it is done.
     pub(crate) async fn unless<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(Box::pin(work)).await
     }

@@ -7,10 +7,10 @@ use resourcesync::{MediaType, Uri};
 
 use crate::{store::Staged, transfer::fetch::Mismatch};
 
-/// Bytes of two bodies that are compared.
+/// The size up to which two bodies are compared. Larger bodies do not count as equal.
 const COMPARED_BYTES: usize = 256 << 10;
 
-/// Recognizes a login page: one wrong body is returned for most of the requests.
+/// Counts answers, to detect a login page: one wrong body that is returned for most requests.
 #[derive(Debug, Default)]
 pub(crate) struct LoginPage {
     answers: u64,
@@ -23,20 +23,20 @@ pub(crate) struct LoginPage {
 #[derive(Debug, Default)]
 struct WrongBody {
     count: u64,
-    /// Two resources for which it was returned.
+    /// The first two resources for which it was returned.
     samples: Vec<Uri>,
-    /// `true` if all were one body, by its digest or by comparing two of them; `None` before that is known.
+    /// `true` if all were the same body, by its digest or by comparing two of them; `None` before this is known.
     is_one: Option<bool>,
 }
 
 impl LoginPage {
-    /// Fewer answers are not conclusive.
+    /// The number of answers that are needed before a page is detected.
     const ENOUGH: u64 = 20;
-    /// Different wrong bodies that are counted.
+    /// The most different wrong bodies that are counted.
     const BODIES: usize = 64;
-    /// Resources that redirects may lead to one place: a page may have several names.
+    /// The most resources that redirects may lead to one place. A page may have several names.
     const SAME_TARGET: u64 = 3;
-    /// Different targets of redirects that are counted.
+    /// The most different targets of redirects that are counted.
     const TARGETS: usize = 4_096;
 
     /// Counts a right answer.
@@ -53,9 +53,9 @@ impl LoginPage {
         }
     }
 
-    /// Counts a resource that came from where a redirect led, and of which the Source lists nothing that shows if it is
-    /// the right one. Returns `true` if several others came from there. A login page may get the wanted URI as a query:
-    /// then it is known by the rest and its bytes.
+    /// Counts a resource that came from the target of a redirect, and whose entry has neither length nor digest.
+    /// Returns `true` if several others came from there. A login page may get the requested URI as a query, so HTML is
+    /// also recognised by the rest of its URI together with its digest.
     pub(crate) fn is_common_target(
         &mut self,
         target: &Uri,
@@ -102,13 +102,14 @@ impl LoginPage {
         self.wrong.iter().find(|(_, wrong)| is_most(wrong.count) && wrong.is_one != Some(false))
     }
 
-    /// Returns `true` if [`LoginPage::compare`] has something to compare: mostly it has not, and then its request and all
-    /// that it waits for need not be made ready.
+    /// Returns `true` if [`LoginPage::compare`] has something to compare. Usually it has not, and the caller need not
+    /// prepare for its requests.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.most_wrong().is_some_and(|(_, wrong)| wrong.is_one.is_none())
     }
 
-    /// Compares two bodies of the length that most wrong answers have: equal ones are one page.
+    /// Requests two of the resources whose wrong answers have the same length, and compares the bodies. If they are
+    /// equal, there is one page.
     pub(crate) async fn compare(&mut self, client: &Client) {
         let Some((body, wrong)) = self.most_wrong().filter(|(_, wrong)| wrong.is_one.is_none()) else {
             return;
@@ -126,12 +127,12 @@ impl LoginPage {
         }
     }
 
-    /// Returns `true` if there is such a page.
+    /// Returns `true` if a login page was detected.
     pub(crate) fn is_recognised(&self) -> bool {
         self.recognised().is_some()
     }
 
-    /// Returns the value that identifies the body of the page, if there is such a page.
+    /// Returns the value that identifies the body of the login page; `None` if there is none.
     pub(crate) fn recognised(&self) -> Option<&str> {
         self.most_wrong().filter(|(_, wrong)| wrong.is_one == Some(true)).map(|(body, _)| body.as_str())
     }

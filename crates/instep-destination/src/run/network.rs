@@ -46,7 +46,7 @@ impl Network {
     }
 }
 
-/// Returns the record of a document once its plan is done.
+/// Returns the record of a document, to be written when its plan is done.
 pub(crate) fn record_of(uri: &Uri, document: &Document) -> DocumentRecord {
     let mut record = DocumentRecord::new(uri.clone());
     record.etag.clone_from(&document.validators.etag);

@@ -1,4 +1,4 @@
-//! The decisions of the operator about the plans of a run, from the options.
+//! The policy of a run: the operator's options that decide about its plans.
 
 use instep_net::Scope;
 use resourcesync::Relation;

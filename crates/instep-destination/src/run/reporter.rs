@@ -18,7 +18,7 @@ use crate::{
     state::{LoggedProblem, ShareCounts},
 };
 
-/// The interval at which requests to hosts are reported while resources arrive.
+/// The shortest interval at which the requests to hosts are reported.
 const TRAFFIC_EVERY: Duration = Duration::from_secs(1);
 
 /// Reports one run.
@@ -30,11 +30,11 @@ pub(crate) struct Reporter<'a> {
     client: Client,
     /// The problems of this run, by kind.
     problems: BTreeMap<ProblemKind, LoggedProblem>,
-    /// Documents that could not be used: each is reported once, even if it is read several times.
+    /// The documents that could not be used. Each is reported once, even if it is read several times.
     lost: BTreeSet<String>,
-    /// A resource of which nobody can know if it is complete was reported: one is enough.
+    /// `true` if a resource was reported whose completeness cannot be known. One report is enough.
     has_warned_of_open_end: bool,
-    /// Bytes of resources that were reported as progress.
+    /// The number of bytes of resources that were reported as progress.
     fetched: u64,
     started: Instant,
     traffic_reported: Instant,
@@ -57,7 +57,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Returns how long the run has been going on.
+    /// Returns the time since the run began.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -72,12 +72,13 @@ impl<'a> Reporter<'a> {
         self.monitor.event(Event::Note(text));
     }
 
-    /// Reports something that costs nothing.
+    /// Reports a fault through which nothing is lost.
     pub(crate) fn warn(&self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
         self.monitor.event(Event::Warning(Problem::new(kind, uri, what)));
     }
 
-    /// Reports the first resource that ended with its connection and of which the Source lists neither length nor digest.
+    /// Reports a resource that ended with its connection and for which the Source lists neither length nor digest. Only
+    /// the first one is reported.
     pub(crate) fn open_end(&mut self, uri: &str) {
         if !std::mem::replace(&mut self.has_warned_of_open_end, true) {
             let what = "the server states no length and the Source lists none, so that nobody can know if it is complete; \
@@ -86,7 +87,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Reports something that costs an entry or a document.
+    /// Reports a fault through which an entry or a document is lost.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
         self.report.skipped += 1;
         self.log_problem(kind, uri, what);

@@ -1,10 +1,11 @@
-//! Filters that match nothing: usually they are mistyped, and nothing else would show it.
+//! Notes about filters that match nothing. Usually they are mistyped, and nothing else would show it.
 
 use super::SyncRun;
 
 impl SyncRun<'_> {
-    /// Notes that nothing was selected, or which paths of a list the Source does not have (D8, O109). `is_whole`: a
-    /// whole inventory was read, which alone shows that; with a limit, the selection ends before it (O280).
+    /// Notes that nothing was selected, or which paths of a list the Source does not have (finding D8, O109). The
+    /// latter needs a complete inventory, which `is_whole` states, and no limit, with which the selection ends early
+    /// (O280).
     pub(crate) fn note_selection(&self, is_whole: bool) {
         let selection = &self.policy.selection;
         match (selection.counts(), selection.unmatched()) {

@@ -25,19 +25,19 @@ pub(crate) struct SetRun {
     pub(crate) coverage: Option<Coverage>,
     /// The time of the inventory that the plan was made of, if all of it was read.
     pub(crate) inventory: Option<DateTime>,
-    /// Held resources that are gone at the Source, and that the operator keeps.
+    /// The held resources that are gone at the Source and stay.
     pub(crate) kept: KeptResources,
     /// Entries that could not be used; `None` if those of earlier runs still count.
     pub(crate) unusable: Option<UnusableEntries>,
-    /// `true` once its deletions are done.
+    /// `true` if its deletions are done.
     pub(crate) has_deleted: bool,
     /// The reason why its deletions are not carried out and the checkpoint stays (D35).
     pub(crate) refused: Option<Error>,
 }
 
 impl SetRun {
-    /// Returns `true` if the plan keeps resources whose deletions it knows, by the operator's wish or because the guard
-    /// refused them.
+    /// Returns `true` if the plan keeps resources although their deletion is known: the operator does not allow
+    /// deletions, or the guard refused them.
     pub(crate) fn keeps_what_is_gone(&self) -> bool {
         let count = |kind| self.with(|draft| draft.actions().totals(kind).0);
         count(ActionKind::Keep) > 0 || self.refused.is_some() && count(ActionKind::Delete) > 0
@@ -59,7 +59,7 @@ impl SetRun {
         }
     }
 
-    /// Reads or changes the plan, briefly.
+    /// Reads or changes the plan. `work` must be short, because it may block a thread of the runtime.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Draft) -> T) -> T {
         work(&mut self.draft.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -75,7 +75,7 @@ impl SetRun {
         }
     }
 
-    /// Notes in a later plan of the set which resources exist again by this one.
+    /// Records in a later plan of the set the resources that exist again according to this one.
     pub(crate) fn pass_returned_to(&self, later: &Self) -> Result<(), Error> {
         later.with(|later| self.with(|earlier| later.take_over_returned(earlier)))
     }

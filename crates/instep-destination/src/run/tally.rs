@@ -2,7 +2,7 @@
 
 use crate::{Error, commit::Commit, plan::VersionKey};
 
-/// Counts the actions of the plans of one set, and their results.
+/// The number of actions in the plans of one set, and of their results.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TransferTally {
     pub(crate) planned: u64,
@@ -10,7 +10,8 @@ pub(crate) struct TransferTally {
 }
 
 impl TransferTally {
-    /// Fails in debug builds if an action has no result, or a result has no action: a checkpoint would pass it.
+    /// Fails in debug builds if an action has no result, or a result has no action: the checkpoint would pass a
+    /// resource that is neither held nor pending.
     pub(crate) fn check(self) -> Result<(), Error> {
         if self.planned == self.done || !cfg!(debug_assertions) {
             return Ok(());

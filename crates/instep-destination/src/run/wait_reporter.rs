@@ -1,4 +1,5 @@
-//! Reports the hosts that a run waits for, in every phase: documents may take as long as resources (D10).
+//! Reports the hosts for which a run waits, in every phase, because documents may take as long as resources (finding
+//! D10).
 
 use std::{pin::pin, time::Duration};
 
@@ -10,7 +11,7 @@ use crate::{Event, Monitor};
 /// The interval at which requests under way are reported.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Reports the requests under way and the hosts that are waited for.
+/// Reports the requests under way and the hosts for which the run waits.
 pub(crate) struct WaitReporter<'a> {
     monitor: &'a dyn Monitor,
     client: Client,
@@ -21,7 +22,7 @@ impl<'a> WaitReporter<'a> {
         Self { monitor, client }
     }
 
-    /// Does some work, and reports meanwhile.
+    /// Does some work, and reports once a second until it is done.
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         let mut ticks = interval(EVERY);

@@ -20,7 +20,7 @@ pub(crate) struct SlicePlace {
 pub(crate) struct SliceBook {
     slices: BTreeMap<SliceId, SliceProgress>,
     in_hand: usize,
-    /// Actions in hand after a claim.
+    /// The number of actions in hand after a claim.
     ahead: usize,
 }
 
@@ -32,7 +32,7 @@ impl SliceBook {
 
     /// Returns how many actions to claim now; zero if there is enough to do.
     pub(crate) fn wanted(&self) -> usize {
-        // Not before half of them are done: a claim is a transaction.
+        // Nothing is claimed before half of them are done, because each claim is a transaction.
         if self.in_hand > self.ahead / 2 { 0 } else { self.ahead - self.in_hand }
     }
 

@@ -7,7 +7,7 @@ use crate::state::{Action, NewSlice, SLICE, SliceId};
 pub(crate) struct SliceCutter {
     open: Vec<Action>,
     origin: String,
-    /// The slices of the origin so far: its URIs follow each other.
+    /// The number of slices of this origin so far. The URIs of an origin are consecutive.
     turn: i64,
     last: SliceId,
 }
@@ -44,7 +44,7 @@ impl SliceCutter {
 }
 
 impl CutSlice {
-    /// Returns the slice as it is written down, given its actions as bytes.
+    /// Returns the row of the slice, given its actions as bytes.
     pub(crate) fn written(&self, actions: Vec<u8>) -> NewSlice {
         let total = u16::try_from(self.actions.len()).unwrap_or(u16::MAX);
         NewSlice { id: self.id, turn: self.turn, total, actions }

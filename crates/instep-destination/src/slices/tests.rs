@@ -30,7 +30,7 @@ fn a_shared_plan_takes_effect_once_whoever_is_stopped_killed_or_not_answered() {
 }
 
 #[test]
-fn who_looked_away_has_not_seen_that_others_did_not_beat() {
+fn an_observer_that_was_stopped_does_not_count_others_as_dead() {
     let mut watch = BeatWatch::default();
     let at = Duration::from_secs;
     assert!(watch.look(at(0), &[(1, 7)]).is_empty());
@@ -55,7 +55,7 @@ fn a_worker_claims_more_when_half_of_what_it_has_is_done() {
     let done: Vec<_> = first.into_iter().filter_map(|place| book.settle(place)).collect();
     assert_eq!((done.len(), book.wanted()), (256, 256));
     assert!(done[255].is_finished() && !done[254].is_finished());
-    // What another one has done before is not done again.
+    // Actions that another worker has done are not done again.
     let mut half = done[127];
     half.slice = 3;
     assert_eq!(book.take(half).first().map(|at| at.place), Some(128));

@@ -1,4 +1,4 @@
-//! The beats of others: which of them rest for so long that their workers are dead.
+//! The heartbeats of other workers: decides whose heartbeat has been unchanged for so long that the worker is dead.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use crate::state::SharerId;
 const DEAD_AFTER: Duration = Duration::from_secs(20);
 
 /// The most that one pause between two answers counts as time in which the database answered: a worker that was
-/// stopped, or had no database, cannot conclude that others sent no heartbeat.
+/// stopped, or could not reach the database, cannot conclude that others sent no heartbeat.
 const MOST_BETWEEN: Duration = Duration::from_secs(4);
 
 /// The heartbeats of other workers, as seen by one of them. Times are those of its own clock, from any start.

@@ -6,21 +6,21 @@ use crate::plan::Desired;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub(crate) enum ActionKind {
-    /// Fetch a resource that is not held.
+    /// Fetches a resource that is not held.
     Create,
-    /// Fetch another version of a held resource.
+    /// Fetches another version of a held resource.
     Update,
-    /// Request a held resource conditionally.
+    /// Requests a held resource conditionally, because the documents do not show if it is current.
     Check,
-    /// Remove a held resource.
+    /// Removes a held resource.
     Delete,
-    /// Record new metadata of a held resource: its bytes are current, its links have changed.
+    /// Records new links of a held resource, whose bytes are current.
     Note,
-    /// Record that a held resource was deleted at the Source: the operator keeps it.
+    /// Records that a held resource was deleted at the Source. It stays, because deletions are not allowed.
     Keep,
-    /// Have the set release a resource that another set holds too, or that is not held: no file is removed.
+    /// Removes a resource from the set. No file is removed, because another set holds it too, or it is not held.
     Leave,
-    /// Record as pending: nothing can be done about it in this run.
+    /// Records a resource as pending, because it cannot be fetched in this run.
     Owe,
 }
 
@@ -46,7 +46,7 @@ impl ActionKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Action {
-    /// Its place in the run; given when it is added.
+    /// Its position in the plan, which it gets when it is added.
     pub sequence: i64,
     /// The action to take.
     pub kind: ActionKind,
@@ -55,7 +55,7 @@ pub(crate) struct Action {
 }
 
 impl Action {
-    /// An action that has no place yet.
+    /// Returns an action that has no position yet.
     pub(crate) fn new(kind: ActionKind, desired: Desired) -> Self {
         Self { sequence: 0, kind, desired }
     }

@@ -16,7 +16,8 @@ type Totals = [(u64, u64); ActionKind::ALL.len()];
 /// The beginning of the names of plans.
 const PREFIX: &str = "plan-";
 
-/// The actions of one run, in a separate file that is removed with them: a plan of any length takes no memory.
+/// The actions of a plan, in a separate file that is removed with this value, so that a plan of any length takes no
+/// memory.
 #[derive(Debug)]
 pub(crate) struct Actions {
     pub(super) connection: Connection,
@@ -49,7 +50,7 @@ impl Actions {
         remove().map_err(|source| StateError::Scratch { path: folder.to_owned(), source })
     }
 
-    /// An empty list, in place of any that an earlier run left.
+    /// Creates an empty list, replacing one that an earlier run left.
     ///
     /// # Errors
     /// If the file cannot be made.
@@ -92,7 +93,7 @@ impl Actions {
         self.pushing()?.push(action.kind, &action.desired)
     }
 
-    /// Adds many, one after the other.
+    /// Returns a value that adds many actions with one prepared statement.
     pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
         let sql = "INSERT INTO action (kind, uri, length, desired) VALUES (?1, ?2, ?3, ?4)";
         let statement = self.connection.prepare_cached(sql);
@@ -100,7 +101,7 @@ impl Actions {
         Ok(Pushing { statement, actions: self, desired: Vec::new() })
     }
 
-    /// The next actions in their order: after the sequence of the last one seen, or from the first if `None`.
+    /// Returns the next actions in their order, after the sequence of the last one seen; 0 for the first.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -108,7 +109,7 @@ impl Actions {
         self.page("sequence > ?1 ORDER BY sequence LIMIT ?2", (sequence, limit as i64))
     }
 
-    /// The next actions of one kind in their order.
+    /// Returns the next actions of one kind in their order.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -118,7 +119,7 @@ impl Actions {
         sequence: i64,
         limit: usize,
     ) -> Result<Vec<Action>, StateError> {
-        // Spares a walk over all rows: there is no index by kind.
+        // There is no index by kind, so this saves a walk over all rows.
         if self.totals(kind).0 == 0 {
             return Ok(Vec::new());
         }
@@ -128,7 +129,7 @@ impl Actions {
         )
     }
 
-    /// The last actions of one kind, the last one first.
+    /// Returns the last actions of one kind, the last one first.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -139,7 +140,7 @@ impl Actions {
         self.page("kind = ?1 ORDER BY sequence DESC LIMIT ?2", (kind as u8, limit.cast_signed()))
     }
 
-    /// The action for a URI. The first call makes an index.
+    /// Returns the action for a URI. The first call creates an index.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -148,8 +149,7 @@ impl Actions {
         Ok(self.page("uri = ?1", [uri])?.pop())
     }
 
-    /// Takes the action for a URI out of the list. Returns how many there were: two parts of an inventory may list one
-    /// resource.
+    /// Removes the actions for a URI. Returns their number, because two parts of an inventory may list one resource.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -170,7 +170,7 @@ impl Actions {
         remove().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// The sequence of the last action; zero if there is none.
+    /// Returns the sequence of the last action; zero if there is none.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -180,14 +180,14 @@ impl Actions {
             .map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// Takes every action out of the list that was added after the one of a sequence.
+    /// Removes every action that was added after the one with a sequence.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn forget_after(&mut self, sequence: i64) -> Result<(), StateError> {
         let forget = || {
             self.connection.execute("DELETE FROM action WHERE sequence > ?1", [sequence])?;
-            // Counted again: the removed rows are not read, so they cannot be subtracted.
+            // The rows are counted again, because the removed ones are not read and cannot be subtracted.
             self.totals.take();
             let sql = "SELECT kind, COUNT(*), COALESCE(SUM(length), 0) FROM action GROUP BY kind";
             let mut statement = self.connection.prepare(sql)?;
@@ -215,8 +215,8 @@ impl Actions {
     }
 
     pub(super) fn index_uris(&self) -> Result<(), StateError> {
-        // Created when a URI is looked up for the first time: an index that grows with each row makes the complete
-        // draft slower, and many plans never need it.
+        // The index is created when a URI is looked up for the first time. An index that grows with each row makes the
+        // whole draft slower, and many plans never need it.
         if !self.found_by_uri.get() {
             self.connection
                 .execute_batch("CREATE INDEX action_by_uri ON action (uri)")
@@ -274,7 +274,7 @@ impl Pushing<'_> {
 
 impl Drop for Actions {
     fn drop(&mut self) {
-        // Nothing depends on it: the next run begins with an empty list.
+        // A failure is ignored, because the next run removes the file.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Values as the columns of any engine have them.
+//! The forms of values in the columns of every engine.
 
 use resourcesync::{Algorithm, DateTime, Digest, Digests, Link};
 
@@ -7,7 +7,7 @@ use super::HeldAt;
 /// Returns digests as a column: algorithm, length and bytes of each. Algorithms that cannot be computed here are not
 /// kept.
 pub(crate) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
-    // The usual two: MD5 and SHA-256.
+    // Enough room for the usual two digests, MD5 and SHA-256.
     let mut blob = Vec::with_capacity(2 + 16 + 2 + 32);
     for digest in digests.verifiable() {
         let place = Algorithm::KNOWN.iter().position(|known| *known == digest.algorithm);
@@ -42,7 +42,7 @@ pub(crate) fn links_text(links: &[Link]) -> Option<String> {
     (!links.is_empty()).then(|| Link::list_to_json(links))
 }
 
-/// Returns the place of bytes within an object, in a column that the state made: offset, length and key.
+/// Reads the place of bytes within an object from a column that the state composes: offset, length and key.
 pub(super) fn place_from_text(text: &str) -> Option<HeldAt> {
     let mut parts = text.splitn(3, ' ');
     let mut number = || parts.next()?.parse().ok();

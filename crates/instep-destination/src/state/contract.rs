@@ -1,7 +1,7 @@
 //! The contract of a state: the same tests for each engine.
 //!
-//! Each test gets a new, empty place for states, and may open the state there several times: so it sees what the engine
-//! stored. SQLite is always there; the tests start a PostgreSQL server.
+//! Each test gets a new, empty place for states. It may open the state there several times, and so reads what the
+//! engine has stored. SQLite is always available; for PostgreSQL the tests start a server.
 
 mod changes;
 mod followed;
@@ -31,7 +31,7 @@ macro_rules! each_engine {
     };
 }
 
-/// One test, because the tests of the contract share a server; each of them has tables of its own.
+/// This is one test, because the tests of the contract share a server. Each of them has tables of its own.
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract() {
@@ -39,8 +39,8 @@ fn postgres_keeps_the_contract() {
     keep(&server, |_, _| {});
 }
 
-/// While workers are upgraded one after the other, this version works with tables to which a later version has already
-/// added what a step may add (`TableStep::Adds`).
+/// Workers are upgraded one after the other, so this version must work with tables to which a later version has added
+/// something by `TableStep::Adds`.
 #[cfg(feature = "postgres")]
 #[test]
 fn postgres_keeps_the_contract_with_tables_to_which_a_later_version_has_added() {

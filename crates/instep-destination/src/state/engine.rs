@@ -1,8 +1,8 @@
 //! The interface of the state that each engine implements. The contract suite (`state/contract.rs`) runs against all
 //! of them.
 //!
-//! An engine blocks, and its methods can be called from any thread. Rows are read and written in pages or parts,
-//! never one at a time, so that neither a call nor a round trip to a server is paid per resource. URIs and paths are
+//! An engine blocks, and its methods can be called from any thread. Rows are read and written in pages or parts, never
+//! one at a time, because a call or a round trip to a server for each resource would cost too much. URIs and paths are
 //! ordered by their bytes. Each method fails only if the state cannot be read or written, unless stated otherwise.
 
 use std::{
@@ -24,12 +24,12 @@ use crate::{
     report::{PastRun, PendingRetry},
 };
 
-/// Receives each desired state of a part with its held resource; `true` if it was named before.
+/// A function that receives each desired state of a part with its held resource, and `true` if that was named before.
 pub(crate) type Meet<'a> = dyn FnMut(&Desired, Option<&HeldResource>, bool) + 'a;
 
-/// Reads the held resources: one row each.
+/// Read access to the held resources, which have one row each.
 pub(crate) trait ReadHeld {
-    /// Returns the resource that is held of a URI.
+    /// Returns the held resource with a URI; `None` if it is not held.
     fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError>;
 
     /// Returns the next resources in order of their URIs, after one of them or from the start.
@@ -51,8 +51,8 @@ pub(crate) trait ReadHeld {
     /// another one.
     fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError>;
 
-    /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside
-    /// of memory.
+    /// Visits the held resources in the byte order of their paths, until `each` returns `false`. The engine sorts them
+    /// outside of memory.
     fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError>;
 
     /// Returns the number of all resources that are held.
@@ -61,7 +61,7 @@ pub(crate) trait ReadHeld {
     /// Returns the number of resources that at least one of these sets holds.
     fn held_in(&self, sets: &[SetId]) -> Result<u64, StateError>;
 
-    /// Returns the bytes of all that is held. Reads every row.
+    /// Returns the number of bytes of all held resources. Reads every row.
     fn held_bytes(&self) -> Result<u64, StateError>;
 
     /// Returns marks for a run over a complete inventory: nothing is named yet.
@@ -90,32 +90,31 @@ pub(crate) trait ReadHeld {
     ) -> Result<Vec<HeldResource>, StateError>;
 }
 
-/// Reads pending retries: resources that a set wants and that the next run must retry, and deletions that changes
-/// named.
+/// Read access to pending retries, and to deletions that changes named.
 pub(crate) trait ReadPending {
-    /// Returns the next entries owed by a set, in order of URIs.
+    /// Returns the next pending retries of a set, in order of URIs.
     fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError>;
 
-    /// Returns a set's owed entry for a resource.
+    /// Returns a set's pending retry of a resource; `None` if there is none.
     fn owed(&self, set: SetId, uri: &str) -> Result<Option<Owed>, StateError>;
 
-    /// Returns `true` if any set owes a resource.
+    /// Returns `true` if a resource is pending in any set.
     fn is_owed(&self, uri: &str) -> Result<bool, StateError>;
 
-    /// Returns the number of owed entries of a Source's sets, including entries that belong to no Source.
+    /// Returns the number of pending retries of a Source's sets, including those that belong to no Source.
     fn owed_of(&self, source: SourceId) -> Result<u64, StateError>;
 
-    /// Returns the number of owed entries of all sets.
+    /// Returns the number of pending retries of all sets.
     fn owed_count(&self) -> Result<u64, StateError>;
 
-    /// Returns the pending retries of all sets behind a URI, in order.
+    /// Returns the pending retries of all sets after a URI, in order.
     fn pending_retries(&self, after: &str, most: usize) -> Result<Vec<PendingRetry>, StateError>;
 
-    /// Returns when a set's resource was deleted. `None` if that is not known, or older than the inventory that was
-    /// applied.
+    /// Returns the time at which a set's resource was deleted. `None` if no deletion is known, or if it is older than
+    /// the inventory that was applied.
     fn gone(&self, set: SetId, uri: &str) -> Result<Option<DateTime>, StateError>;
 
-    /// Returns the next held resources of a set whose deletions it knows, in order of URIs.
+    /// Returns the next held resources of a set whose deletion is known, in order of URIs.
     fn held_though_gone_after(
         &self,
         set: SetId,
@@ -123,11 +122,12 @@ pub(crate) trait ReadPending {
         limit: usize,
     ) -> Result<Vec<KeptDeletion>, StateError>;
 
-    /// Returns `true` if any deletion of a set is kept.
+    /// Returns `true` if a deletion of a resource of a set is recorded.
     fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError>;
 }
 
-/// Reads what a copy follows: Sources, their sets with checkpoints and documents, and settings of the copy.
+/// Read access to the Sources that a copy follows, their sets with checkpoints and documents, and the settings of the
+/// copy.
 pub(crate) trait ReadFollowed {
     /// Returns every set that the copy follows, with its name.
     fn sets(&self) -> Result<Vec<(SetId, String)>, StateError>;
@@ -135,7 +135,7 @@ pub(crate) trait ReadFollowed {
     /// Returns the set of that name; `None` if the copy does not follow it.
     fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError>;
 
-    /// Returns the number that a further set would get, after `others` that are not written either.
+    /// Returns the number that a new set would get, after `others` that are not recorded either.
     ///
     /// Errors: also if the copy follows as many sets as it can.
     fn free_set(&self, others: usize, uri: &str) -> Result<SetId, StateError> {
@@ -149,7 +149,7 @@ pub(crate) trait ReadFollowed {
     /// Returns the checkpoint of a set; `None` before its first baseline synchronization is complete.
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError>;
 
-    /// Returns how far the copy is with some sets, which is as far as the one that is furthest behind; `None` before a
+    /// Returns the time that a copy has reached with some sets: the earliest of their checkpoints. `None` before a
     /// first synchronization.
     fn reached(&self, sets: &[SetId]) -> Result<Option<DateTime>, StateError> {
         let mut least: Option<DateTime> = None;
@@ -179,7 +179,7 @@ pub(crate) trait ReadFollowed {
     fn sets_of(&self, source: SourceId) -> Result<Vec<SetId>, StateError>;
 }
 
-/// Reads the log: runs and their problems, and the progress after them.
+/// Read access to the log: runs and their problems, and the progress after them.
 pub(crate) trait ReadLog {
     /// Returns the newest runs, the newest first.
     fn past_runs(&self, most: usize) -> Result<Vec<PastRun>, StateError>;
@@ -194,7 +194,7 @@ pub(crate) trait ReadLog {
     fn reached_since(&self, since: DateTime) -> Result<Vec<ReachedPoint>, StateError>;
 }
 
-/// Reads the objects in object storage that have the bytes of resources.
+/// Read access to the rows of objects in object storage that have the bytes of resources.
 pub(crate) trait ReadPacks {
     /// Returns the keys of objects that are begun, and that no group has taken over.
     fn begun_packs(&self) -> Result<Vec<Box<str>>, StateError>;
@@ -205,7 +205,7 @@ pub(crate) trait ReadPacks {
     /// Returns the keys of objects of which more than half is unused, but not all.
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError>;
 
-    /// Returns those of some keys that no row has, not even as begun.
+    /// Returns those of the given keys that no row has, not even as begun.
     fn unknown_packs(&self, keys: &[String]) -> Result<Vec<Box<str>>, StateError>;
 
     /// Returns the number of objects, and their bytes.
@@ -214,22 +214,22 @@ pub(crate) trait ReadPacks {
     /// Returns the kind of a name among the paths of held resources, as in a folder with their files.
     fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError>;
 
-    /// Returns `true` if names are to be asked for together: each question takes a round trip.
+    /// Returns `true` if names should be looked up together, because each query takes a round trip.
     fn foresees_names(&self) -> bool {
         false
     }
 
-    /// Returns those of some names that nothing has, by the rules of [`Self::kind_at`]; maybe not all of them.
+    /// Returns free names among the given ones, by the rules of [`Self::kind_at`]. It may not find all of them.
     fn free_names(&self, _: &[&CopyPath]) -> Result<BTreeSet<String>, StateError> {
         Ok(BTreeSet::new())
     }
 }
 
-/// The state of a copy, to read: as the last committed group left it.
+/// Read access to the state of a copy, as the last committed group left it.
 pub(crate) trait ReadState:
     ReadHeld + ReadPending + ReadFollowed + ReadLog + ReadPacks + ExportState + fmt::Debug + Send
 {
-    /// Names the state for messages: its file, or its URL without a password.
+    /// Returns the name of the state for messages: its file, or its URL without a password.
     fn place(&self) -> String;
 
     /// Returns the most bytes that the URI of a resource may have; `None` if any can be kept.

@@ -1,4 +1,4 @@
-//! A state that cannot be used, with a distinction of failures of space or a disk.
+//! The errors of a state. Failures of space or a disk are distinguished from others.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ pub enum StateError {
         /// The reason that SQLite gives.
         source: rusqlite::Error,
     },
-    /// SQLite failed otherwise, or the file is damaged.
+    /// SQLite failed for another reason, or the file is damaged.
     #[error("Cannot use the state {}", path.display())]
     Sqlite {
         /// The file.
@@ -70,12 +70,12 @@ pub enum StateError {
         /// The place that the copy remembers.
         place: Option<String>,
     },
-    /// The copy follows as many sets as it can.
+    /// The copy follows as many sets as it can. The further one was not added.
     #[error("The copy follows {most} sets already: use another folder for {uri}")]
     TooManySets {
         /// The set beyond the limit.
         uri: String,
-        /// The number that a copy takes.
+        /// The most sets of a copy.
         most: u8,
     },
 }

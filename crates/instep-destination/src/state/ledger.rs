@@ -1,4 +1,4 @@
-//! The changes of the state that are recorded together with a group.
+//! The changes of the state that are recorded together with a group. `commit/` fills it, and an engine writes it.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ pub(crate) struct IntentId(pub(super) i64);
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// The changes of pending retries, by set and URI; `None` removes one. The last change within a group counts (B24).
-    /// Sets are apart: success for one set settles nothing for another (B16).
+    /// Sets are independent: the success of one settles nothing for another (B16).
     pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
     pub(crate) refreshed: Vec<(Uri, ResourceMetadata)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
-    /// The held resources whose last modification is reliable from now on, or not (O22).
+    /// The held resources whose mark changes: `true` if later bytes may have the same last modification (O22).
     pub(crate) racy: BTreeMap<String, bool>,
     pub(crate) left: Vec<(Uri, SetId)>,
-    /// Resources of which a set knows that they are deleted at the Source, and since when.
+    /// Resources that were deleted at the Source, each with the set and the time.
     pub(crate) gone: Vec<(Uri, SetId, DateTime)>,
     /// Resources that exist again, so that a set forgets their deletions.
     pub(crate) returned: Vec<(Uri, SetId)>,
@@ -30,7 +30,7 @@ pub(crate) struct Ledger {
     /// Settings by name, which hold as of the checkpoints.
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) documents: Vec<DocumentRecord>,
-    /// Objects that are put, each with its bytes.
+    /// Objects that were put, each with its number of bytes.
     pub(crate) packs: Vec<(Box<str>, u64)>,
     pub(crate) repacked: Vec<Repacked>,
     /// The slices that outcomes of the group belong to.
@@ -43,9 +43,9 @@ impl Ledger {
         self.debts.insert((set, owed.desired.uri.as_str().to_owned()), Some(owed));
     }
 
-    /// Notes that nothing is pending for a set any more.
+    /// Records that a resource is not pending for a set any more.
     pub(crate) fn settle(&mut self, set: SetId, uri: &str) {
-        // Kept as a removal: the group may hold a debt of before, and the state one of an earlier run.
+        // Recorded as a removal, because the group may have an earlier entry, and the state one of an earlier run.
         self.debts.insert((set, uri.to_owned()), None);
     }
 
@@ -59,8 +59,8 @@ impl Ledger {
         }
     }
 
-    /// Records for bytes that get a name if later bytes may have the same last modification. For a placed row the
-    /// default is `false`.
+    /// Records if bytes that later replace these may have the same last modification. A placed row begins with `false`,
+    /// so only `true` is recorded.
     pub(crate) fn note_racy(&mut self, uri: &str, is_racy: bool) {
         if is_racy {
             self.racy.insert(uri.to_owned(), true);

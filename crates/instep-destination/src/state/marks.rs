@@ -1,8 +1,9 @@
-//! Marks of the held resources that a list names: those without a mark at its end are no longer listed.
+//! Marks of the held resources that a list names. At the end of the list, resources without a mark are no longer
+//! listed.
 
 use std::collections::BTreeMap;
 
-/// Rows of one block.
+/// The number of rows of one block.
 const BLOCK: i64 = 32_768;
 
 /// The held resources that a list has named in this run: one bit each.
@@ -19,17 +20,17 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// No marks yet. Rows committed from now on count as named.
+    /// Returns empty marks. Rows that are committed from now on count as named.
     pub(super) fn before(first_new: i64) -> Self {
         Self { blocks: BTreeMap::new(), first_new }
     }
 
-    /// Marks of existing rows: rows committed from now on have none.
+    /// Returns empty marks of existing rows. Rows that are committed from now on have none.
     pub(crate) fn none() -> Self {
         Self { blocks: BTreeMap::new(), first_new: i64::MAX }
     }
 
-    /// The number from which on rows count as named.
+    /// Returns the number from which on rows count as named.
     pub(super) fn first_new(&self) -> i64 {
         self.first_new
     }

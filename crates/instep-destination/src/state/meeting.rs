@@ -14,7 +14,7 @@ pub(super) struct Meeting<'a> {
 }
 
 impl<'a> Meeting<'a> {
-    /// Begins with the marks of the list.
+    /// Begins a comparison with the marks of the list.
     pub(super) fn new(set: SetId, marks: &'a mut Marks, each: &'a mut Meet<'a>) -> Self {
         Self { set, marks, each, joining: Vec::new() }
     }
@@ -34,7 +34,7 @@ impl<'a> Meeting<'a> {
         (self.each)(desired, None, false);
     }
 
-    /// Returns the resources that are held but not counted to the set.
+    /// Returns the resources that are held but do not belong to the set yet.
     pub(super) fn joining(self) -> Vec<Uri> {
         self.joining
     }

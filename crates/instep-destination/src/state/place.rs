@@ -83,7 +83,7 @@ impl StatePlace {
         Err(StateError::NoEngine { place: remembered.map(|before| before.state) })
     }
 
-    /// Checks that a state can be created here, before anything of the copy is.
+    /// Checks that a state can be created here, before anything of the copy is created.
     ///
     /// # Errors
     /// If a server refuses or cannot be reached, or has tables that this program does not know.
@@ -111,7 +111,7 @@ impl StatePlace {
             #[cfg(feature = "postgres")]
             Self::Postgres(copy, remote) => {
                 let state = PostgresState::open(copy)?;
-                // Before anything is committed: the state must be found again.
+                // The folder records the place before anything is committed, so that the state is found again.
                 if RemoteState::read(own)?.as_ref() != Some(remote) {
                     remote.write(own)?;
                 }
@@ -132,7 +132,7 @@ impl StatePlace {
         }
     }
 
-    /// Removes a state that was made just now and is empty, as far as that can be.
+    /// Removes a state that was just created and is empty. Failures are ignored.
     pub(crate) fn remove_new(&self, own: &Path) {
         match self {
             Self::File(_) => {
@@ -148,7 +148,7 @@ impl StatePlace {
         }
     }
 
-    /// Opens or makes a file.
+    /// Opens or creates a file.
     #[cfg(test)]
     pub(crate) fn open_file(path: &Path) -> Result<Box<dyn CopyState>, StateError> {
         Self::File(path.to_owned()).open(Path::new(""))

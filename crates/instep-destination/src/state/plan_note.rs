@@ -1,5 +1,5 @@
-//! Changes of the state that a plan implies without a transfer: rows of the plan too, so that memory does not grow with
-//! their number.
+//! Changes of the state that a plan implies without a transfer. They are rows of the plan's file too, so that memory
+//! does not grow with their number.
 
 use super::{ActionKind, Actions, Owed, StateError};
 
@@ -8,7 +8,7 @@ use super::{ActionKind, Actions, Owed, StateError};
 pub(crate) enum PlanNote {
     /// A held resource of other sets belongs to this set too.
     Joins,
-    /// Nothing is pending of a resource any more.
+    /// A resource is not pending any more.
     Settled,
     /// A pending resource is listed by the inventory.
     Listed = 2,
@@ -17,12 +17,12 @@ pub(crate) enum PlanNote {
 }
 
 impl Actions {
-    /// The table, empty.
+    /// The statements that create the table.
     pub(super) const NOTES: &str =
         "CREATE TABLE note (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);
          CREATE INDEX note_of ON note (kind, uri) WHERE kind >= 2;";
 
-    /// Notes a resource.
+    /// Adds a note about a resource.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -1,5 +1,5 @@
-//! A state as records that any engine can take over: all that it holds, and no number that means something in one engine
-//! only.
+//! A state as records that any engine can import: everything that it holds, without numbers that have a meaning in one
+//! engine only.
 
 use std::ops::ControlFlow;
 
@@ -22,13 +22,13 @@ pub(crate) enum StateRecord {
     Setting { name: String, value: String },
     /// A document that was read.
     Document(DocumentRecord),
-    /// A run, with the URL of its Source. Its number is its place among all runs.
+    /// A run, with the URL of its Source. Its number is its position among all runs.
     Run { run: LoggedRun, source: Option<String> },
     /// Problems of the run with a number.
     Problem { run: i64, problem: LoggedProblem },
     /// The progress of the copy after a run.
     Reached(ReachedPoint),
-    /// An object in object storage; one without bytes is begun.
+    /// An object in object storage. Without bytes it is begun and was not committed.
     Object { key: Box<str>, bytes: Option<u64>, dead: u64 },
     /// A held resource. Its number is not used; the name is the form of the mapped path in a file system that ignores
     /// case, `None` if that is the path itself.
@@ -50,10 +50,10 @@ impl StateRecord {
     }
 }
 
-/// Receives records until it breaks.
+/// A function that receives records until it breaks.
 pub(crate) type EachRecord<'a> = dyn FnMut(StateRecord) -> ControlFlow<()> + 'a;
 
-/// Reads a complete state.
+/// Read access to a complete state.
 pub(crate) trait ExportState {
     /// Returns the highest number that a change of the copy may have had.
     fn last_change(&self) -> Result<i64, StateError>;
@@ -63,23 +63,24 @@ pub(crate) trait ExportState {
     fn export(&self, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, StateError>;
 }
 
-/// The records that an engine takes over.
+/// The records that an engine imports.
 pub(crate) trait ImportFeed {
-    /// The highest number that a change of the copy may have had: numbers continue from there.
+    /// Returns the highest number that a change of the copy may have had. Numbers continue from there.
     fn last_change(&self) -> i64;
 
     /// Returns the next records, all of one kind; none at the end. Breaks if no more are available.
     fn next(&mut self) -> ControlFlow<(), Vec<StateRecord>>;
 
-    /// Receives a record as the engine has it now.
+    /// Receives a record as the engine has stored it.
     fn read_back(&mut self, record: StateRecord) -> ControlFlow<()>;
 
     /// Continues if everything was read back as it was given.
     fn is_right(&mut self) -> ControlFlow<()>;
 }
 
-/// Fills a state that is new.
+/// Write access that fills a new state.
 pub(crate) trait ImportState {
-    /// Takes over all records and reads them back, in one transaction. Breaks, with nothing taken over, if the feed does.
+    /// Imports all records and reads them back, in one transaction. If the feed breaks, nothing is imported, and this
+    /// breaks too.
     fn import(&mut self, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, StateError>;
 }

@@ -81,12 +81,12 @@ impl DatabaseCopy {
 pub(crate) struct PostgresState {
     link: Arc<ServerLink>,
     copy: i64,
-    /// `None` for one that is only read.
+    /// The right to write; `None` for a state that is only read.
     writer: Option<NumberedWriter<CopyRight>>,
     records_changes: bool,
     /// The share of this worker in the plan of the copy; `None` if it is not shared.
     share: Option<ShareKey>,
-    /// `None` for a state that others write.
+    /// The rows that this run remembers; `None` for a state that others write.
     known: Option<RememberedRows>,
     /// Records that the next transaction writes first.
     unwritten: UnwrittenRecords,
@@ -106,7 +106,8 @@ impl PostgresState {
             if let Some(known) = known {
                 return Ok(known.try_get(0)?);
             }
-            // An update of nothing, so that the row comes back also where somebody else was faster.
+            // The update changes nothing. It makes the statement return the row even if another process inserted it
+            // first.
             let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
             Ok(session.one(sql, &[&copy.name])?.try_get::<_, i64>(0)?)
         };
@@ -118,10 +119,10 @@ impl PostgresState {
         Ok(Self { writer, ..Self::reading(link, id, known) })
     }
 
-    /// Checks that the server answers, and that its tables can be used; nothing is made.
+    /// Checks that the server answers, and that its tables can be used. Nothing is created.
     ///
     /// # Errors
-    /// If not.
+    /// If the server refuses or cannot be reached, or its tables cannot be used.
     pub(crate) fn probe(copy: &DatabaseCopy) -> Result<(), PostgresError> {
         let link = ServerLink::new(copy.address.clone());
         let session = link.session()?;
@@ -143,7 +144,7 @@ impl PostgresState {
         Ok(Self::reading(link, id, None))
     }
 
-    /// Removes a copy without content, if possible.
+    /// Removes a copy without content. Failures are ignored.
     pub(crate) fn remove_empty(copy: &DatabaseCopy) {
         let Ok(state) = Self::open_beside(copy) else { return };
         let is_empty = state.export(&mut |_| ControlFlow::Break(())).is_ok_and(|all| all.is_continue());
@@ -189,7 +190,7 @@ impl PostgresState {
         Ok(written)
     }
 
-    /// Carries out work that cannot be repeated in one transaction, likewise.
+    /// Carries out work that cannot be repeated in one transaction, which also writes the records that wait for one.
     fn write_once<T>(
         &mut self,
         work: impl FnOnce(&Session) -> Result<T, EngineFault>,

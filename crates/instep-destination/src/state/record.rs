@@ -1,4 +1,4 @@
-//! The records of the state: sets, held resources, owed entries, checkpoints and documents.
+//! The records of the state: sets, held resources, pending retries, checkpoints and documents.
 
 use resourcesync::{Change, DateTime, Digests, Uri};
 
@@ -7,7 +7,7 @@ use crate::{
     plan::{Desired, ResourceMetadata, VersionKey},
 };
 
-/// One set of resources of a Source that this copy follows. A copy takes at most [`SetId::MOST`].
+/// The number of a set of resources that this copy follows. A copy follows at most [`SetId::MOST`] sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SetId(pub(crate) u8);
 
@@ -15,7 +15,7 @@ impl SetId {
     /// The largest number of sets that one copy can follow.
     pub(crate) const MOST: u8 = 63;
 
-    /// The set's bit in a row's mask.
+    /// Returns the bit of the set in the mask of a row.
     pub(crate) fn mask(self) -> i64 {
         1 << self.0
     }
@@ -52,7 +52,7 @@ pub(crate) struct HeldFile {
     pub(crate) uri: Box<str>,
     pub(crate) path: CopyPath,
     pub(crate) place: HeldAt,
-    /// Bytes.
+    /// The number of bytes.
     pub(crate) length: Option<u64>,
     pub(crate) digests: Digests,
 }
@@ -67,9 +67,9 @@ pub enum HeldAt {
     Object {
         /// The key of the object, below the prefix of the copy.
         key: Box<str>,
-        /// The first byte of the part.
+        /// The position of the first byte of the part.
         offset: u64,
-        /// The bytes of the part.
+        /// The number of bytes of the part.
         length: u64,
     },
 }
@@ -93,7 +93,7 @@ pub struct HeldResource {
 }
 
 impl HeldResource {
-    /// The sets of a resource whose sets are unknown: it is in each, and no other set keeps it.
+    /// The sets of a resource whose sets are unknown: it belongs to each set, and is removed with any of them.
     pub(crate) const SETS_UNKNOWN: i64 = i64::MAX;
 
     /// Returns `true` if a set holds it.
@@ -101,7 +101,7 @@ impl HeldResource {
         self.sets & set.mask() != 0
     }
 
-    /// Returns `true` if it is a version kept beside its resource.
+    /// Returns `true` if it is a version that is kept beside its resource.
     pub fn is_version(&self) -> bool {
         VersionKey::parse(&self.uri).is_some()
     }
@@ -129,7 +129,7 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// Returns the owed entry after one more failed attempt.
+    /// Returns the pending retry after one more failed attempt.
     pub(crate) fn new(mut desired: Desired, why: String) -> Self {
         desired.attempts += 1;
         Self { desired, why }
@@ -140,7 +140,7 @@ impl Owed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) struct Checkpoint {
-    /// Every change up to this time is applied or owed; the Source's own time.
+    /// The time, by the Source's clock, up to which every change is applied or pending.
     pub datetime: Option<DateTime>,
     /// The last package of a Change Dump that was applied.
     pub last: Option<PassedEntry>,
@@ -148,9 +148,10 @@ pub(crate) struct Checkpoint {
     pub document: Option<Uri>,
     /// The number of entries of that document that were applied.
     pub position: u64,
-    /// The digest of these entries: the list that is read next continues them only if it begins with the same ones.
+    /// The digest of these entries. The list that is read next continues them only if it begins with the same entries.
     pub leading: Option<[u8; 32]>,
-    /// The newest `at`, `from` or `until` of any document applied: an older one is not applied any more (D36).
+    /// The newest `at`, `from` or `until` of any document that was applied. An older document is not applied any more
+    /// (D36).
     pub newest: Option<DateTime>,
 }
 
@@ -178,37 +179,37 @@ pub(crate) struct PassedEntry {
 pub(crate) struct DocumentRecord {
     /// Its URI.
     pub uri: Uri,
-    /// Strong or weak validator, as sent.
+    /// The `ETag`, strong or weak, as it was sent.
     pub etag: Option<Box<str>>,
-    /// `Last-Modified`, as sent.
+    /// The `Last-Modified`, as it was sent.
     pub last_modified: Option<Box<str>>,
-    /// SHA-256 of its decoded bytes.
+    /// The digest of its decoded bytes, for an inventory joined with those of its parts.
     pub digest: Option<[u8; 32]>,
-    /// Its `at`, or `from` of a Change List.
+    /// Its `at`, or the `from` of a Change List.
     pub at: Option<DateTime>,
-    /// Notes of the reader for its next run. Opaque to the state.
+    /// A note of the reader for the next run, which the state does not interpret.
     pub extra: Option<Box<str>>,
 }
 
 impl DocumentRecord {
-    /// A document without further data.
+    /// Returns the record of a document of which only the URI is known.
     pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, etag: None, last_modified: None, digest: None, at: None, extra: None }
     }
 }
 
-/// The waiting of a commit of the state.
+/// The point at which a commit of the state returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// The disk has it when the commit returns.
+    /// The commit returns when the disk has it.
     Disk,
-    /// The disk has it before anything that is written later.
+    /// The commit returns at once. The disk gets it before anything that is written later.
     Order,
-    /// The commit waits for nothing.
+    /// The commit returns at once, and nothing is known about the order on the disk.
     Nothing,
 }
 
-/// A part of an object that was copied to another one, because most of the first one is dead.
+/// A part of an object that was copied to another one, because most of the first one is unused.
 #[derive(Clone, Debug)]
 pub(crate) struct Repacked {
     pub(crate) uri: Uri,
@@ -220,7 +221,7 @@ pub(crate) struct Repacked {
 pub(crate) struct PackTotals {
     pub(crate) objects: u64,
     pub(crate) bytes: u64,
-    /// Bytes that no resource has any more.
+    /// The number of bytes that no resource uses any more.
     pub(crate) dead: u64,
 }
 
@@ -231,18 +232,18 @@ pub(crate) struct Setting {
     pub(crate) text: String,
 }
 
-/// A held resource whose deletion a set knows.
+/// A held resource whose deletion is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptDeletion {
     pub(crate) uri: Uri,
     /// The time of its deletion.
     pub(crate) deleted: DateTime,
-    /// The time of the last change of what is held.
+    /// The time of the last change of the held resource.
     pub(crate) changed: Option<DateTime>,
 }
 
 impl KeptDeletion {
-    /// Returns `true` if nothing came since the deletion: what is held is kept.
+    /// Returns `true` if no change came after the deletion, so that the resource is held although it was deleted.
     pub(crate) fn is_kept(&self) -> bool {
         is_since(self.deleted, self.changed)
     }

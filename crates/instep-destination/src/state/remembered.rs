@@ -1,4 +1,4 @@
-//! The note in the folder of a copy whose state is elsewhere: every later command finds the state by it.
+//! The note in the folder of a copy whose state is elsewhere, by which later commands find the state.
 
 #[cfg(feature = "postgres")]
 use std::io::Write as _;
@@ -13,7 +13,7 @@ const VERSION: u32 = 1;
 /// The name of the file in the copy's own folder.
 pub(super) const NAME: &str = "state.json";
 
-/// A state that is elsewhere.
+/// The content of the note: the place of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RemoteState {
     version: u32,
@@ -21,18 +21,19 @@ pub(crate) struct RemoteState {
     pub(super) state: String,
     /// The name of the copy there.
     pub(super) copy: String,
-    /// A unique name of the folder: a run that has its lock knows that earlier runs over it are dead.
+    /// A unique name of the folder. A run that has the lock of the folder knows that earlier runs from this folder are
+    /// dead.
     pub(super) folder: String,
 }
 
 impl RemoteState {
-    /// Creates the note for a state.
+    /// Returns the note for a state.
     #[cfg(feature = "postgres")]
     pub(super) fn new(state: String, copy: String, folder: String) -> Self {
         Self { version: VERSION, state, copy, folder }
     }
 
-    /// Returns `true` if a copy's own folder remembers one.
+    /// Returns `true` if a copy's own folder has a note.
     pub(super) fn is_in(own: &Path) -> bool {
         own.join(NAME).is_file()
     }
@@ -61,7 +62,7 @@ impl RemoteState {
         }
     }
 
-    /// Removes the note of a copy's own folder, if possible.
+    /// Removes the note of a copy's own folder. A failure is ignored.
     #[cfg(feature = "postgres")]
     pub(super) fn forget(own: &Path) {
         let _ = fs::remove_file(own.join(NAME));

@@ -5,7 +5,7 @@ use resourcesync::{DateTime, Uri};
 /// The number of runs that the log keeps.
 pub(super) const KEPT_RUNS: i64 = 100;
 
-/// One run over this copy.
+/// The number of a run over this copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RunId(pub(super) i64);
 
@@ -31,11 +31,11 @@ pub(crate) struct LoggedRun {
     pub started: DateTime,
     /// The time at which it ended; `None` if it was killed or is in progress.
     pub finished: Option<DateTime>,
-    /// Its kind: baseline, incremental.
+    /// The way in which it synchronized the copy.
     pub what: String,
-    /// Its exit code.
+    /// Its exit code; `None` if it has not ended.
     pub exit_code: Option<u8>,
-    /// The line that it ended with.
+    /// Its summary, or the error that ended it; `None` if it has not ended.
     pub summary: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct LoggedRun {
 pub(crate) struct LoggedProblem {
     /// The kind, as reports name it.
     pub kind: String,
-    /// Their number.
+    /// The number of these problems.
     pub count: u64,
     /// The first resource with the problem.
     pub uri: Option<Uri>,
@@ -54,14 +54,14 @@ pub(crate) struct LoggedProblem {
 }
 
 impl LoggedProblem {
-    /// Creates the record of problems of a kind, with the message about the first.
+    /// Returns the record of problems of a kind, with the message about the first.
     pub(crate) fn new(kind: &str, count: u64, uri: Option<Uri>, message: String) -> Self {
         Self { kind: kind.to_owned(), count, uri, message }
     }
 }
 
 impl LoggedRun {
-    /// A run in progress.
+    /// Returns the record of a run in progress.
     pub(crate) fn new(id: RunId, started: DateTime, what: &str) -> Self {
         Self { id, started, finished: None, what: what.to_owned(), exit_code: None, summary: None }
     }

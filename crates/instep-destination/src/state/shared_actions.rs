@@ -6,7 +6,7 @@ use rusqlite::OptionalExtension as _;
 use super::{Action, Actions, StateError};
 
 impl Actions {
-    /// Returns the next fetches in the order of their URIs, behind a URI and a sequence.
+    /// Returns the next fetches in the order of their URIs, after a URI and a sequence.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -20,7 +20,7 @@ impl Actions {
         self.page(condition, (uri, sequence, limit as i64))
     }
 
-    /// Takes actions out of the list: other workers have them too now.
+    /// Removes actions from the list, because other workers may claim them from now on.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -20,7 +20,7 @@ pub(crate) type SliceId = i64;
 /// The number of a worker within a plan: no two ever have the same.
 pub(crate) type SharerId = i64;
 
-/// The finished actions of a slice, by their places.
+/// The finished actions of a slice, by their positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DoneActions([u64; WORDS]);
 
@@ -42,7 +42,7 @@ impl DoneActions {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Returns them as an engine keeps them.
+    /// Returns the bytes in which an engine stores them.
     #[cfg(feature = "postgres")]
     pub(super) fn to_bytes(self) -> Vec<u8> {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -62,12 +62,12 @@ impl DoneActions {
     }
 }
 
-/// The progress of a slice, including everything before.
+/// The progress of a slice, which covers all its outcomes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SliceProgress {
     pub(crate) slice: SliceId,
     pub(crate) done: DoneActions,
-    /// Its actions.
+    /// The number of its actions.
     pub(crate) total: u16,
 }
 
@@ -78,42 +78,42 @@ impl SliceProgress {
     }
 }
 
-/// A slice as it is written down.
+/// A slice as the run that shares its plan writes it.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "no other engine shares plans"))]
 pub(crate) struct NewSlice {
     pub(crate) id: SliceId,
-    /// Its place among the slices of its origin: origins take turns.
+    /// Its position among the slices of its origin. Slices are claimed in this order, so that origins take turns.
     pub(crate) turn: i64,
     pub(crate) total: u16,
-    /// The actions, as `records::slice` has them.
+    /// The actions, in the form of `records::slice`.
     pub(crate) actions: Vec<u8>,
 }
 
-/// A slice that is a worker's until it is done or the worker's share ends.
+/// A slice that belongs to a worker until it is done or the worker's share ends.
 #[derive(Clone, Debug)]
 pub(crate) struct ClaimedSlice {
     pub(crate) progress: SliceProgress,
-    /// The actions, as `records::slice` has them.
+    /// The actions, in the form of `records::slice`.
     pub(crate) actions: Vec<u8>,
 }
 
 /// Counts of the results of a worker's groups for a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShareCounts {
-    /// Finished actions.
+    /// The number of finished actions.
     pub(crate) done: u64,
     pub(crate) created: u64,
     pub(crate) updated: u64,
     pub(crate) unchanged: u64,
-    /// Resources that arrived without anything to verify them by.
+    /// The number of resources that arrived without a length or digest to compare.
     pub(crate) unverified: u64,
-    /// Bytes that were transferred.
+    /// The number of bytes that were transferred.
     pub(crate) bytes: u64,
 }
 
 impl ShareCounts {
-    /// The values, in the order of the columns of an engine.
+    /// Returns the values, in the order of the columns of an engine.
     fn each(&mut self) -> [&mut u64; 6] {
         let Self { done, created, updated, unchanged, unverified, bytes } = self;
         [done, created, updated, unchanged, unverified, bytes]
@@ -136,7 +136,7 @@ impl ShareCounts {
 pub(crate) struct PlanShare {
     pub(crate) sharer: SharerId,
     pub(crate) beat: i64,
-    /// `true` if it has returned its slices, or others freed them.
+    /// `true` if it has given its slices back, or another worker has freed them.
     pub(crate) has_ended: bool,
     pub(crate) counts: ShareCounts,
 }
@@ -145,14 +145,14 @@ pub(crate) struct PlanShare {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SliceFailure {
     pub(crate) uri: String,
-    /// The kind of the problem, by its name.
+    /// The name of the kind of the problem.
     pub(crate) kind: String,
     pub(crate) what: String,
-    /// `true` if a change published meanwhile may explain it (D39).
+    /// `true` if a change that was published meanwhile may explain it (D39).
     pub(crate) explicable: bool,
 }
 
-/// The part of a ledger about slices that outcomes of the group belong to.
+/// The part of a ledger about the slices of a group's outcomes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SliceLedger {
     pub(crate) progress: BTreeMap<SliceId, SliceProgress>,
@@ -160,7 +160,7 @@ pub(crate) struct SliceLedger {
     pub(crate) failures: Vec<SliceFailure>,
 }
 
-/// Writes a plan in slices; used by the run that has the copy.
+/// Write access to a plan in slices, for the run that has the copy.
 pub(crate) trait SharePlan {
     /// Begins the plan of a set, replacing any former one. Its slices are not visible yet.
     fn begin_plan(&mut self, set: SetId) -> Result<(), StateError>;
@@ -168,11 +168,11 @@ pub(crate) trait SharePlan {
     /// Adds slices to the plan.
     fn add_slices(&mut self, slices: &[NewSlice]) -> Result<(), StateError>;
 
-    /// Lets every worker claim slices from now on, and returns this run's share.
+    /// Seals the plan: every worker may claim slices from now on. Returns this run's share.
     fn seal_plan(&mut self) -> Result<Box<dyn SliceBoard>, StateError>;
 }
 
-/// The slices of a sealed plan, as one worker with a share of it sees them.
+/// Access to the slices of a sealed plan, for a worker with a share of it.
 pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Returns the number of this worker.
     fn me(&self) -> SharerId;
@@ -183,19 +183,21 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
     /// Errors: also if this share has ended, or another run has the copy.
     fn claim(&mut self, actions: usize) -> Result<Vec<ClaimedSlice>, StateError>;
 
-    /// Returns `true` if another run is about to have the copy, and waits for what has come: nothing more is to begin.
+    /// Returns `true` if another run takes the copy over and waits for the results that have arrived, so that nothing
+    /// more should begin.
     fn is_ending(&self) -> Result<bool, StateError>;
 
     /// Returns all shares of the plan.
     fn shares(&self) -> Result<Vec<PlanShare>, StateError>;
 
-    /// Ends a worker's share and frees its slices, unless it has beaten since. Returns `true` if it was there.
+    /// Ends a worker's share and frees its slices, unless it sent a heartbeat since. Returns `true` if it has ended the
+    /// share.
     fn end_share(&self, sharer: SharerId, beat: i64) -> Result<bool, StateError>;
 
     /// Returns `true` if only slices of this worker are left.
     fn have_others_done(&self) -> Result<bool, StateError>;
 
-    /// Returns the failures of other workers, after a URI.
+    /// Returns the next failures of other workers, after a URI.
     fn failures_after(&self, after: &str, most: usize) -> Result<Vec<SliceFailure>, StateError>;
 }
 
@@ -203,9 +205,9 @@ pub(crate) trait SliceBoard: fmt::Debug + Send {
 #[cfg(feature = "postgres")]
 #[derive(Debug)]
 pub(crate) struct JoinedPlan {
-    /// The set that the plan is of.
+    /// The set of the plan.
     pub(crate) set: SetId,
-    /// Writes groups for as long as the share lasts.
+    /// The state, which can be written for as long as the share lasts.
     pub(crate) state: Box<dyn super::CopyState>,
     pub(crate) board: Box<dyn SliceBoard>,
 }

@@ -1,7 +1,7 @@
 //! The state as an SQLite file in `DIR/.instep/`.
 //!
-//! One connection writes, that of the [`Committer`](crate::commit::Committer); any number read beside it. Rows are met a
-//! part at a time and paged by key, so memory does not grow with their number.
+//! One connection writes, that of the [`Committer`](crate::commit::Committer), and any number of others read. Rows are
+//! compared a part at a time and read in pages by key, so memory does not grow with their number.
 
 mod changes;
 mod followed;
@@ -31,7 +31,7 @@ use rusqlite::Connection;
 use super::{StateError, Waits};
 pub(crate) use origins::by_origin;
 
-/// The part of the file that a reading connection keeps in memory.
+/// The part of the file that a reading connection keeps in memory, in KiB.
 const READER_CACHE_KIB: u32 = 4_096;
 
 /// The state of one copy in an SQLite file.
@@ -41,7 +41,7 @@ pub(crate) struct SqliteState {
     path: PathBuf,
     waits: Option<Waits>,
     records_changes: bool,
-    /// The file as it is read without being written; `None` for one that is written.
+    /// The file if it is only read; `None` if it is written.
     beside: Option<Arc<Beside>>,
 }
 

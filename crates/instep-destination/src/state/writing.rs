@@ -1,4 +1,5 @@
-//! Writing the state: groups with their records in one transaction, and records that belong to no group.
+//! Write access to the state: groups with their records in one transaction, and records that belong to no group. Each
+//! engine implements it.
 
 use resourcesync::{DateTime, Uri};
 
@@ -7,19 +8,20 @@ use super::{
     SetId, SharePlan, SourceId, StateError, Waits,
 };
 
-/// Writes down which objects there may be.
+/// Write access to the rows of objects in object storage.
 pub(crate) trait WritePacks {
-    /// Writes down the keys of objects that are going to be put; durable when this returns, unless durability is off. A
-    /// group takes them over by its [`Ledger`].
+    /// Records the keys of objects that will be put. They are durable when this returns, unless durability is off. A
+    /// group commits the objects by its [`Ledger`].
     fn begin_packs(&mut self, keys: &[&str]) -> Result<(), StateError>;
 
-    /// Forgets objects that are removed.
+    /// Removes the rows of objects that were removed.
     fn forget_packs(&mut self, keys: &[Box<str>]) -> Result<(), StateError>;
 }
 
-/// Writes groups. Invariant 5 is implemented here: a group and its records are one transaction.
+/// Write access to groups. Invariant 5 is implemented here: a group and its records are one transaction.
 pub(crate) trait WriteGroups {
-    /// Records the operations that a group is about to do; durable when this returns, unless durability is off.
+    /// Records the operations that a group will carry out. They are durable when this returns, unless durability is
+    /// off.
     fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError>;
 
     /// Records the finished operations of a group, which arrive in consecutive slices, and removes its intent.
@@ -30,48 +32,49 @@ pub(crate) trait WriteGroups {
         ledger: &Ledger,
     ) -> Result<(), StateError>;
 
-    /// Sets the waiting of further commits. An engine may wait for more.
+    /// Sets the point at which later commits return. An engine may wait longer.
     fn set_waits(&mut self, waits: Waits) -> Result<(), StateError>;
 
-    /// Makes all that was written durable, at the end of a run.
+    /// Makes everything durable that was written. It is called at the end of a run.
     fn make_durable(&mut self) -> Result<(), StateError>;
 
-    /// Counts held resources to a set.
+    /// Records that held resources belong to a set.
     fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError>;
 
-    /// Forgets the deletions of a set before the time of an inventory that was applied. One of that very moment stays:
-    /// the inventory may have been made just before it.
+    /// Forgets the deletions of a set before the time of an inventory that was applied. A deletion at that exact time
+    /// stays, because the inventory may have been made just before it.
     fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError>;
 
-    /// From now on each change of the copy is kept until it is taken.
+    /// Keeps each change of the copy from now on, until it is forgotten after its delivery.
     fn record_changes(&mut self);
 
-    /// Removes delivered changes: all up to this sequence.
+    /// Removes delivered changes, up to this sequence.
     fn forget_changes(&mut self, last: i64) -> Result<(), StateError>;
 }
 
-/// Writes records that belong to no group: sets, Sources, settings and the log. Settings, sets, the Sources of sets and runs,
-/// and the progress may wait for the next transaction, or for [`WriteGroups::make_durable`].
+/// Write access to records that belong to no group: sets, Sources, settings and the log. Settings, sets, the Sources of
+/// sets and runs, and the progress may wait for the next transaction, or for [`WriteGroups::make_durable`].
 pub(crate) trait WriteRecords {
-    /// Returns the set with the URI of a Capability List (or of its substitute); created if it is new.
+    /// Returns the set with the URI of a Capability List, or of the document that is used instead. It is created if it
+    /// is new.
     ///
     /// Errors: also if the copy follows as many sets as it can.
     fn set(&mut self, uri: &str) -> Result<SetId, StateError>;
 
-    /// Gives a set another name; nothing if the copy follows no set of the former one.
+    /// Renames a set. Does nothing if the copy follows no set with the former name.
     fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError>;
 
     /// Sets a setting of the copy.
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError>;
 
-    /// Records that a URL led to these sets. A Source that is followed already keeps its record under another URL; two
-    /// that turn out to be one become one.
+    /// Records that a URL led to these sets. A Source that is followed already keeps its record under another URL, and
+    /// two Sources that have the same sets become one.
     fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError>;
 
-    /// Counts a set to a Source.
+    /// Records that a set belongs to a Source.
     fn set_belongs_to(&mut self, set: SetId, source: SourceId) -> Result<(), StateError>;
 
-    /// Notes that a run begins; `None` for a Source that is not known yet.
+    /// Records that a run begins. `source` is `None` if it is not known yet.
     fn begin_run(
         &mut self,
         started: DateTime,
@@ -79,10 +82,10 @@ pub(crate) trait WriteRecords {
         source: Option<SourceId>,
     ) -> Result<RunId, StateError>;
 
-    /// Notes which Source a run has found.
+    /// Records the Source that a run has found.
     fn run_is_of(&mut self, run: RunId, source: SourceId) -> Result<(), StateError>;
 
-    /// Notes how a run ended, with its problems by kind.
+    /// Records the end of a run, with its problems by kind.
     fn finish_run(&mut self, run: &LoggedRun, problems: &[LoggedProblem]) -> Result<(), StateError>;
 
     /// Records the progress of the copy at a time. Of the points of one minute the last is kept, so that a copy with

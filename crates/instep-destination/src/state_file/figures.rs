@@ -1,4 +1,4 @@
-//! The figures of a state as a file.
+//! The figures of a state that was exported or imported.
 
 use crate::state::StateRecord;
 
@@ -6,11 +6,11 @@ use crate::state::StateRecord;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateFigures {
-    /// Resources that are held.
+    /// The number of resources that are held.
     pub held: u64,
-    /// Resources that are pending.
+    /// The number of resources that are pending.
     pub owed: u64,
-    /// All records.
+    /// The number of all records.
     pub records: u64,
 }
 

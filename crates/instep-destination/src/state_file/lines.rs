@@ -43,7 +43,7 @@ struct FirstLine {
     last_change: i64,
 }
 
-/// The line behind all records.
+/// The line after all records.
 #[derive(Serialize, Deserialize)]
 struct LastLine {
     end: FinalCount,
@@ -75,7 +75,7 @@ impl LineHasher {
     }
 }
 
-/// Lines that are written.
+/// Writes the lines of an export.
 pub(super) struct LineWriter<'w> {
     to: &'w mut dyn Write,
     hasher: LineHasher,
@@ -120,12 +120,12 @@ fn json<T: Serialize>(line: &T) -> Result<String, LineFault> {
     serde_json::to_string(line).map_err(|error| LineFault::Invalid { what: error.to_string() })
 }
 
-/// Lines that are read. The records count only once the last line is there.
+/// Reads the lines of an export. The records count only when the last line has been read.
 pub(super) struct LineReader<'r> {
     from: &'r mut dyn BufRead,
     version: u32,
     pub(super) last_change: i64,
-    /// `None` behind the last line.
+    /// The digest of the lines so far; `None` after the last line.
     hasher: Option<LineHasher>,
     line: u64,
     pub(super) figures: StateFigures,
@@ -153,7 +153,7 @@ impl<'r> LineReader<'r> {
         })
     }
 
-    /// Returns the next record; `None` behind the last line, if that is right.
+    /// Returns the next record; `None` after the last line, if that agrees with the lines before.
     pub(super) fn next(&mut self) -> Result<Option<StateRecord>, LineFault> {
         let Some(hasher) = &mut self.hasher else { return Ok(None) };
         let after = self.line;

@@ -1,4 +1,4 @@
-//! Records on their way into an engine, and back.
+//! The records of an import: passed to an engine in batches, and compared with those that are read back.
 
 use std::ops::ControlFlow;
 
@@ -11,16 +11,16 @@ use crate::{
     state::{ImportFeed, StateRecord},
 };
 
-/// Records that an engine is given at a time.
+/// The number of records that an engine gets at a time.
 const TOGETHER: usize = 2_048;
 
-/// The records of a file as an engine takes them over.
+/// The records of a file while an engine imports them.
 pub(super) struct Taking<'r> {
     lines: LineReader<'r>,
-    /// The longest URI that the engine keeps.
+    /// The longest URI that the engine can store; `None` if there is no limit.
     longest: Option<usize>,
     place: String,
-    /// A record of a different kind than those before it.
+    /// The first record of the next batch, which is of another kind than those before it.
     next: Option<StateRecord>,
     given: Option<LineHasher>,
     read_back: LineHasher,
@@ -72,11 +72,11 @@ impl<'r> Taking<'r> {
         Ok(batch)
     }
 
-    /// Returns `true` if the engine can keep a record, `false` if it does without.
+    /// Returns `true` if the engine can store a record, and `false` if it can do without.
     fn is_kept(&self, record: &StateRecord) -> Result<bool, LineFault> {
         let Some(longest) = self.longest else { return Ok(true) };
         let uri = match record {
-            // A document without a record is read again.
+            // A document without a record is only read again.
             StateRecord::Document(document) => return Ok(document.uri.as_str().len() <= longest),
             StateRecord::Held { held, .. } => &held.uri,
             StateRecord::Owed { owed, .. } => &owed.desired.uri,

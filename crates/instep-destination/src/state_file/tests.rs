@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::{StateFigures, export_state, import_state};
 use crate::{Error, ErrorKind, SyncOptions, SyncReport, TestMonitor, state::StatePlace, status, sync};
 
-/// A copy of a Source, with a state where it is wanted.
+/// A copy of a Source, with its state at a place that the test chooses.
 struct Copy {
     folder: TempDir,
 }
@@ -52,20 +52,20 @@ impl Copy {
     }
 }
 
-/// The records of an export: the first line has its time.
+/// Returns the records of an export, without its first line, which has the time.
 fn records(lines: &[u8]) -> String {
     let text = String::from_utf8(lines.to_vec()).unwrap();
     let (_, records) = text.split_once('\n').unwrap();
     records.rsplit_once("{\"end\":").unwrap().0.to_owned()
 }
 
-/// Each engine as the state of a copy is asked to be there.
+/// Returns the URL of the state of a copy for each engine; `None` for a file.
 fn engines(server: Option<&str>, copy: &str) -> Vec<Option<String>> {
     let database = server.map(|url| Some(format!("{url}?schema=moved&copy={copy}")));
     std::iter::once(None).chain(database).collect()
 }
 
-/// A copy of a few resources, and the lines of its state.
+/// Returns a copy of a few resources, and the lines of its state.
 fn small() -> (Copy, Vec<u8>) {
     let source = FakeSource::start().with_resources([("a.txt", "a"), ("b.txt", "b")]);
     let copy = Copy::new();
@@ -86,7 +86,7 @@ fn o310_a_file_that_is_cut_off_or_foreign_is_said_to_be_so() {
     assert!(said(&damaged).contains("line 2: it is not UTF-8"), "{}", said(&damaged));
 }
 
-/// Lines that are cut off anywhere, or changed, and an engine that has a state: nothing is changed.
+/// Each kind of line is repeated, which an engine refuses before the digest of the lines is checked.
 #[test]
 fn o413_a_line_that_is_there_twice_is_a_fault_of_the_file_and_not_of_the_disk() {
     let (_copy, lines) = small();

@@ -1,4 +1,4 @@
-//! Files that are replaced or removed, kept in a folder of the operator's.
+//! Backups: files that are replaced or removed, kept in a folder that the operator names.
 
 use std::{
     os::fd::OwnedFd,
@@ -28,7 +28,7 @@ impl Backup {
         Ok(Self { root: opened.map_err(failed)? })
     }
 
-    /// Keeps the file with a name, if it is a file; an earlier backup of it is replaced.
+    /// Keeps the file with a name, replacing an earlier backup. Does nothing if it is not a file.
     pub(super) fn keep(&self, folder: &OwnedFd, path: &CopyPath) -> Result<(), StoreError> {
         let failed = |error| StoreError::of("back up", path.as_str(), error);
         if kind_at(folder, path.name()).map_err(failed)? != Some(NameKind::File) {
@@ -38,7 +38,7 @@ impl Backup {
         let target = self.root.folder(path.folder()).map_err(failed)?;
         // A link cannot replace a file, so an earlier backup is removed first.
         self.root.remove_file(path.as_str()).map_err(failed)?;
-        // A link and no rename: the file keeps its name until its successor takes it (invariant 4).
+        // A hard link and not a rename, so that the file keeps its name until its successor takes it (invariant 4).
         match rustix::fs::linkat(folder, path.name(), &target, path.name(), AtFlags::empty()) {
             Ok(()) => Ok(()),
             Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP) => copy(folder, &target, path),
@@ -47,7 +47,7 @@ impl Backup {
     }
 }
 
-/// To another file system: durable before the original is removed.
+/// Copies a file to another file system, and syncs it before the original is removed.
 fn copy(folder: &OwnedFd, target: &OwnedFd, path: &CopyPath) -> Result<(), StoreError> {
     let open = |at: &OwnedFd, flags| {
         rustix::fs::openat(
@@ -75,7 +75,7 @@ pub(super) fn refuse_inside(backups: &Path, copy: &Path) -> Result<(), StoreErro
     Err(StoreError::BackupsInCopy { backups: backups.to_owned(), copy: copy.to_owned() })
 }
 
-/// Returns the target of a path, also if its end does not exist yet.
+/// Returns a path without symbolic links, even if its last steps do not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));

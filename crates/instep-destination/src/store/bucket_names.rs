@@ -13,10 +13,10 @@ use instep_objects::{Bucket, NewObject};
 use super::{CopyNames, NameKind, ObjectReader, Obstacle, StagedName, StagingArea, StoreError};
 use crate::map::CopyPath;
 
-/// Bytes that a key may have.
+/// The most bytes of a key.
 const LONGEST_KEY: usize = 1_024;
 
-/// Names that are handed to the bucket at a time.
+/// The most names that are put or removed together.
 const TOGETHER: usize = 256;
 
 /// A copy in a bucket, under the names of its resources.
@@ -43,7 +43,7 @@ struct NamedPut {
 }
 
 impl BucketNames {
-    /// The names below the place of a bucket.
+    /// Returns the names below the place of a bucket.
     pub(crate) fn new(staging: Arc<dyn StagingArea>, bucket: Arc<Bucket>) -> Self {
         Self { staging, bucket, waiting: Mutex::default() }
     }
@@ -52,7 +52,7 @@ impl BucketNames {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the waiting steps.
+    /// Carries out the waiting steps.
     fn settle(&self, waiting: &mut UnsettledNames) -> Result<(), StoreError> {
         let failed = |doing, error| StoreError::of_bucket(doing, "", &self.bucket, error);
         let removals = std::mem::take(&mut waiting.removals);

@@ -57,7 +57,7 @@ impl CopyStore {
         }
     }
 
-    /// Returns `true` if two names that differ in case or composition only are one name here (D7).
+    /// Returns `true` if names that differ only in case or composition are one name here (D7).
     pub(crate) fn folds_names(&self) -> bool {
         match self {
             Self::Names { names, .. } => names.folds_names(),
@@ -65,10 +65,10 @@ impl CopyStore {
         }
     }
 
-    /// Checks that anything of the copy is there.
+    /// Checks that a file or object of the copy is there.
     ///
     /// # Errors
-    /// If nothing is, or storage fails.
+    /// If there is none, or storage fails.
     pub(crate) fn expect_bytes(&self) -> Result<(), StoreError> {
         match self {
             Self::Names { names, .. } => names.expect_files(),
@@ -76,7 +76,7 @@ impl CopyStore {
         }
     }
 
-    /// Returns the bytes that there is room for; `None` if there is no limit that can be known.
+    /// Returns the number of bytes that can still be stored; `None` if it is not known.
     ///
     /// # Errors
     /// If storage fails.

@@ -1,4 +1,4 @@
-//! Failed steps of a store: those that concern one resource, and those that end a run.
+//! The errors of a store. Some concern one resource, others end the run.
 
 use std::{io, path::PathBuf};
 
@@ -17,13 +17,13 @@ pub enum StoreError {
         /// The run that holds it.
         owner: String,
     },
-    /// No file is left of a copy that the state records: an unmounted disk (D35, exit code 6).
+    /// No file is left of a copy whose state holds resources: its disk may not be mounted (D35, exit code 6).
     #[error("{} holds no file of the copy any more; its disk may not be mounted", path.display())]
     NotTheCopy {
         /// The place where it should be.
         path: PathBuf,
     },
-    /// No object is left in a bucket of a copy that the state records (D35, exit code 6).
+    /// No object is left in the bucket of a copy whose state holds resources (D35, exit code 6).
     #[error("{place} holds no object of the copy any more; check the bucket, its prefix and the service")]
     NoObjects {
         /// The place where they should be.
@@ -39,7 +39,7 @@ pub enum StoreError {
         /// The reason, and what to do.
         source: BucketError,
     },
-    /// Backups would be resources of the copy, or overwrite them.
+    /// The folder for backups overlaps with the copy: a backup could have the name of a resource.
     #[error("{} cannot be used for backups: it overlaps with the copy in {}; choose a separate folder", backups.display(), copy.display())]
     BackupsInCopy {
         /// The folder of the backups.
@@ -52,10 +52,10 @@ pub enum StoreError {
     Blocked {
         /// The path in the copy.
         path: String,
-        /// The thing that has its name.
+        /// The file, folder or link that has its name.
         by: Obstacle,
     },
-    /// Free space is down to the reserve (exit code 8).
+    /// The free space is less than the reserve (exit code 8).
     #[error(
         "Only {free} bytes are free on the disk of the copy, {reserve} of them reserved: make space and run again"
     )]
@@ -65,7 +65,7 @@ pub enum StoreError {
         /// The reserve.
         reserve: u64,
     },
-    /// The system refused (exit code 8).
+    /// A call of the system failed (exit code 8).
     #[error("Could not {doing} {path}")]
     Io {
         /// The attempt that failed.
@@ -78,7 +78,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Separates an obstacle to one resource from a fault of the disk, which concerns all of them.
+    /// Returns the error for a failed call: an obstacle that blocks one resource, or a fault of the disk, which
+    /// concerns all of them.
     pub(crate) fn of(doing: &'static str, path: &str, error: impl Into<io::Error>) -> Self {
         let error = error.into();
         match Obstacle::of(&error) {
@@ -91,8 +92,8 @@ impl StoreError {
         Self::Io { doing, path: path.into(), source: source.into() }
     }
 
-    /// A failure of object storage, on one object or on all of a place. An object that is not there is as a file that is
-    /// not there.
+    /// Returns the error for a failure of object storage, about one object or a whole place. A missing object is
+    /// reported like a missing file.
     pub(crate) fn of_bucket(doing: &'static str, key: &str, bucket: &Bucket, source: BucketError) -> Self {
         let separator = if key.is_empty() { "" } else { "/" };
         let place = format!("{}{separator}{key}", bucket.place());
@@ -105,13 +106,13 @@ impl StoreError {
         Self::Bucket { doing, place, source }
     }
 
-    /// Returns `true` if the bytes exist but differ from those written: the same as other bytes.
+    /// Returns `true` if the bytes exist but cannot be those that were written.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData)
     }
 
-    /// Returns `true` if only the one resource is affected, and all others can continue. A folder in the copy that
-    /// cannot be entered or written costs only the resources in it, not the run (B24).
+    /// Returns `true` if only one resource is affected, so that the run continues with the others. A folder in the copy
+    /// that cannot be entered or written costs only the resources in it, not the run (B24).
     pub fn concerns_one_resource(&self) -> bool {
         match self {
             Self::Blocked { .. } => true,
@@ -126,7 +127,7 @@ impl StoreError {
         matches!(self, Self::Reserve { .. } | Self::Io { .. } | Self::Bucket { .. })
     }
 
-    /// Returns `true` if the same may succeed once space or open files are freed.
+    /// Returns `true` if the step may succeed after space or open files were freed.
     pub fn is_exhaustion(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         match self {

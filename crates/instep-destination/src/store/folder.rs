@@ -1,4 +1,4 @@
-//! A copy in a folder of the file system: each step of a commit, beneath the folder and through no link.
+//! A copy in a folder of the file system: the steps of a commit, all beneath the folder and through no link.
 
 mod names;
 mod opening;
@@ -25,11 +25,11 @@ use super::{
 pub(crate) use options::FolderOptions;
 use touched::TouchedFolders;
 
-/// At most this many files or folders are synced separately; more are synced with their file system, so that a group
-/// waits for the disk at most six times, with any number of files and folders.
+/// The most files or folders that are synced separately. If there are more, their file system is synced, so that a
+/// group waits for the disk at most six times, with any number of files and folders.
 const MOST_SYNCED_ONE_BY_ONE: usize = 2;
 
-/// Free space is checked once per this number of staged files.
+/// The number of staged files between two checks of the free space.
 const STAGED_BETWEEN_LOOKS: u64 = 32;
 
 /// A copy in a folder of the file system, locked while this value lives.
@@ -46,7 +46,7 @@ pub(crate) struct FolderStore {
 }
 
 impl FolderStore {
-    /// The folder of everything that is ours: state, plan.
+    /// Returns the folder of everything in the copy that is not a resource, such as its state.
     pub(crate) fn own_folder(&self) -> PathBuf {
         self.path.join(OWN)
     }
@@ -66,7 +66,7 @@ impl FolderStore {
             rustix::fs::fstatvfs(&self.root).map_err(|error| self.failed("read the free space of", error))?;
         let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
         Ok((
-            // Not `f_bfree`: blocks reserved for the superuser cannot be used here.
+            // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
             space.f_bavail.saturating_mul(space.f_frsize),
             self.options.reserve.unwrap_or_else(|| share.min(MOST_RESERVED)),
         ))
@@ -78,7 +78,7 @@ impl FolderStore {
         Some(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
-    /// An error that concerns the entire copy.
+    /// Returns the error for a failed call that concerns the entire copy.
     fn failed(&self, doing: &'static str, error: impl Into<io::Error>) -> StoreError {
         StoreError::of(doing, &self.path.display().to_string(), error)
     }
@@ -101,7 +101,7 @@ impl StagingArea for FolderStore {
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
         let staged = self.staging.create();
         let (name, file) = staged.map_err(|error| StoreError::of("write below", STAGING, error))?;
-        // Created first, because its number determines when free space is checked.
+        // The file is created first, because its number determines if the free space is checked.
         self.check_reserve(name.get()).inspect_err(|_| self.discard(&[name]))?;
         Ok(StagingFile::new(Box::new(self.sink(file, name)), name, algorithms))
     }
@@ -143,7 +143,7 @@ impl StagingArea for FolderStore {
 
     fn discard(&self, names: &[StagedName]) {
         for name in names {
-            // Swept at the next start at the latest.
+            // A failure is ignored, because the next start removes the file.
             let _ = self.staging.discard(*name);
         }
     }

@@ -8,7 +8,7 @@ use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 use super::{StagedName, StoreError, partial, staging::StagingSink};
 
-/// The folder of everything that is ours in a copy.
+/// The folder of everything in a copy that is not a resource.
 pub(super) const OWN: &str = ".instep";
 pub(super) const STAGING: &str = "staging";
 
@@ -32,7 +32,7 @@ impl FolderStagingSink {
         Self { file, name, staging, part: None, finished: false }
     }
 
-    /// Continues a part, which keeps its name until it is complete.
+    /// Makes the file continue a part, which keeps its name until it is complete.
     pub(super) fn continuing(mut self, part: String) -> Self {
         self.part = Some(part);
         self
@@ -72,7 +72,7 @@ impl StagingSink for FolderStagingSink {
 impl Drop for FolderStagingSink {
     fn drop(&mut self) {
         if !self.finished && self.part.is_none() {
-            // Swept at the next start at the latest.
+            // A failure is ignored, because the next start removes the file.
             let _ = self.staging.discard(self.name);
         }
     }

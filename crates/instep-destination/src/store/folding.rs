@@ -5,8 +5,8 @@ use std::io;
 use instep_store::Staging;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-/// Returns `true` if the file system treats `probe-é` and `PROBE-é`, or a composed é and its parts, as the same name.
-/// A file is created to find out, because this depends on how the folder was made, not only on the kind of file
+/// Returns `true` if the file system treats `probe-é` and `PROBE-é`, or a composed é and its parts, as the same name. A
+/// file is created to find this out, because it depends on the settings of the folder, and not only on the kind of file
 /// system.
 pub(super) fn folds_names(staging: &Staging) -> io::Result<bool> {
     const NAME: &str = "probe-\u{e9}";

@@ -28,7 +28,7 @@ struct Inner {
     next: u64,
 }
 
-/// Files by the key of their path, each with the path as written.
+/// The content of a disk: files by the key of their path, each with the path as written.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     files: BTreeMap<String, (String, Arc<Vec<u8>>)>,
@@ -38,17 +38,17 @@ struct Disk {
 }
 
 impl MemoryStore {
-    /// An empty copy.
+    /// Returns an empty copy.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// An empty copy in which names that differ in case or composition only are one.
+    /// Returns an empty copy in which names that differ only in case or composition are one.
     pub(crate) fn folding() -> Self {
         Self { folds_names: true, ..Self::default() }
     }
 
-    /// The copy after a power loss: without unsynced data.
+    /// Returns the copy after a power loss, without unsynced data.
     #[must_use]
     pub(crate) fn after_power_loss(&self) -> Self {
         let mut inner = self.inner().clone();
@@ -229,7 +229,7 @@ impl CopyNames for MemoryStore {
         let inner = &mut *self.inner();
         let staged = std::mem::take(&mut inner.durable.staged);
         inner.durable = inner.now.clone();
-        // Names are durable now; bytes only if they were synced.
+        // Names are durable now, but staged bytes only if they were synced.
         inner.durable.staged =
             staged.into_iter().filter(|(name, _)| inner.now.staged.contains_key(name)).collect();
         Ok(())

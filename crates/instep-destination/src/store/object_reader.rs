@@ -1,4 +1,4 @@
-//! Reading an object that may be large.
+//! A reader of an object that may be large.
 
 use std::{
     io::{self, Read},
@@ -10,7 +10,7 @@ use instep_objects::{Bucket, ObjectStart};
 
 use super::StoreError;
 
-/// Bytes that are read at a time.
+/// The number of bytes that are read at a time.
 const PIECE: u64 = 8 << 20;
 
 /// An object while it is read, a piece in memory at a time.
@@ -24,7 +24,7 @@ pub(super) struct ObjectReader {
 }
 
 impl ObjectReader {
-    /// Opens an object, with the length that it should have. That there is no such object shows now, as of a file.
+    /// Opens an object, and checks its length if it is given. As with a file, a missing object is reported now.
     ///
     /// # Errors
     /// If it is not there or has another length, or storage fails.

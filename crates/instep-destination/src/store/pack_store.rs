@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{map::CopyPath, state::HeldAt};
 
-/// Resources up to this size are packed.
+/// The size up to which a resource is packed, in bytes.
 pub(crate) const MOST_PACKED: u64 = 1 << 20;
 
-/// Keys that are looked up at a time.
+/// The number of keys that are looked up at a time.
 const TOGETHER: usize = 1_000;
 
 /// The objects of a copy, in a bucket.
@@ -37,7 +37,7 @@ pub(crate) struct PackStore {
     bucket: Arc<Bucket>,
     /// The identity of the copy.
     copy: String,
-    /// A number of this run.
+    /// A random number of this run.
     run: String,
     next: AtomicU64,
 }
@@ -51,7 +51,7 @@ pub(crate) struct PlannedObject {
 }
 
 impl PackStore {
-    /// The objects of the copy that has this identity.
+    /// Returns the objects of the copy that has this identity.
     pub(crate) fn new(staging: Arc<dyn StagingArea>, bucket: Arc<Bucket>, copy: String) -> Self {
         Self { staging, bucket, copy, run: random_name(), next: AtomicU64::new(0) }
     }
@@ -77,7 +77,7 @@ impl PackStore {
         format!("objects/{}/{}-{:06}", self.copy, self.run, self.next.fetch_add(1, Ordering::Relaxed)).into()
     }
 
-    /// Puts staged files, several at once, each completely or not at all.
+    /// Puts staged files, several at a time, each completely or not at all.
     ///
     /// # Errors
     /// If storage fails; some of them may then exist.

@@ -1,4 +1,4 @@
-//! Parts of large files that outlive a run, with the data needed to request the rest.
+//! Parts of large files that outlive a run, with the data that is needed to request the rest.
 
 use std::{
     fmt::Write as _,
@@ -20,7 +20,7 @@ const PREFIX: &str = "part-";
 const VALIDATOR: &str = ".validator";
 const LONGEST_VALIDATOR: u64 = 4_096;
 
-/// A part that no run has continued for this time is removed.
+/// The time after which a part that no run has continued is removed.
 const OLDEST: Duration = Duration::from_secs(14 * 24 * 3_600);
 
 /// Returns the name that the part of a URI has in staging.
@@ -39,7 +39,8 @@ pub(super) fn keep(
     part: &str,
     validator: &str,
 ) -> Result<(), StoreError> {
-    // The validator before the part: a part without one is never continued, and one without a part does no harm.
+    // The validator is written before the part gets its name: a part without a validator is never continued, and a
+    // validator without a part does no harm.
     let sidecar = format!("{part}{VALIDATOR}");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let note = |error: io::Error| StoreError::of("note the validator of", part, error);
@@ -102,7 +103,7 @@ pub(super) fn finish(staging: &Staging, part: &str, name: StagedName) -> Result<
     finished.map_err(|error| StoreError::of("finish", part, error))
 }
 
-/// Returns `true` if a name in staging is that of a part, or of its validator, that a run may still come back for.
+/// Returns `true` if a name in staging is that of a part, or of its validator, that a run may still continue.
 pub(super) fn is_worth_keeping(staging: &Staging, name: &str) -> bool {
     if !name.starts_with(PREFIX) {
         return false;

@@ -1,4 +1,4 @@
-//! Parts of objects: read one by one, or many of a pack with one request.
+//! Reads parts of objects one by one, or many parts of a pack with one request.
 
 use std::{
     io::{self, Cursor, Read},
@@ -15,10 +15,10 @@ use crate::state::HeldAt;
 /// The end of the keys of packs.
 pub(super) const PACK: &str = ".warc.gz";
 
-/// Bytes between two parts that are read along: a request costs more.
+/// The most bytes between two parts that are read with them, because a second request costs more.
 const GAP: u64 = 256 << 10;
 
-/// Bytes of one request, unless one part has more.
+/// The most bytes of one request, unless a single part has more.
 const SPAN: u64 = 8 << 20;
 
 /// Reads a part of an object: the payload of a record, or a large resource.
@@ -64,7 +64,7 @@ fn payload(member: &[u8]) -> Result<Vec<u8>, String> {
     payload.ok_or_else(|| "there is no record".to_owned())
 }
 
-/// The parts of packs that are going to be read, as few requests.
+/// The parts of packs that will be read, joined into few requests.
 #[derive(Debug, Default)]
 pub(crate) struct PackSpans {
     spans: Vec<PackSpan>,
@@ -143,14 +143,14 @@ impl PackSpans {
         )
     }
 
-    /// Returns a part of its span; `None` if it is in no readable span.
+    /// Returns a part from the span that has it; `None` if it is in no span that can be read.
     fn within_span(&mut self, bucket: &Arc<Bucket>, key: &str, offset: u64, length: u64) -> Option<Bytes> {
         let end = offset + length;
         let is_in = |span: &PackSpan| *span.key == *key && span.start <= offset && end <= span.end;
         let index = self.spans.iter().position(is_in)?;
         let PackSpan { start, end: last, .. } = self.spans[index];
         if self.current.as_ref().is_none_or(|(read, _)| *read != index) {
-            // If it ends too early, this part may still be readable: then each part of its span is read separately.
+            // If the span cannot be read, this part may still be readable, so each part is read separately then.
             self.current = Some((index, bucket.read(key, Some(start..last)).ok()?));
         }
         let (_, bytes) = self.current.as_ref()?;
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_lie_side_by_side_are_one_span() {
+    fn adjacent_parts_are_one_span() {
         let part = |key: &str, offset, length| HeldAt::Object { key: key.into(), offset, length };
         let places = [
             part("b.warc.gz", 0, 10),

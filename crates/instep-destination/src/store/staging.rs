@@ -1,4 +1,4 @@
-//! A file that is being written, and digested meanwhile.
+//! A file that is being written to staging, and digested meanwhile.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::{StagedName, StoreError};
 pub(crate) struct Staged {
     /// Its name in staging.
     pub name: StagedName,
-    /// Bytes.
+    /// The number of bytes.
     pub length: u64,
     /// The requested digests.
     pub digests: Digests,
@@ -25,7 +25,7 @@ pub(super) trait StagingSink: fmt::Debug + Send {
     fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError>;
 }
 
-/// A file that is being written; gone when dropped, unless finished or kept to be resumed.
+/// A file that is being written. It is removed when this value is dropped, unless it is finished or kept to be resumed.
 #[derive(Debug)]
 pub(crate) struct StagingFile {
     sink: Box<dyn StagingSink>,
@@ -39,12 +39,12 @@ impl StagingFile {
         Self { sink, hasher: Hasher::new(algorithms), length: 0, name }
     }
 
-    /// One that has bytes already.
+    /// Returns a file that has bytes already.
     pub(super) fn resumed(sink: Box<dyn StagingSink>, name: StagedName, hasher: Hasher, length: u64) -> Self {
         Self { sink, hasher, length, name }
     }
 
-    /// Takes the next bytes.
+    /// Writes the next bytes.
     ///
     /// # Errors
     /// If storage fails.
@@ -55,18 +55,18 @@ impl StagingFile {
         Ok(())
     }
 
-    /// Its name in staging: the bytes written so far can be read there.
+    /// Returns its name in staging, under which the bytes written so far can be read.
     pub(crate) fn name(&self) -> StagedName {
         self.name
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes written so far.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// From now on the bytes outlive this value and the run: [`StagingArea::resume`](super::StagingArea::resume) finds them. For
-    /// large files.
+    /// Makes the bytes outlive this value and the run, so that [`StagingArea::resume`](super::StagingArea::resume)
+    /// finds them. It is used for large files.
     ///
     /// # Errors
     /// If storage fails.

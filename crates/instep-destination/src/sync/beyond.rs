@@ -1,4 +1,4 @@
-//! The reasons to read more than the changes since the checkpoint.
+//! The reasons to read more than the changes since the checkpoint. `way.rs` acts on them.
 
 use crate::{
     Error, Strategy, Via,
@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl SyncRun<'_> {
-    /// Returns why an inventory other than the one that was applied is read although changes reach back to the
-    /// checkpoint: something before it is or may be unknown (O2, O14), or could not be used (B27).
+    /// Returns the reason to read the inventory although changes reach back to the checkpoint: changes before it may be
+    /// unknown (O2, O14), or entries could not be used (B27). `None` if there is no reason.
     pub(super) fn reason_to_look_beyond_changes(
         &self,
         found: &CapabilitySet,
@@ -31,8 +31,8 @@ impl SyncRun<'_> {
         })
     }
 
-    /// Returns `true` if the applied changes cannot give the wanted copy: another selection, deletions that were held
-    /// back, or another scope for entries that were out of it.
+    /// Returns `true` if applying changes cannot give the wanted copy: the selection, the scope or the policy of
+    /// deletions differs from the last plan, or a repair or a past state is requested.
     pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
         Ok(self.options.repair
             || self.options.as_of.is_some()
@@ -40,8 +40,8 @@ impl SyncRun<'_> {
             || !self.copy.policy_stands(set, self.options)?)
     }
 
-    /// Returns `true` if earlier plans may have left out what is wanted now: another selection, or another scope for
-    /// entries that were out of it.
+    /// Returns `true` if earlier plans may have left out resources that are wanted now: they had another selection, or
+    /// another scope for entries that were outside of it.
     pub(crate) fn may_have_left_out(&self, set: SetId) -> Result<bool, Error> {
         let unusable = self.copy.unusable(set)?;
         Ok(unusable.count > 0 && unusable.scope != self.options.access.scope_text()
@@ -71,7 +71,7 @@ impl SyncRun<'_> {
             None if met_a_record && found.has_inventory() => {
                 Some("metadata records changed: what they describe is chosen again".to_owned())
             }
-            // Their order can be determined now, but not in a later run (O15).
+            // Their order relative to an inventory can be determined now, but not in a later run (O15).
             None if met_undated && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes do not say their times: a new inventory is read beside them".to_owned())
             }
@@ -79,13 +79,15 @@ impl SyncRun<'_> {
         }
     }
 
-    /// Returns `true` if a set can be planned without a document that is missing or unreadable: it has an inventory.
+    /// Returns `true` if a set can be planned without a document that is missing or unreadable, because it has an
+    /// inventory.
     fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
         error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
     }
 
-    /// Reports and remembers that a Change List no longer has changes that were applied: like after a step of the clock
-    /// (O54), nothing up to the time that the copy had reached tells what is newer, until an inventory that is later.
+    /// Reports and records that a Change List no longer has changes that were applied. As after a step of the clock
+    /// (O54), times up to the one that the copy had reached do not show which state is newer, until a later inventory
+    /// is applied.
     pub(super) fn note_lost_changes(&mut self, set: &SetRun, held: Option<&Checkpoint>) -> Result<(), Error> {
         let reached = held.and_then(|held| held.datetime);
         let Some(reached) = reached.filter(|_| set.with(|draft| draft.lost_changes)) else { return Ok(()) };
@@ -94,7 +96,7 @@ impl SyncRun<'_> {
              restored from a backup, so that the copy is compared with an inventory"
         ));
         if !self.options.dry_run {
-            // At once, like a gap: the next run does not see it in the lists.
+            // Recorded at once, because the next run does not see it in the lists.
             self.copy.keep_coverage(set.id, Coverage::Unknown)?;
             self.copy.keep_clock_step(set.id, reached, false)?;
         }

@@ -1,4 +1,4 @@
-//! The carrier of a plan: the cheapest way to fetch its bytes, now that their number is known.
+//! The carrier of a plan: the cheapest way to fetch its bytes, chosen when their number is known.
 
 use instep_net::Origin;
 use resourcesync::{Capability, Relation};
@@ -49,7 +49,7 @@ impl SyncRun<'_> {
     ) -> Result<ChosenWay, Error> {
         let mut situation = self.situation(found, held, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
-        // With a Resource List there are several ways, whose costs are known only now.
+        // With a Resource List there are several ways, and their costs are known only after it was read.
         let choice = match (self.options.via, choice.strategy) {
             (Via::Cheapest, Strategy::List) => baseline(&situation, &choice.reason)?,
             _ => choice,
@@ -81,7 +81,7 @@ impl SyncRun<'_> {
         Ok(ChosenWay { choice, carrier })
     }
 
-    /// Chooses the carrier of changes: bytes for entries of Change Lists may come from a Change Dump.
+    /// Chooses the carrier of changes. The bytes for entries of Change Lists may come from a Change Dump.
     pub(crate) async fn carrier_of_changes(
         &mut self,
         found: &CapabilitySet,
@@ -160,7 +160,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Returns the facts for the choice of the way.
+    /// Returns the situation on which the choice of the way depends.
     pub(super) fn situation(
         &self,
         found: &CapabilitySet,

@@ -1,4 +1,4 @@
-//! Sets that the Source does not name any more: renamed, merged or gone.
+//! Sets that the Source does not name any more, because it renamed, merged or withdrew them.
 
 use crate::{
     Error,
@@ -8,13 +8,13 @@ use crate::{
     state::{Checkpoint, HeldResource, Ledger, SetId},
 };
 
-/// Resources that leave a set together.
+/// The number of rows that are read, and of resources that leave a set in one transaction.
 const PAGE: usize = 1_024;
 
 impl SyncRun<'_> {
-    /// Takes the resources of sets that the Source no longer names out of these, as far as a set that it names has them
-    /// too: they would be kept for ever after it deletes them, and the copy of a Source that renamed its sets would never
-    /// be in step again (O416). What no other set has stays.
+    /// Removes resources from sets that the Source no longer names, if a set that it names has them too. Otherwise they
+    /// would stay forever after the Source deletes them, and the copy of a Source that renamed its sets would never be
+    /// in step again (O416). Resources that no other set has stay.
     pub(super) fn release_shared(&mut self, source: &Discovered) -> Result<(), Error> {
         let unnamed = self.copy.unnamed_sets(source)?;
         if unnamed.is_empty() || self.options.dry_run {
@@ -26,7 +26,7 @@ impl SyncRun<'_> {
             if self.state().held_in(&named)? + held <= self.state().held_in(&all)? {
                 continue;
             }
-            // First: if the Source names it again, all of it is compared.
+            // The checkpoint is removed first: if the Source names the set again, all of it is compared.
             self.write(Ledger { checkpoints: [(id, Checkpoint::new())].into(), ..Ledger::default() })?;
             let released = self.release(id, &named)?;
             self.reporter.note(&format!(

@@ -15,11 +15,11 @@ use crate::{
     transfer::Carrier,
 };
 
-/// The plan of a set, and the documents that it follows from.
+/// The way that was chosen for a set, and the end of its plan.
 pub(super) struct Planned {
     pub(super) choice: Choice,
     pub(super) carrier: Carrier,
-    /// The checkpoint once the plan is done; `None` if it does not move.
+    /// The checkpoint after the plan is done; `None` if it does not move.
     pub(super) checkpoint: Option<Checkpoint>,
     /// The number of resources in the inventory, if one was read.
     pub(super) inventory: Option<u64>,
@@ -75,7 +75,7 @@ impl SyncRun<'_> {
             *set = self.new_plan(set.id, true)?;
             choice = Choice { strategy: Strategy::List, reason };
         }
-        // Of a set without a checkpoint nothing is known, also if its documents were read (O416).
+        // If a set has no checkpoint its inventory is read again, even if its documents are unchanged (O416).
         let inventory = match Inventory::read_any(self, found, set, anew || held.is_none()).await {
             Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
@@ -97,7 +97,8 @@ impl SyncRun<'_> {
             stay_at_least(&mut read.checkpoint, held.as_ref());
         }
         set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
-        // Earlier plans may have left out what the lost changes name: the next run compares the complete copy again.
+        // Earlier plans may have left out resources that the lost changes name, so the next run compares the complete
+        // copy again.
         let is_settled = !anew || self.options.as_of.is_some() || read.is_whole();
         let checkpoint = (inventory.complete && is_settled).then_some(read.checkpoint);
         let packages = FoundPackages { dump: inventory.dump, changes: read.packages };
@@ -105,13 +106,13 @@ impl SyncRun<'_> {
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
     }
 
-    /// Plans the conclusions from a complete inventory: resources that it does not name are no longer owed, and are
+    /// Plans the conclusions from a complete inventory: resources that it does not name are no longer pending, and are
     /// deleted.
     async fn infer(&self, set: &SetRun, inventory: &Inventory) -> Result<(), Error> {
         if !inventory.complete {
             return Ok(());
         }
-        // An unusable entry may be that of a resource that seems to be missing.
+        // An entry that could not be used may be that of a resource that seems to be missing.
         let unusable = set.with(|draft| draft.inventory.unusable);
         if unusable > 0 {
             self.reporter.note(&format!(
@@ -224,7 +225,7 @@ impl SyncRun<'_> {
         })
     }
 
-    /// Records the coverage of the copy once changes are applied. If some of them are missing, it stays unchanged,
+    /// Sets the coverage of the copy after the changes are applied. If some of them are missing, it stays unchanged,
     /// like the checkpoint.
     fn cover(&mut self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
         self.keep_gap(set, Some(reach))?;
@@ -232,16 +233,16 @@ impl SyncRun<'_> {
             let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
             set.coverage = Some(coverage);
             if !coverage.is_complete() && !self.options.dry_run {
-                // At once: a gap without new entries moves no checkpoint, and the next run may not see it in the
-                // lists (O28).
+                // Recorded at once: a gap without new entries moves no checkpoint, and the next run may not see it in
+                // the lists (O28).
                 self.copy.keep_coverage(set.id, coverage)?;
             }
         }
         Ok(())
     }
 
-    /// Records a gap between the copy and the listed changes, at once like the coverage: the next run may not see it in
-    /// the lists (O52).
+    /// Records a gap between the copy and the listed changes. It is recorded at once, because the next run may not see
+    /// it in the lists (O52).
     fn keep_gap(&mut self, set: &SetRun, reach: Option<Reach>) -> Result<(), Error> {
         if let Some(Reach::Gap { earliest }) = reach {
             set.with(|draft| draft.meet_gap(earliest));

@@ -1,4 +1,5 @@
-//! Files that are already in the copy without a record in the state: an older copy, or one that another client made.
+//! Adoption: files that are already in the copy without a record in the state, as in a copy that another client made,
+//! are kept if they match.
 
 use resourcesync::{Algorithm, Hasher};
 
@@ -13,11 +14,12 @@ use crate::{
     store::{NameKind, StoreError},
 };
 
-/// Files checked before they are passed on.
+/// The number of files that are checked before they are passed on.
 const AT_A_TIME: usize = 256;
 
 impl Pipeline {
-    /// Keeps files at the places of desired resources that have the right digest; the rest stays in the plan.
+    /// Keeps the files at the paths of desired resources that have the desired digest. The other resources stay in the
+    /// plan.
     pub(super) async fn adopt(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let mut after = 0;

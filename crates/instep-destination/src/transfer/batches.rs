@@ -17,10 +17,11 @@ use crate::{
     transfer::package::{Arriving, PackageFetchError, Packages},
 };
 
-/// The most resources of one batch, and their bytes as far as known: the limits of instep's own Source.
+/// The most resources of one batch: the limit of instep's own Source.
 const BATCH_RESOURCES: usize = 10_000;
+/// The most bytes of the resources of one batch, as far as their lengths are known: the limit of instep's own Source.
 const BATCH_BYTES: u64 = 256 << 20;
-/// Bytes of the URIs in one request: our own Source reads 4 MiB of it. URIs may be long.
+/// The most bytes of the URIs in one request. instep's own Source reads 4 MiB of it, and URIs may be long.
 const REQUEST_BYTES: usize = 3 << 20;
 
 /// The endpoint for packages made on request.
@@ -32,8 +33,8 @@ pub(crate) struct BatchEndpoint {
 }
 
 impl Pipeline {
-    /// Requests the resources of the plan in batches; resources that they do not contain stay in the plan. The next
-    /// batch is packed and transferred while the previous one is unpacked.
+    /// Requests the resources of the plan in batches. Resources that are in no batch stay in the plan. The next batch
+    /// is packed and transferred while the previous one is unpacked.
     pub(super) async fn fetch_batches(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -65,7 +66,7 @@ impl Pipeline {
                     let known = uris.iter().filter(|uri| !unknown.iter().any(|text| text == uri.as_str()));
                     let known: Vec<Uri> = known.cloned().collect();
                     if !known.is_empty() {
-                        // One more batch at most: the plan fetches the rest by requests.
+                        // At most one more batch is requested. The rest is fetched with a request for each resource.
                         let answer = packages.batch(&endpoint.uri, endpoint.speaker.as_ref(), &known).await;
                         let _ = self.take_batch(run, set, packages, answer).await?;
                     }
@@ -136,7 +137,7 @@ impl AskedBatch {
         Ok(Some(Self { uris, after, last, answer }))
     }
 
-    /// Breaks it off, and leaves nothing of it.
+    /// Ends the request, and removes the bytes that arrived.
     async fn give_up(self, packages: &Packages) {
         self.answer.abort();
         if let Ok(Ok(arriving)) = self.answer.await {
@@ -145,7 +146,7 @@ impl AskedBatch {
     }
 }
 
-/// Resources to ask for together.
+/// The resources that are requested together.
 struct UriBatch {
     uris: Vec<Uri>,
     /// The sequence number after which the plan continues.
@@ -164,7 +165,7 @@ impl UriBatch {
             for action in page {
                 if matches!(action.kind, ActionKind::Create | ActionKind::Update) {
                     bytes += action.desired.metadata.length.unwrap_or(0);
-                    // With its quotation marks and a comma.
+                    // Each URI has two quotation marks and a comma.
                     request += action.desired.uri.as_str().len() + 3;
                     let is_full = bytes > BATCH_BYTES || request > REQUEST_BYTES;
                     if batch.uris.len() == most || is_full && !batch.uris.is_empty() {

@@ -1,9 +1,9 @@
-//! The carrier of a plan's bytes.
+//! The carrier of a plan's bytes. `sync/carriers.rs` chooses it.
 
 use super::batches::BatchEndpoint;
 use crate::read::PackageList;
 
-/// The way in which the bytes of a plan come.
+/// The way in which the bytes of a plan are transferred.
 #[derive(Debug)]
 pub(crate) enum Carrier {
     /// A request for each resource.

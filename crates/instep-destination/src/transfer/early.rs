@@ -1,5 +1,5 @@
-//! Members of a package that are staged while the package arrives. None of them counts before the complete package
-//! has arrived and its directory is safe (D19, D20).
+//! Members of a package that are staged while the package arrives. None of them is committed before the complete
+//! package has arrived and its directory is safe (D19, D20).
 
 use std::collections::BTreeSet;
 
@@ -26,13 +26,13 @@ use crate::{
     transfer::package::{Arriving, OpenPackage, PackageFetchError, PackageReader, Packages},
 };
 
-/// Staged files that wait for a central directory; later members are unpacked when it has arrived.
+/// The most staged files that wait for the directory of a package. Later members are unpacked when it has arrived.
 const MOST: usize = 4_096;
 
-/// Staged files that are handed on at a time.
+/// The number of staged files that are passed on at a time.
 const AT_A_TIME: usize = 256;
 
-/// A resource that is staged and waits.
+/// A resource that is staged and waits for the directory.
 struct Early {
     uri: Uri,
     arrival: Arrival,
@@ -69,7 +69,7 @@ impl Pipeline {
                     return Ok(None);
                 }
                 Err(PackageFetchError::Interrupted) => return Ok(None),
-                // A truncated package is fetched again, with retries, before it is read.
+                // Other packages, such as truncated ones, are fetched again below, with retries, and read afterwards.
                 Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
             }
         }

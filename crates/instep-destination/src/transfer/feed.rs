@@ -23,9 +23,9 @@ use crate::{
 
 /// The state of a feed after a request for tasks.
 pub(super) enum FeedState {
-    /// There may be more once tasks have finished.
+    /// There may be more tasks after others have finished.
     More,
-    /// As [`Self::More`], and the feed must also be called again after this pause.
+    /// There may be more tasks. The feed must also be called again after this pause.
     Again(Duration),
     /// No more tasks follow.
     Done,
@@ -40,7 +40,7 @@ pub(super) trait TaskFeed: Send {
         tasks: &mpsc::Sender<Box<Task<Pending>>>,
     ) -> Result<FeedState, Error>;
 
-    /// Returns the commit for the result of a task, once failures are reported.
+    /// Returns the commit for the result of a task, and reports a failure.
     fn settle(&mut self, run: &mut SyncRun<'_>, place: Option<SlicePlace>, settled: Settlement) -> Commit;
 }
 
@@ -99,11 +99,11 @@ impl TaskFeed for PlanFeed<'_> {
     }
 }
 
-/// Makes tasks of actions.
+/// Turns actions into tasks.
 pub(super) struct TaskMaker {
-    /// Opened for the first resource whose held state is needed: most runs have none.
+    /// The state, opened for the first resource whose held metadata is needed. Most runs need none.
     reader: Option<Box<dyn ReadState>>,
-    /// The moment whose versions are wanted though they may have been replaced, as HTTP writes it.
+    /// The time whose state is wanted, in the form of HTTP; `None` for the present state.
     as_of: Option<Box<str>>,
 }
 
@@ -128,7 +128,7 @@ impl TaskMaker {
         task.expected.length = desired.metadata.length;
         task.expected.digests = desired.metadata.digests.clone();
         task.expected.encoding = retrieval.encoding.as_deref().map(Into::into);
-        // Another location is requested on behalf of the resource: its scope is that of the resource.
+        // Another location is requested on behalf of the resource, within the scope of the resource.
         task.speaker = retrieval.lies_at.as_ref().and_then(|_| Origin::parse(desired.uri.as_str()).ok());
         let uris = |texts: &[String]| texts.iter().filter_map(|uri| Uri::parse(uri).ok()).collect::<Vec<_>>();
         match &self.as_of {
@@ -137,7 +137,8 @@ impl TaskMaker {
                 task.mirrors.extend(retrieval.timegate.as_deref().and_then(|gate| Uri::parse(gate).ok()));
                 task.moment = Some(moment.clone());
             }
-            // A memento never changes, `loc` does: it is requested last, and used only if its digest is the expected one.
+            // A memento never changes, while `loc` may. It is requested last, and used only if its digest is the
+            // expected one.
             None => task.fallbacks = uris(&retrieval.mementos),
         }
         task.mirrors.extend(uris(&retrieval.mirrors));
@@ -156,7 +157,7 @@ impl TaskMaker {
     }
 }
 
-/// Returns a moment as `Accept-Datetime` has it.
+/// Returns a time in the form of `Accept-Datetime`.
 fn http_date(moment: &DateTime) -> Option<Box<str>> {
     let seconds = u64::try_from(moment.instant().0).ok()?;
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);

@@ -1,6 +1,6 @@
-//! Resources to staged, verified files: a queue per host, bounded concurrency, retries, resumption.
+//! Fetches resources into staged, verified files: with a queue per host, bounded concurrency, retries and continuation.
 //!
-//! The reasons for a request and the held resources are not known here, and nothing is committed here.
+//! Plans and held resources are not known here, and nothing is committed here.
 
 mod decoding;
 mod error;
@@ -106,10 +106,11 @@ impl Fetcher {
         let queue = Arc::new(TaskQueue::new(tasks, options.per_host.min(options.transfers), enough));
         let most = options.transfers.max(1) * WORKERS_PER_TRANSFER;
         let mut workers = JoinSet::new();
-        // One worker is always free for the next task, and no more are started: a run that fetches nothing needs one.
+        // Workers are started as tasks arrive: one more than there are tasks in hand. A run that fetches nothing needs
+        // only one.
         while workers.len() < most && queue.has_in_hand(workers.len()).await {
             let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
-            // On the heap from the beginning: a task is moved several times before it runs, and this one has 13 KiB.
+            // Boxed at once: a future is moved several times before it runs, and this one has 13 KiB.
             workers.spawn(Box::pin(async move { fetcher.work(&queue, &outcomes).await }));
         }
         workers.join_all().await;
@@ -161,7 +162,8 @@ impl Fetcher {
         self.fetch_from_any(&task.fallbacks, task).await.unwrap_or(outcome)
     }
 
-    /// Fetches from the first of several places that has the resource. Failures are not reported: its own URI decides.
+    /// Fetches from the first of several places that has the resource; `None` if none has. Failures are not reported,
+    /// because the outcome at its own URI counts.
     async fn fetch_from_any<T: Sync>(&self, places: &[Uri], task: &Task<T>) -> Option<FetchOutcome> {
         for place in places {
             if let staged @ FetchOutcome::Staged(_) = self.fetch_from(place, task, 0).await {

@@ -10,17 +10,17 @@ use crate::{
 /// The way to compare the entries of a package's manifest with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ManifestFit {
-    /// The Source packs its present state on request: every entry that may be the wanted state is.
+    /// The Source packs its present state on request. An entry is accepted unless it is known to be another state.
     Served,
-    /// The inventory that the plan was made of, or a later one, with one state of each resource (§11): every entry
-    /// that may be the listed state is. The state that a change requires may be later than the package (O38).
+    /// The inventory that the plan was made of, or a later one, with one state of each resource (§11). For a listed
+    /// resource, an entry is accepted unless it is known to be another state. For a changed one its metadata must
+    /// match, because the change may be later than the package (O38).
     Inventory,
-    /// A snapshot that may be older than the documents of the plan: its metadata must match.
+    /// A snapshot that may be older than the documents of the plan. The metadata of an entry must match.
     Snapshot,
-    /// Changes with several states of a resource: a digest or a time shows which one is wanted (§13).
+    /// Changes with several states of a resource. A digest or a time shows which one is wanted (§13).
     Changes,
-    /// Changes whose bitstreams may be differences: a digest may be that of the difference, so the time decides
-    /// (A16).
+    /// Changes whose bitstreams may be differences. A digest may be that of the difference, so the time decides (A16).
     Differences,
 }
 
@@ -59,12 +59,12 @@ impl ManifestFit {
         let wanted = desired.datetime.filter(|_| !action.desired.inherits_time);
         match (packed.hash.agrees_with(&desired.digests), packed.datetime, wanted) {
             (Some(same), ..) => same,
-            // Several states may have one second, and then also one `lastmod` and one length (O53).
+            // Several states may be of the same second, and then also have the same `lastmod` and length (O53).
             (None, Some(packed), Some(wanted)) if packed.instant() == wanted.instant() => {
                 fixity != Currency::Stale && [packed, wanted].iter().all(is_of_one_state)
             }
             (None, Some(_), Some(_)) => false,
-            // An entry of an inventory has no time of a change: only `lastmod` could tell the states apart, and an
+            // An entry of an inventory has no time of a change. Only `lastmod` could distinguish the states, and an
             // earlier state has the same one if the time of a file was set back (O284).
             _ => {
                 !action.desired.is_listed
@@ -75,7 +75,7 @@ impl ManifestFit {
     }
 }
 
-/// Returns `true` if a time is that of one state: several may have one second (O53).
+/// Returns `true` if a time is precise enough to be that of a single state: several states may be of one second (O53).
 fn is_of_one_state(time: &DateTime) -> bool {
     time.precision() > Precision::Second
 }
@@ -113,7 +113,7 @@ mod tests {
         let first = changed("2026-01-02T00:00:01.5Z", Some("2026-01-02T00:00:01.5Z"));
         let second = changed("2026-01-02T00:00:02.5Z", None);
         let mut desired = Desired::of_entry(&second, DesiredPresence::Present);
-        // As it is planned: with the time of the entry before it.
+        // The plan gives it the time of the entry before it.
         (desired.metadata.datetime, desired.inherits_time) = (first.metadata.datetime, true);
         let wanted = Action::new(ActionKind::Update, desired);
         assert!(!ManifestFit::Changes.accepts(&first, &wanted));

@@ -16,10 +16,10 @@ use crate::{
     versions::{SET, version_at},
 };
 
-/// Bytes of a TimeMap.
+/// The most bytes of a TimeMap.
 const TIMEMAP_BYTES: usize = 16 << 20;
 
-/// Rows read at a time.
+/// The number of rows that are read at a time.
 const PAGE: usize = 500;
 
 impl SyncRun<'_> {
@@ -33,7 +33,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Fetches the linked versions of the documents read, and those that are owed.
+    /// Fetches the versions that the documents link to, and those that are pending.
     pub(crate) async fn fetch_versions(&mut self, set: &SetRun) -> Result<(), Error> {
         let Some(id) = self.versions else { return Ok(()) };
         self.reporter.enter(Phase::Fetching);
@@ -68,7 +68,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// A version itself, or those that a TimeMap lists.
+    /// Returns a version itself, or those that a TimeMap or TimeGate lists. A failure is reported.
     async fn versions_at(&mut self, found: Desired) -> Vec<Desired> {
         let Retrieval { timemap, timegate, .. } = found.retrieval();
         let Some(href) = timemap.clone().or(timegate.clone()) else { return vec![found] };
@@ -80,7 +80,7 @@ impl SyncRun<'_> {
                 false => self.mementos_of_gate(&found.uri, &uri).await,
             }
         };
-        // The checkpoint then stays, and the next run finds the link again.
+        // If the run ends meanwhile the checkpoint stays, and the next run finds the link again.
         let Some(listed) = self.stop.unless(asked).await else { return Vec::new() };
         match listed {
             Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
@@ -97,7 +97,7 @@ impl SyncRun<'_> {
         Ok(parse_link_header(&String::from_utf8_lossy(&body), map))
     }
 
-    /// Returns the links to a TimeMap or to other versions from the response that a TimeGate leads to.
+    /// Returns the links to versions from the TimeMap that a TimeGate's response names, or from the response itself.
     async fn mementos_of_gate(&self, resource: &Uri, gate: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
         let response = self.network.client.send(&on_behalf(gate, resource)).await?.successful()?;
         let fields = response.headers.get_all(http::header::LINK);
@@ -110,7 +110,7 @@ impl SyncRun<'_> {
     }
 }
 
-/// A request within the scope of the resource whose versions are fetched.
+/// Returns a request within the scope of the resource whose versions are fetched.
 fn on_behalf(uri: &Uri, resource: &Uri) -> Request {
     let mut request = Request::get(uri.clone());
     request.speaker = Origin::parse(resource.as_str()).ok();

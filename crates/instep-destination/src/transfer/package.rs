@@ -1,4 +1,4 @@
-//! A dump as a second origin of bitstreams.
+//! Packages, of dumps and of batches, from which resources are taken instead of requesting each of them.
 
 mod arriving;
 mod batch;
@@ -34,7 +34,7 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Packages fetched by a fetcher; their manifests are kept as other documents are.
+    /// Returns packages that are fetched by a fetcher. Their manifests are stored like other documents.
     pub(crate) fn new(fetcher: Fetcher, documents: Documents) -> Self {
         Self { fetcher, documents, limits: PackageLimits::new() }
     }
@@ -82,12 +82,12 @@ impl Packages {
         }
     }
 
-    /// Waits for something unless the run should end, which the documents know (B12).
+    /// Waits for some work, and fails if the run should end before it is done (B12).
     async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, PackageFetchError>>,
     ) -> Result<T, PackageFetchError> {
-        // Boxed: each future that holds another by value would have room for it several times over.
+        // Boxed, because each future that holds another by value takes its size several times over.
         let done = self.documents.stop().run_until_cancelled(Box::pin(work)).await;
         done.unwrap_or(Err(PackageFetchError::Interrupted))
     }

@@ -1,4 +1,4 @@
-//! Patches: versions that are made of the held one (§14.3).
+//! Patches: versions that are made from the held one (§14.3). The formats are in `resourcesync`.
 
 use std::io::Read as _;
 
@@ -14,19 +14,19 @@ use crate::{
     transfer::fetch::Arrival,
 };
 
-/// Actions processed together.
+/// The number of actions that are read at a time.
 const PAGE: usize = 500;
-/// Held versions and patches are in memory while one is applied to the other.
+/// The most bytes of a held version, a patch and a result, which are all in memory.
 pub(super) const MOST_BYTES: usize = 8 << 20;
 
 /// A version that patches may make.
 struct PatchOffer {
     desired: Desired,
-    /// The versions on the way to it, then the version itself.
+    /// The versions on the way to it, and the version itself at the end.
     way: Vec<Version>,
 }
 
-/// A version, and the patches that make it of the one before.
+/// A version, and the patches that make it from the one before.
 struct Version {
     digests: Digests,
     patches: Vec<(Uri, PatchFormat)>,
@@ -82,7 +82,7 @@ impl PatchOffer {
     /// desired one.
     async fn make(&self, client: &Client, held: HeldBytes) -> Option<Vec<u8>> {
         let HeldBytes { mut bytes, digests } = held;
-        // A patch lies within the scope of its resource.
+        // A patch must be within the scope of its resource.
         let speaker = Origin::parse(self.desired.uri.as_str()).ok()?;
         let is_held = |version: &Version| version.digests.agrees_with(&digests) == Some(true);
         let begin = self.way.iter().rposition(is_held).map_or(0, |at| at + 1);
@@ -97,7 +97,7 @@ impl PatchOffer {
 }
 
 impl Version {
-    /// Returns the result of the first matching patch for the earlier version.
+    /// Returns the result of the first patch that makes this version from the earlier one.
     async fn made_of(&self, before: &[u8], client: &Client, speaker: &Origin) -> Option<Vec<u8>> {
         for (uri, format) in &self.patches {
             let request = Request::get(uri.clone()).on_behalf_of(speaker.clone());

@@ -1,4 +1,4 @@
-//! The pipeline of a transfer: the thread that commits, and the ways to and from it.
+//! The pipeline of a transfer: the thread that commits, and the channels to and from it.
 
 use std::sync::Arc;
 
@@ -15,21 +15,22 @@ use crate::{
     state::{Action, ActionKind, Checkpoint, DocumentRecord, Owed, PlanNote, SetId, Setting},
 };
 
-/// Rows of the plan read at a time.
+/// The number of rows of the plan that are read at a time.
 pub(super) const PAGE: usize = 500;
 
-/// Batches of commits that wait while a group is committed, and the commits in all of them: enough that senders
-/// rarely wait, and bounded even with a slow disk.
+/// The most batches that wait while a group is committed: enough that senders rarely wait, and bounded even with a slow
+/// disk.
 const BATCHES: usize = 128;
+/// The most commits in these batches, by their weight.
 const ROOM: usize = 4_096;
 
-/// The thread that commits, and the ways to and from it.
+/// The thread that commits, and the channels to and from it.
 pub(super) struct Pipeline {
     commits: mpsc::Sender<CommitBatch>,
     room: Arc<Semaphore>,
     pub(super) flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
-    /// Finished actions.
+    /// The number of actions that have an outcome.
     done: u64,
 }
 
@@ -40,19 +41,19 @@ impl Pipeline {
         let (commits, mut received) = mpsc::channel(BATCHES);
         let (reports, flushed) = mpsc::unbounded_channel();
         let committing = tokio::task::spawn_blocking(move || {
-            // Reports have no receiver only if the run has already ended.
+            // Ignores a missing receiver: the run has ended then.
             let result = committer.run(&mut received, &mut |group| drop(reports.send(group)));
             (committer, result)
         });
         Ok(Self { commits, room: Arc::new(Semaphore::new(ROOM)), flushed, committing, done: 0 })
     }
 
-    /// Hands something to the thread that commits. Why it does not take it, [`Self::close`] returns.
+    /// Sends a commit to the thread that commits. If that has failed, [`Self::close`] returns the reason.
     pub(super) async fn send(&mut self, commit: Commit) -> Result<(), Error> {
         self.send_all(vec![commit]).await
     }
 
-    /// Hands several things to the thread that commits, in their order.
+    /// Sends several commits, in their order.
     pub(super) async fn send_all(&mut self, commits: Vec<Commit>) -> Result<(), Error> {
         let ended = || Error::Task { source: "nothing is committed any more".into() };
         if commits.is_empty() {
@@ -119,8 +120,8 @@ impl Pipeline {
         self.send_noted(set, PlanNote::Settled, Commit::Settled).await
     }
 
-    /// Forgets the deletions of resources that exist again. This comes with the checkpoint: until then, the next run reads
-    /// about them once more.
+    /// Forgets the deletions of resources that exist again. It comes with the checkpoint, because until then the next
+    /// run reads of these deletions again.
     pub(super) async fn forget_deletions(&mut self, set: &SetRun) -> Result<(), Error> {
         self.send_noted(set, PlanNote::Returned, Commit::Returned).await
     }
@@ -141,7 +142,7 @@ impl Pipeline {
         }
     }
 
-    /// Writes down the new links of resources whose bytes are current.
+    /// Records the new links of resources whose bytes are current.
     pub(super) async fn note(&mut self, run: &SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         if set.with(|draft| draft.actions().totals(ActionKind::Note).0) == 0 {
             return Ok(());
@@ -164,8 +165,8 @@ impl Pipeline {
         }
     }
 
-    /// Carries out the deletions of the plan, in its order. Those of kept resources are recorded, and of all resources if
-    /// the guard refuses the deletions: the next run may find no list that names them.
+    /// Carries out the deletions of the plan, in its order. Deletions of resources that stay are only recorded, and all
+    /// of them if the guard refuses them: the next run may find no list that names them.
     pub(super) async fn delete(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let is_refused = set.refused.is_some();
         let given_up = if is_refused { None } else { Some(ActionKind::Leave) };
@@ -178,7 +179,8 @@ impl Pipeline {
                 let deletion = |Action { desired, .. }: Action| {
                     let (uri, datetime) = (desired.uri, desired.metadata.datetime);
                     match kind {
-                        // At the time of the inventory it did not exist either. What is older is forgotten with it.
+                        // The resource did not exist at the time of the inventory either, and earlier deletions are
+                        // forgotten with the inventory.
                         ActionKind::Keep => {
                             let datetime =
                                 datetime.map(|deleted| set.inventory.map_or(deleted, |at| at.max(deleted)));

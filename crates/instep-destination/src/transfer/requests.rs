@@ -20,13 +20,13 @@ use crate::{Error, ProblemKind, run::SyncRun, state::SetId};
 /// part of a large one is kept for the next run.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Resources that wait to be fetched, and arrivals that wait to be committed.
+/// The most resources that wait to be fetched, and the most arrivals that wait to be committed.
 const QUEUE: usize = 512;
 
 /// The time for which arrivals are collected: handling each small resource alone would cost more than its transfer.
 const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 
-/// Arrivals of one look that are no flow any more: the last ones are not collected.
+/// The number of arrivals at a time up to which the last ones are not collected any more.
 const FEW: usize = 8;
 
 impl Pipeline {
@@ -62,7 +62,8 @@ impl Pipeline {
                     FeedState::Done => sender = None,
                 }
             }
-            // Thousands may still wait to be fetched when the feed is done.
+            // Thousands of tasks may still wait to be fetched when the feed is done, so arrivals are collected until
+            // few remain.
             let is_collecting = sender.is_some() || last > FEW;
             let look = async {
                 if is_collecting {

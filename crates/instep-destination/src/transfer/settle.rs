@@ -35,7 +35,7 @@ pub(super) struct Pending {
 pub(super) struct TransferFailure {
     pub(super) kind: ProblemKind,
     pub(super) what: String,
-    /// `true` if a change published meanwhile may explain it (D39).
+    /// `true` if a change that was published meanwhile may explain it (D39).
     pub(super) explicable: bool,
 }
 
@@ -51,7 +51,7 @@ impl TransferFailure {
     }
 }
 
-/// The consequence of the result for one resource.
+/// The commit for the result of one resource, and its failure.
 pub(super) struct Settlement {
     pub(super) commit: Commit,
     /// The reason if the resource was not fetched; it is then pending.
@@ -71,7 +71,7 @@ impl Settlement {
     }
 }
 
-/// Returns the consequences of the result for a resource. A failure becomes owed.
+/// Returns the commit for the result of a resource. A failure becomes a pending retry.
 pub(super) fn settle(
     run: &mut SyncRun<'_>,
     set: SetId,
@@ -140,7 +140,7 @@ pub(super) fn settle(
     Ok(Settlement { failure: Some(failure), ..Settlement::of(Commit::Owed(set, owed)) })
 }
 
-/// Failures that are kept until changes explain them; further ones are reported at once.
+/// The most failures that are kept until changes may explain them. Others are reported at once.
 const MOST_UNEXPLAINED: usize = 10_000;
 
 /// Gives received resources their paths, on any thread.
@@ -173,7 +173,8 @@ impl Placer {
         }
     }
 
-    /// Returns the commit for an arrival; equal bytes need no path. What no single response had is archived by itself.
+    /// Returns the commit for an arrival. Bytes that are already held need no path. A resource that is not from a
+    /// single response is archived here, because no exchange has it.
     pub(super) fn place(
         &self,
         desired: &Desired,

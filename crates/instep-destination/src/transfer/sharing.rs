@@ -1,4 +1,5 @@
-//! Large plans are shared: the run that has the copy writes its plan down in slices. `slices.rs` has the protocol.
+//! Sharing of large plans: the run that has the copy writes its plan as slices. The protocol is described in
+//! `slices.rs`.
 
 use std::sync::Arc;
 
@@ -14,18 +15,18 @@ use crate::{
     state::{Action, ActionKind, NewSlice, SharePlan, SliceBoard},
 };
 
-/// The least number of fetches of a plan that is shared. For fewer, one worker is done before others could help much.
+/// The least number of fetches of a plan that is shared. With fewer, one worker is done before others could help much.
 const LEAST_SHARED: u64 = 4_096;
 
-/// Slices that are written down together.
+/// The number of slices that are written together.
 const AT_A_TIME: usize = 32;
 
 impl SyncRun<'_> {
     /// Returns `true` if other workers could help with the fetches of a plan, and these are many.
     pub(super) fn may_share(&self, set: &SetRun) -> bool {
         let options = self.options;
-        // Other workers support neither `--as-of` nor versions, write no archive, and deliver no changes. A Source
-        // that requests a pause between requests is not fetched by several workers.
+        // Other workers support neither a past state nor versions, write no archive, and deliver no changes. A Source
+        // that requests a pause between requests is fetched by one worker.
         let is_plain = options.as_of.is_none()
             && self.versions.is_none()
             && options.archive.is_none()
@@ -52,7 +53,7 @@ impl SyncRun<'_> {
         let mut after = (String::new(), 0);
         while let Some(page) = next_page(set, &mut after)? {
             if self.options.shutdown.is_requested() {
-                // Slices that are already written are not visible; the next run removes them.
+                // The slices written so far are invisible to other workers, and the next run removes them.
                 return Ok(None);
             }
             for action in page {
@@ -86,7 +87,7 @@ fn next_page(set: &SetRun, after: &mut (String, i64)) -> Result<Option<Vec<Actio
     Ok(Some(page))
 }
 
-/// Notes the folders that the paths of fetches need.
+/// Records the folders that the paths of fetches need.
 fn note_folders(set: &SetRun, mapper: &Mapper) -> Result<(), Error> {
     set.with(|draft| draft.actions().begin_folders())?;
     let (mut after, mut last) = ((String::new(), 0), String::new());
@@ -101,8 +102,9 @@ fn note_folders(set: &SetRun, mapper: &Mapper) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns `true` if a fetch is for the run alone: its path is that of a folder which others need. Of two workers that
-/// commit such names at the same time neither would see that the name is taken. One without a path is refused by the run.
+/// Returns `true` if a fetch stays with the run that shares the plan, because its path is that of a folder which other
+/// fetches need. If two workers committed such names at the same time, neither would see that the name is taken. A
+/// resource without a path stays too, and fails there.
 fn stays(set: &SetRun, mapper: &Mapper, action: &Action) -> Result<bool, Error> {
     match mapper.map(&action.desired.uri) {
         Ok(path) => Ok(set.with(|draft| draft.actions().is_folder(path.as_str()))?),
@@ -110,7 +112,7 @@ fn stays(set: &SetRun, mapper: &Mapper, action: &Action) -> Result<bool, Error> 
     }
 }
 
-/// A plan while it is written down in slices.
+/// A plan while it is written as slices.
 struct Sealing<'s> {
     sharing: &'s mut dyn SharePlan,
     set: &'s SetRun,
@@ -121,7 +123,7 @@ impl Sealing<'_> {
     fn add(&mut self, cut: &CutSlice) -> Result<(), Error> {
         let unwritable = |error: std::io::Error| Error::Task { source: error.into() };
         self.slices.push(cut.written(slice::to_bytes(&cut.actions).map_err(unwritable)?));
-        // From here on they belong to the workers that claim the slice.
+        // From now on the actions belong to the worker that claims the slice.
         self.set.with(|draft| draft.actions().give_away(&cut.actions))?;
         if self.slices.len() == AT_A_TIME { self.flush() } else { Ok(()) }
     }

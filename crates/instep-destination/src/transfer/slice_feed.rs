@@ -23,7 +23,7 @@ use crate::{
     transfer::fetch::Task,
 };
 
-/// The pause between two readings of the slices and the shares of others.
+/// The pause between two readings of the slices and of the shares of other workers.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Slices of a shared plan as tasks.
@@ -32,13 +32,13 @@ pub(super) struct SliceFeed<'s> {
     tasks: TaskMaker,
     book: SliceBook,
     claimed: VecDeque<(Action, SlicePlace)>,
-    /// Bytes that were transferred before the last outcome.
+    /// The number of bytes that were transferred before the last outcome.
     bytes: u64,
-    /// The time of the next search for free slices, if there were none.
+    /// The time of the next search for free slices; `None` if the last search found some.
     look: Option<Instant>,
-    /// The time at which a worker that helps has last asked if it is to end.
+    /// The time at which a helping worker last asked if it should end.
     asked: Instant,
-    /// The others, as the run that has the copy sees them; `None` for any other worker.
+    /// The other workers, as the run that has the copy sees them; `None` for a helping worker.
     others: Option<OtherShares<'s>>,
 }
 
@@ -77,7 +77,7 @@ impl<'s> SliceFeed<'s> {
         }
     }
 
-    /// Returns `true` if this worker is to commit what it has, and to end.
+    /// Returns `true` if this worker should commit what it has, and end.
     fn is_ending(&mut self) -> Result<bool, Error> {
         if self.asked.elapsed() < LOOK {
             return Ok(false);
@@ -86,7 +86,7 @@ impl<'s> SliceFeed<'s> {
         Ok(self.board.is_ending()?)
     }
 
-    /// Claims slices if there is too little to do. Returns `true` if there is something to queue.
+    /// Claims slices if there are too few actions in hand. Returns `true` if there are tasks to queue.
     fn claim(&mut self) -> Result<bool, Error> {
         let wanted = self.book.wanted();
         if wanted == 0 || self.look.is_some_and(|look| Instant::now() < look) {
@@ -136,7 +136,7 @@ impl TaskFeed for SliceFeed<'_> {
             return Ok(FeedState::Again(LOOK));
         }
         match &mut self.others {
-            // Slices of others may become free.
+            // The slices of a worker that dies may become free.
             Some(_) if !self.board.have_others_done()? => Ok(FeedState::Again(LOOK)),
             Some(others) => others.conclude(run, &*self.board).map(|()| FeedState::Done),
             None => Ok(FeedState::Done),

@@ -1,4 +1,4 @@
-//! Resources that could not be fetched, until the changes published meanwhile are read.
+//! Failures that are not reported yet, until the changes that were published meanwhile are read.
 
 use std::collections::BTreeMap;
 

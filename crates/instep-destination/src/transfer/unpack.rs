@@ -33,17 +33,17 @@ pub(super) struct Taken {
     lacking: LackedMembers,
 }
 
-/// The resources that a manifest has and its package lacks.
+/// The resources that a manifest lists and its package lacks.
 #[derive(Debug, Default)]
 struct LackedMembers {
     count: u64,
-    /// The first of them, and why it is not there.
+    /// The first of them, and the reason.
     first: Option<String>,
 }
 
 impl LackedMembers {
-    /// Counts a resource if its package is the reason why it was not staged. Bytes that differ are one only if the
-    /// manifest promises those that are wanted: a dump may be older than the list.
+    /// Counts a resource if it was not staged through a fault of its package. Bytes that differ count only if the
+    /// manifest states the digest that is wanted, because a dump may be older than the list.
     fn count(&mut self, entry: &Entry, is_promised: bool, error: &FetchError) {
         let cause: &dyn std::error::Error = match error {
             FetchError::Member(cause) => cause,
@@ -67,12 +67,13 @@ impl LackedMembers {
     }
 }
 
-/// Resources unpacked before they are passed on, and the number of such groups before they are committed.
+/// The number of resources that are unpacked before they are passed on.
 const AT_A_TIME: usize = 256;
+/// The number of such groups that wait to be committed.
 const AHEAD: usize = 2;
 
 impl Pipeline {
-    /// Transfers the resources that a carrier has; the rest stays in the plan.
+    /// Transfers the resources that a carrier has. The others stay in the plan.
     pub(super) async fn bring(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -124,7 +125,8 @@ impl Pipeline {
             {
                 continue;
             }
-            // Versions are taken one state after the other, and a member that is taken early is not committed yet.
+            // If versions are kept, nothing is staged early: the names of states depend on those before them, which
+            // would not be committed yet.
             let early = keep.is_none().then_some(fit);
             let open = self.bring_package(run, set, packages, &mut package, early).await?;
             if let Some(open) = open {
@@ -160,7 +162,7 @@ impl Pipeline {
             Ok(())
         });
         let commit = async {
-            // An early end drops this end of the channel, by which the thread ends too.
+            // The receiver is dropped with this future, so that the thread ends too if it ends early.
             let mut receiver = receiver;
             let mut lacking = LackedMembers::default();
             while let Some(taken) = receiver.recv().await {

@@ -1,4 +1,5 @@
-//! Versions that the copy will replace or remove, and unwanted states in a package: kept beside the copy.
+//! Versions that are kept beside the copy: those that a plan will replace or remove, and states in a package of changes
+//! that the plan does not want.
 
 use std::io::Read as _;
 
@@ -16,7 +17,7 @@ use crate::{
     transfer::package::OpenPackage,
 };
 
-/// Held files copied before they are handed on.
+/// The number of held files that are copied before they are passed on.
 const AT_A_TIME: usize = 64;
 
 impl Pipeline {
@@ -64,7 +65,7 @@ fn keep_some(
     Ok((commits, last))
 }
 
-/// A staged copy of a held file, if it still matches the state.
+/// Returns a staged copy of a held file; `None` if the file does not match the state.
 fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreError> {
     let algorithms: Vec<Algorithm> =
         held.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
@@ -87,7 +88,8 @@ fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreErr
     Ok(Some(staged))
 }
 
-/// An unwanted state in a package of changes, as a version that is not held yet.
+/// Returns the commit that keeps an unwanted state in a package of changes as a version; `None` if it is kept already,
+/// or cannot be.
 pub(super) fn packed(
     draft: &mut Draft,
     package: &mut OpenPackage,

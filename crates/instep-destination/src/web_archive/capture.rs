@@ -12,7 +12,7 @@ use super::{
     orders::{ArchiveOrder, Orders},
 };
 
-/// Passes the exchanges of a client to an archive.
+/// An observer that passes the exchanges of a client to an archive.
 #[derive(Debug)]
 pub(crate) struct ArchiveObserver {
     orders: Arc<Orders>,
@@ -35,7 +35,7 @@ pub(super) struct Capturing {
     exchange: Exchange,
     body: CapturedBody,
     hasher: PayloadHasher,
-    /// The body could not be stored; the exchange is left out, and the archive is informed.
+    /// The reason why the body could not be stored. The exchange is then left out, and the archive fails.
     fault: Option<io::Error>,
     orders: Arc<Orders>,
 }
@@ -63,8 +63,8 @@ impl BodyObserver for Capturing {
         if let Some(error) = fault {
             return orders.send(ArchiveOrder::Failed(error));
         }
-        // An incomplete resource is requested again; for other answers the head is sufficient. One that comes in parts is
-        // archived when they are joined: readers of archives do not join them.
+        // An incomplete resource is requested again; of other answers the head is enough. A resource that arrives in
+        // parts is archived when they are joined, because readers of archives do not join them.
         if !is_whole && exchange.status.is_success() || exchange.status == StatusCode::PARTIAL_CONTENT {
             return;
         }

@@ -1,4 +1,4 @@
-//! An exchange with its body: small ones in memory, large ones in a file without a name.
+//! Exchanges with their bodies: small bodies are kept in memory, large ones in a file without a name.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use instep_net::Exchange;
 use instep_warc::PayloadDigest;
 
-/// Bytes of a body that are held in memory.
+/// The most bytes of a body that are kept in memory.
 const IN_MEMORY: u64 = 1 << 20;
 
 /// An exchange with its body.
@@ -22,7 +22,7 @@ pub(super) struct Captured {
     pub(super) is_whole: bool,
 }
 
-/// Pieces with at most this many bytes are copied: a stored piece keeps the complete buffer of its connection in
+/// Pieces with at most this many bytes are copied. A stored piece would keep the whole buffer of its connection in
 /// memory.
 const COPIED: usize = 16 << 10;
 
@@ -44,7 +44,7 @@ impl CapturedBody {
         if self.file.is_some() { 0 } else { self.length }
     }
 
-    /// Takes a piece of the body.
+    /// Adds a piece of the body.
     pub(super) fn push(&mut self, data: &Bytes) -> io::Result<()> {
         self.length += data.len() as u64;
         if self.file.is_none() {
@@ -63,7 +63,7 @@ impl CapturedBody {
         self.file.as_mut().map_or(Ok(()), |file| file.write_all(data))
     }
 
-    /// Returns the bytes from the first one on.
+    /// Returns a reader of the bytes, from the first one on.
     pub(super) fn read(self) -> io::Result<Box<dyn Read>> {
         match self.file {
             Some(mut file) => {

@@ -1,4 +1,4 @@
-//! The files of an archive: their names, the one that is written, and when the next begins.
+//! The files of an archive: their names, the one that is being written, and the point at which the next begins.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{clock::now, store::StoreError};
 
-/// Records of a file: the lines of its index are in memory while it is written.
+/// The most records of a file. The lines of its index are in memory while it is written.
 const MOST_RECORDS: usize = 100_000;
 
 /// A folder of WARC files, each with its index, which one run at a time writes.
@@ -26,12 +26,12 @@ pub(super) struct ArchiveFolder {
     dir: PathBuf,
     file_bytes: u64,
     file: Option<OpenFile>,
-    /// The number of files.
+    /// The number of files, which is a part of the name of the next one.
     files: u32,
     _lock: Lock,
 }
 
-/// The file that is written.
+/// The file that is being written.
 pub(super) struct OpenFile {
     path: PathBuf,
     pub(super) name: String,
@@ -85,7 +85,7 @@ impl ArchiveFolder {
         self.file.as_mut().map(|file| (file, is_new)).ok_or_else(none)
     }
 
-    /// Opens the last file again if it has room.
+    /// Opens the last file again if it is not full.
     fn last(&self) -> io::Result<Option<OpenFile>> {
         let Some(path) = files(&self.dir, ".warc.gz")?.pop() else { return Ok(None) };
         let length = fs::metadata(&path)?.len();
@@ -113,7 +113,7 @@ impl ArchiveFolder {
         self.file.as_mut().map_or(Ok(()), OpenFile::sync)
     }
 
-    /// Gives the file that is written its index and its name.
+    /// Writes the index of the open file, and gives the file its final name.
     pub(super) fn close(&mut self) -> io::Result<()> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
         file.sync()?;
@@ -156,7 +156,7 @@ fn open_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns the files whose names end in some way, in the order of their names, which is that of their times.
+/// Returns the files of the archive whose names have this ending. The order of their names is that of their times.
 fn files(dir: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {

@@ -1,4 +1,4 @@
-//! The CDXJ index of a file: made while it is written, or from the file itself.
+//! The CDXJ index of a file, made while the file is written, or by reading it.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ pub(super) fn index_of(file: &Path) -> PathBuf {
     file.with_file_name(format!("{name}.cdxj"))
 }
 
-/// Writes the index of a file, sorted, and gives it its name when it is complete.
+/// Writes the index of a file, sorted. It gets its name when it is complete.
 pub(super) fn write(file: &Path, lines: &mut [CdxjLine]) -> io::Result<()> {
     lines.sort_unstable();
     let (index, new) = (index_of(file), index_of(file).with_extension("cdxj.new"));
@@ -42,13 +42,13 @@ pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
 /// The complete records of a file.
 pub(super) struct Scanned {
     pub(super) lines: Vec<CdxjLine>,
-    /// The number of bytes that they take.
+    /// The number of bytes of these records.
     pub(super) bytes: u64,
     /// The reason why there are no further records, if the file has more bytes.
     pub(super) fault: Option<WarcError>,
 }
 
-/// Reads a file for its index.
+/// Reads a file to make its index.
 pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
     let mut reader = WarcReader::new(BufReader::with_capacity(256 << 10, File::open(file)?));
     let mut scanned = Scanned { lines: Vec::new(), bytes: 0, fault: None };
@@ -109,7 +109,7 @@ pub(super) fn line(
     Some(CdxjLine::new(head.target()?, head.date()?, mime, status, digest, place))
 }
 
-/// Learns from the lines of an index which payloads the archive has.
+/// Adds the payloads that the lines of an index name.
 pub(super) fn learn(known: &mut KnownPayloads, lines: &[CdxjLine]) {
     for line in lines {
         let Some(fields) = line.fields() else { continue };

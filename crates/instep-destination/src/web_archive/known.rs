@@ -15,8 +15,8 @@ pub(super) struct FirstCapture {
     pub(super) date: Arc<str>,
 }
 
-/// The newest payloads. Older ones are dropped, so that memory does not grow with the archive; they would be written
-/// again.
+/// The newest payloads. Older ones are forgotten, so that memory does not grow with the archive; they are written again
+/// if they are received again.
 #[derive(Debug, Default)]
 pub(super) struct KnownPayloads {
     captures: BTreeMap<PayloadDigest, FirstCapture>,
@@ -24,7 +24,7 @@ pub(super) struct KnownPayloads {
 }
 
 impl KnownPayloads {
-    /// Payloads that are known at a time: about 10 MB of them.
+    /// The most payloads that are remembered: about 10 MB.
     pub(super) const MOST: usize = 1 << 16;
 
     /// Returns the capture that has a payload.

@@ -1,4 +1,4 @@
-//! The place of an archive.
+//! Options of a web archive.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 pub struct ArchiveOptions {
     /// The folder of the WARC files and their indexes.
     pub dir: PathBuf,
-    /// The number of bytes from which on a file is closed and the next one begun.
+    /// The number of bytes after which a file is closed and the next one begins.
     pub file_bytes: u64,
 }
 
 impl ArchiveOptions {
-    /// Files of 1 GiB in a folder.
+    /// Returns options for files of 1 GiB in a folder.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into(), file_bytes: 1 << 30 }
     }

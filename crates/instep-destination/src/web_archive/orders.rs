@@ -9,15 +9,16 @@ use std::{
 
 use super::captured::Captured;
 
-/// Orders that are taken together. To wake a thread costs more than to write a small record.
+/// The number of orders that are taken together. Waking a thread costs more than writing a small record.
 const TOGETHER: usize = 128;
 
-/// The most waiting orders, and the most bytes of their bodies in memory. Callers with further ones wait, and they are the
-/// threads that receive: there is room enough that this is rare.
+/// The most orders that wait. A caller with a further one waits, and may be a thread that receives, so the limits are
+/// large enough that this is rare.
 const MOST: usize = 512;
+/// The most bytes of their bodies in memory.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Bytes of bodies in memory that are reason enough to write.
+/// The number of bytes of bodies in memory from which on the orders are taken at once.
 const MANY_BYTES: u64 = 4 << 20;
 
 /// The longest time for which a few orders wait for more.
@@ -27,9 +28,9 @@ const LINGER: Duration = Duration::from_millis(200);
 pub(super) enum ArchiveOrder {
     Exchange(Box<Captured>),
     Member(ArchivedMember),
-    /// A body could not be kept.
+    /// A body could not be stored. The archive fails with this error.
     Failed(io::Error),
-    /// Everything before must be on disk; the result is sent here.
+    /// All orders before this one must be on disk. The result is sent here.
     Keep(SyncSender<io::Result<()>>),
 }
 
@@ -41,7 +42,7 @@ pub(super) struct ArchivedMember {
     pub(super) at: SystemTime,
 }
 
-/// The way to the thread that writes, for as long as the archive is open.
+/// The queue of orders for the thread that writes, for as long as the archive is open.
 #[derive(Default)]
 pub(super) struct Orders {
     waiting: Mutex<WaitingOrders>,
@@ -53,7 +54,7 @@ pub(super) struct Orders {
 struct WaitingOrders {
     orders: Vec<ArchiveOrder>,
     bytes: u64,
-    /// A caller waits until these orders are on disk.
+    /// `true` if a caller waits until these orders are on disk.
     is_urgent: bool,
     is_closed: bool,
 }
@@ -83,7 +84,7 @@ impl Orders {
             ArchiveOrder::Failed(_) | ArchiveOrder::Keep(_) => waiting.is_urgent = true,
         }
         waiting.orders.push(order);
-        // The first one begins the time for which more are waited for.
+        // The first order begins the time for which others are awaited.
         if waiting.orders.len() == 1 || waiting.is_due() && !was_due {
             self.arrived.notify_one();
         }
@@ -103,7 +104,7 @@ impl Orders {
         orders
     }
 
-    /// Closes the way.
+    /// Closes the queue. Orders that wait are still processed.
     pub(super) fn close(&self) {
         self.lock().is_closed = true;
         self.arrived.notify_all();

@@ -41,7 +41,7 @@ fn names(dir: &Path, ending: &str) -> Vec<String> {
     names
 }
 
-/// The kind, URI and length of each record, in the order of the files.
+/// Returns the kind, URI and length of each record, in the order of the files.
 fn records(dir: &Path) -> Vec<(String, String, u64)> {
     let mut found = Vec::new();
     for name in names(dir, ".warc.gz") {
@@ -85,7 +85,7 @@ fn an_exchange_is_a_response_and_a_request_and_a_payload_that_is_known_a_revisit
     let lines: Vec<_> = index.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(lines, ["com,example)/a", "com,example)/a", "com,example)/b", "com,example)/gone"]);
 
-    // The next run appends, and knows what the archive has.
+    // The next run appends to the file, and knows the payloads of the archive.
     let archive = open(folder.path());
     fetch(&archive, "c", 200, b"same", true);
     archive.keep().unwrap();

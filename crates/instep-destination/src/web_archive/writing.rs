@@ -1,4 +1,4 @@
-//! Exchanges and members of packages as records.
+//! Writes exchanges and members of packages as records of WARC.
 
 use std::{
     fs::File,
@@ -23,16 +23,16 @@ use super::{
     orders::ArchivedMember,
 };
 
-/// Blocks with at most this many bytes are stored uncompressed: compressing them took twice the time of everything
-/// else for a record, and a file of the copy takes a block of the disk as well.
+/// Blocks with at most this many bytes are stored uncompressed. Compressing them took twice the time of everything else
+/// for a record, and a file of the copy takes at least this much of the disk too.
 const SMALL: u64 = 4_096;
 
 /// Writes records into the files of an archive.
 pub(super) struct RecordWriter {
     folder: ArchiveFolder,
-    /// Read from the indexes with the first record.
+    /// The payloads of the archive, read from the indexes when the first record is written.
     known: Option<KnownPayloads>,
-    /// The second of the record before, as records write it: many share it.
+    /// The second of the last record and its text, which many records share.
     second: (u64, Arc<str>),
 }
 
@@ -41,7 +41,8 @@ impl RecordWriter {
         Self { folder, known: None, second: (0, date(0)) }
     }
 
-    /// Writes an answer, or that it is as before, and the request for it.
+    /// Writes a response and its request. If the archive has the payload already, writes a revisit instead of the
+    /// response.
     pub(super) fn exchange(&mut self, captured: Captured) -> io::Result<()> {
         self.begin()?;
         let Captured { exchange, body, digest, is_whole } = captured;
@@ -128,7 +129,7 @@ impl RecordWriter {
         self.folder.close()
     }
 
-    /// Reads what the archive already has, and begins each file with a record about it.
+    /// Reads the payloads of the archive if this was not done, and begins a new file with a record about it.
     fn begin(&mut self) -> io::Result<()> {
         let now = self.date(SystemTime::now());
         if self.known.is_none() {
@@ -204,7 +205,7 @@ fn date(second: u64) -> Arc<str> {
     DateTime::from_unix_seconds(i64::try_from(second).unwrap_or(i64::MAX)).to_string().into()
 }
 
-/// Returns the form of a record whose block has `length` bytes. Compressed data does not get smaller.
+/// Returns the packing of a record whose block has `length` bytes. Data that is compressed already is stored as it is.
 fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
     const COMPRESSED: [&str; 9] = [
         "application/gzip",
@@ -217,7 +218,7 @@ fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
         "video/",
         "image/",
     ];
-    // Images that are texts or plain pixels.
+    // Images that are not compressed: text or plain pixels.
     const PLAIN: [&str; 3] = ["image/svg", "image/bmp", "image/tiff"];
     let is =
         |known: &&str| media_type.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));

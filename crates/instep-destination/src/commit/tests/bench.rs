@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 pub(super) const SHA256: [Algorithm; 1] = [Algorithm::Sha256];
 
-/// A copy that is open.
+/// A copy that is open for commits.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) committer: Committer,
@@ -30,7 +30,7 @@ pub(super) fn mapper() -> Mapper {
     Mapper::new(MapBase::of(&uri("http://h/")).unwrap(), Vec::new())
 }
 
-/// A folder store in a folder, with its state.
+/// Opens a folder store in a folder, with its state.
 pub(super) fn open_folder(path: &Path) -> Copy {
     let store = FolderStore::open(path, FolderOptions::new()).unwrap();
     let state = store.own_folder().join("state.sqlite");
@@ -48,7 +48,7 @@ pub(super) fn open(store: Arc<dyn Store>, state: &Path, hook: Option<StepHook>) 
     Copy { committer, recovered, set, store }
 }
 
-/// Both stores, each with a folder for its state.
+/// Returns both stores, each with a folder for its state.
 pub(super) fn both_stores() -> Vec<(Arc<dyn Store>, TempDir)> {
     let folder = TempDir::new().unwrap();
     let store = FolderStore::open(&folder.path().join("copy"), FolderOptions::new()).unwrap();
@@ -82,7 +82,7 @@ impl Copy {
         self.committer.state().held_after(None, usize::MAX >> 1).unwrap()
     }
 
-    /// Path and bytes of each held resource, as the disk has them; what state claims is checked against them.
+    /// Returns the URI, the path and the bytes of each held resource, and checks that the state describes these bytes.
     pub(super) fn contents(&self) -> Vec<(String, String, Vec<u8>)> {
         self.assert_state_claims_what_the_disk_holds();
         let read = |held: &HeldResource| {

@@ -20,7 +20,7 @@ use resourcesync::{Change, Digests};
 
 use super::bench::Copy;
 
-/// Keeps what it receives; fails when it is to.
+/// A sink that keeps the changes that it receives, and fails when a test wants it to.
 #[derive(Debug, Default)]
 struct Listener {
     received: Mutex<Vec<CopyChange>>,

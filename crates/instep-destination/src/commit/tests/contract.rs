@@ -1,4 +1,4 @@
-//! The contract of a store, for a folder and for memory alike.
+//! The contract of a store: the same tests for a folder and for memory.
 
 use std::io::Read as _;
 
@@ -122,7 +122,7 @@ fn what_is_dropped_or_swept_is_gone_and_what_is_kept_is_resumed() {
         let (mut large, validator) = store.resume("http://h/large", &SHA256, false).unwrap().unwrap();
         assert_eq!((validator.as_str(), large.length()), ("\"etag\"", 12));
         large.write(b"second ").unwrap();
-        // Interrupted once more.
+        // The transfer is interrupted again.
         drop(large);
         let (mut large, _) = store.resume("http://h/large", &SHA256, false).unwrap().unwrap();
         large.write(b"half").unwrap();

@@ -15,7 +15,7 @@ use super::bench::{Copy, open, open_folder};
 
 const CHILD: &str = "INSTEP_TEST_FEW_FILES";
 
-/// A file system in memory, gone with this value.
+/// A file system in memory, which is unmounted with this value.
 struct Disk {
     path: PathBuf,
     _dir: tempfile::TempDir,
@@ -153,7 +153,7 @@ fn d41_too_many_open_files_stop_a_step_and_spoil_nothing() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Not a test by itself: what the process with few files does.
+/// Runs in the process that may open few files; it is not a test by itself.
 #[test]
 fn child() {
     if std::env::var_os(CHILD).is_none() {

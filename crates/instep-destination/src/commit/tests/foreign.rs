@@ -25,7 +25,7 @@ fn b2_a_folder_in_the_place_of_a_held_file_stays_and_the_deletion_is_retried() {
     assert_eq!(copy.committer.state().owed_count().unwrap(), 1);
     assert!(!dir.path().join("b").exists());
     assert_eq!(std::fs::read(dir.path().join("a/deep/theirs")).unwrap(), b"theirs");
-    // The way out: what is in the way is moved away.
+    // The operator removes the folder that blocks the name.
     std::fs::remove_dir_all(dir.path().join("a")).unwrap();
     copy.delete("http://h/a");
     assert!(copy.flush().refused.is_empty());

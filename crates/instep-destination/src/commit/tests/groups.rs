@@ -72,7 +72,7 @@ fn o77_a_worker_commits_after_a_second_what_others_would_fetch_again() {
 }
 
 #[test]
-fn what_is_owed_and_how_far_is_committed_with_the_group() {
+fn pending_retries_and_the_checkpoint_are_committed_with_the_group() {
     let dir = tempfile::tempdir().unwrap();
     let mut copy = open_folder(dir.path());
     let mut desired = Desired::new(uri("http://h/owed"));
@@ -124,7 +124,7 @@ fn a_shared_resource_goes_when_no_set_holds_it() {
 }
 
 #[test]
-fn facts_are_refreshed_without_touching_the_file() {
+fn metadata_is_refreshed_without_touching_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut copy = open_folder(dir.path());
     copy.add("http://h/a", b"1");

@@ -1,4 +1,4 @@
-//! A child process commits changes without end and is killed, again and again, at instants that nobody chose.
+//! A child process commits changes without end and is killed, again and again, at random instants.
 
 use std::{
     io::{Read as _, Write as _},
@@ -16,7 +16,7 @@ use crate::store::{FolderOptions, FolderStore};
 const COPY: &str = "INSTEP_TEST_KILLED_COPY";
 const LONG: &str = "INSTEP_LONG";
 
-/// Bytes that tell which version of which resource they are, to the last one.
+/// Returns bytes of which each shows the resource and the version.
 fn version(uri: &str, number: u64) -> Vec<u8> {
     let mut bytes = format!("{uri}\n{number}\n").into_bytes();
     let length = bytes.len() + (number as usize * 7_919) % 3_000;
@@ -31,7 +31,7 @@ fn is_a_version(uri: &str, bytes: &[u8]) -> bool {
     number.is_some_and(|number| version(uri, number) == bytes)
 }
 
-/// Not a test by itself: what the killed process does.
+/// Runs in the process that is killed; it is not a test by itself.
 #[test]
 fn child() {
     let Some(path) = std::env::var_os(COPY).map(PathBuf::from) else { return };

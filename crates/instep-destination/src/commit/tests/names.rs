@@ -6,7 +6,7 @@ use crate::store::MemoryStore;
 
 use super::bench::{Copy, both_stores, open};
 
-/// Every order of some things.
+/// Returns every order of some values.
 fn orders<T: Clone>(things: &[T]) -> Vec<Vec<T>> {
     if things.is_empty() {
         return vec![Vec::new()];

@@ -41,7 +41,7 @@ struct Storage {
     layout: ObjectLayout,
 }
 
-/// A copy that is open.
+/// A copy in a bucket that is open for commits.
 struct ObjectCopy {
     committer: Committer,
     store: CopyStore,
@@ -85,7 +85,7 @@ impl Storage {
         runtime.block_on(self.objects.put(&path, "planted".into())).unwrap();
     }
 
-    /// The keys in the bucket, without the prefix of the copy.
+    /// Returns the keys in the bucket, without the prefix of the copy.
     fn keys(&self) -> BTreeSet<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let found: Vec<_> = runtime.block_on(self.objects.list(None).try_collect()).unwrap();
@@ -109,7 +109,7 @@ impl ObjectCopy {
         self.committer.add(Commit::Deletion { uri: uri(text), set: self.set, datetime: None }).unwrap();
     }
 
-    /// Each held resource with its bytes, which must be those that the state says.
+    /// Returns each held resource with its bytes, and checks that the state describes these bytes.
     fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let read = |held: crate::HeldResource| {
             let (mut bytes, mut hasher) = (Vec::new(), Hasher::new(&SHA256));
@@ -121,7 +121,7 @@ impl ObjectCopy {
         self.committer.state().held_after(None, 1_000).unwrap().into_iter().map(read).collect()
     }
 
-    /// The keys to which rows of the state lead.
+    /// Returns the keys to which rows of the state lead.
     fn keys(&self) -> BTreeSet<String> {
         let key = |held: crate::HeldResource| match held.place {
             HeldAt::Object { key, .. } => key.into(),
@@ -256,7 +256,8 @@ fn an_object_that_no_row_leads_to_goes_after_a_day_and_none_that_a_row_names() {
     let storage = Storage::new(ObjectLayout::Packs);
     let mut copy = storage.open(None);
     make_old(&mut copy);
-    // A process that lost the right to write was late; one that is at work has written its key down.
+    // The objects of a process that lost the right to write have no key in the state; those of a process that is at
+    // work have one.
     let orphans = ["packs/copy/0-000001.warc.gz", "objects/copy/0-000002"];
     let begun = "packs/copy/1-000001.warc.gz";
     copy.committer.state_mut().begin_packs(&[begun]).unwrap();
@@ -269,7 +270,7 @@ fn an_object_that_no_row_leads_to_goes_after_a_day_and_none_that_a_row_names() {
         copy.committer.sweep_orphans(&packs, time).unwrap()
     };
     assert_eq!(sweep(&mut copy, 0), 0);
-    // Within a day nobody looks again, and what is younger than a day may have a writer.
+    // Within a day nothing is listed again, and an object that is younger than a day may still have a writer.
     assert_eq!(sweep(&mut copy, DAY - 1), 0);
     assert_eq!(sweep(&mut copy, DAY), 0);
     assert_eq!(storage.keys(), all);

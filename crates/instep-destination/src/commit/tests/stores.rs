@@ -33,7 +33,7 @@ fn owned(all: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Bytes that do not repeat.
+/// Returns bytes that do not repeat.
 fn noise(length: u64) -> Vec<u8> {
     (0..length).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
@@ -125,7 +125,7 @@ fn what_is_deleted_is_gone_and_leaves_the_rest(storage: &TestStorage) {
             assert!(is_missing(&error), "{error}");
         }
     }
-    // The copy goes on without the last one too.
+    // The copy also works after its last resource was deleted.
     copy.delete("http://h/d/5");
     copy.committer.finish().unwrap();
     assert!(copy.held().is_empty());
@@ -254,7 +254,7 @@ fn is_missing(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Not a test by itself: a process with the credentials of one server, which it takes from its environment.
+/// Runs in a process that gets the credentials of one server from its environment; it is not a test by itself.
 #[test]
 fn on_a_server() {
     let Some(prefix) = std::env::var_os(PREFIX) else { return };

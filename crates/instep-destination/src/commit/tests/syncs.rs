@@ -10,8 +10,8 @@ const FILES: &str = "INSTEP_TEST_FILES";
 const FOLDERS: &str = "INSTEP_TEST_FOLDERS";
 const CALLS: &str = "fsync,fdatasync,syncfs,sync,msync,sync_file_range";
 
-/// Not a test by itself: what runs under `strace`. Each group has new files, new folders, a replaced file and one that
-/// goes.
+/// Runs under `strace`; it is not a test by itself. Each group has new files, new folders, a replaced file and a
+/// removed one.
 #[test]
 fn child() {
     let Some(path) = std::env::var_os(COPY) else { return };

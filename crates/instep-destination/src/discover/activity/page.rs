@@ -1,11 +1,11 @@
-//! One page of a collection of activities.
+//! One page of a collection of activities, read from JSON. Pages are fetched by `activity.rs`.
 
 use resourcesync::{Change, DateTime, Uri};
 use serde_json::Value;
 
 use crate::documents::{DocumentError, Download};
 
-/// Bytes of a page.
+/// The most bytes of a page.
 const MOST_BYTES: usize = 32 << 20;
 
 /// An activity: something that was done with one object.
@@ -31,7 +31,7 @@ pub(super) struct CollectionPage {
     pub(super) items: u64,
     /// The number of activities that the collection states for all pages.
     pub(super) stated: Option<u64>,
-    /// `true` if there are pages before this one, or of this collection, and it does not say where.
+    /// `true` if there are pages before this one, or in this collection, but their URI is missing.
     pub(super) lacks_pages: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn without_mark(text: &[u8]) -> &[u8] {
 /// Reads a page.
 ///
 /// # Errors
-/// If it is no JSON, or not of activities.
+/// If it is not JSON, or not a page of activities.
 pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError> {
     let wrong = |what: String| DocumentError::Activities { uri: download.uri.as_str().to_owned(), what };
     let text = download.start(MOST_BYTES + 1).map_err(|error| wrong(error.to_string()))?;
@@ -102,7 +102,7 @@ fn id(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value["id"].as_str())
 }
 
-/// Returns the meaning of one activity. A move is a deletion at the old place and a creation at the new one.
+/// Returns the changes that one item means. A move is a deletion at the old place and a creation at the new one.
 fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
     let kind = item["type"].as_str().unwrap_or("Update");
     let uri = |value: &Value, name: &str| {
@@ -122,7 +122,7 @@ fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
             activity(uri(&item["object"], "object")?, Change::Deleted),
             activity(uri(&item["target"], "target")?, Change::Created),
         ],
-        // The entries after it name everything again, and repeat those before.
+        // After it, everything is named again. Entries before it are repeated, so it changes nothing.
         "Refresh" => Vec::new(),
         other => return Err(format!("the type {other:?} is not known")),
     })

@@ -28,7 +28,7 @@ fn a_collection_leads_to_its_last_page() {
 }
 
 #[test]
-fn level_0_names_objects_and_the_last_word_counts() {
+fn level_0_names_objects_and_the_last_activity_of_each_counts() {
     let text = r#"{"type": "OrderedCollectionPage", "orderedItems": [
         {"type": "Update", "object": {"id": "https://example.org/iiif/1/manifest", "type": "Manifest"}},
         {"type": "Update", "object": {"id": "https://example.org/iiif/2/manifest?a&b", "type": "Manifest"}},

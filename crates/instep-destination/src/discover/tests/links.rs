@@ -140,7 +140,7 @@ async fn o359_a_line_of_robots_txt_that_leads_to_nothing_does_not_cost_the_sitem
             assert_eq!(troubles, [other.as_str()], "{former:?}");
         }
     }
-    // One that fails now may be a Resource List, unless the copy follows the other already.
+    // A target that fails may be a Resource List, so the Sitemap is used only if the copy follows it already.
     source.fail_always("gone.xml", Fault::Status(500));
     assert!(discover(&url, &[], &documents).await.is_err());
     let found = discover_again(&url, &[], &documents, &followed).await.unwrap();

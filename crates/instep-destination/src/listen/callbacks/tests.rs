@@ -57,7 +57,7 @@ impl Scene {
         self.send(request.as_bytes()).await
     }
 
-    /// Delivers a body; the status of the answer, and whether it had an effect.
+    /// Delivers a body. Returns the status of the answer, and `true` if the delivery had an effect.
     async fn deliver(&self, token: &str, headers: &str, body: &str) -> (u16, bool) {
         let length = body.len();
         let head =
@@ -144,7 +144,7 @@ async fn w7_what_is_too_large_is_refused() {
     assert!(scene.send(endless.as_bytes()).await.starts_with("HTTP/1.1 413"));
 }
 
-/// Time passes only while everybody waits.
+/// The paused clock advances only while every task waits.
 #[tokio::test(start_paused = true)]
 async fn w7_who_is_slow_is_given_up_and_keeps_nobody_out() {
     let scene = Scene::open().await;
@@ -157,7 +157,7 @@ async fn w7_who_is_slow_is_given_up_and_keeps_nobody_out() {
     body.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 408");
 
-    // Every place is taken by somebody who says nothing, or not all.
+    // Every connection is taken by a client that sends nothing, or an incomplete request.
     let mut slow = Vec::new();
     for number in 0..super::super::connections::CONNECTIONS {
         let mut stream = TcpStream::connect(scene.address).await.unwrap();
@@ -179,6 +179,6 @@ async fn b23_strangers_who_drip_headers_keep_no_hub_out() {
     }
     let token = scene.ask.identity.token.clone();
     assert_eq!(scene.deliver(&token, &scene.signed(BODY), BODY).await, (202, true));
-    // The first stranger was closed for later ones, long before its headers were due.
+    // The first outsider was closed in favour of later ones, long before its headers were due.
     assert_eq!(strangers[0].read(&mut [0; 1]).await.unwrap_or(0), 0);
 }

@@ -12,7 +12,7 @@ const WANTED: Duration = Duration::from_secs(10 * 24 * 3_600);
 struct World {
     lease: Lease,
     now: Duration,
-    /// The lease that it grants, whatever is asked for.
+    /// The lease that it grants, whatever is requested.
     grants: Duration,
     /// Tokens with the end of their leases.
     subscribed: BTreeMap<String, Duration>,
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// Lets time pass until then; all that the subscriber asks for is asked.
+    /// Lets time pass until then, and sends each request of the subscriber.
     fn run(&mut self, until: Duration) {
         loop {
             while let Some(ask) = self.lease.ask(self.now, || identity(self.asked.len())) {

@@ -84,7 +84,7 @@ fn d1_no_uri_leads_out_of_the_copy_and_none_meets_another() {
     assert!(seen.len() >= 55, "{}", seen.len());
 }
 
-/// URIs that are likely to meet: few hosts, few octets, many ways to write them.
+/// Returns URIs that are likely to get the same path: few hosts, few octets, many ways to write them.
 fn any_uri() -> impl Strategy<Value = String> {
     const HOSTS: [&str; 7] =
         ["http://h", "http://h:80", "https://h", "http://h:8080", "http://u@h", "http://H", "http://h.x"];

@@ -1,4 +1,4 @@
-//! The decision against a second statement of the table, written without a look at the first.
+//! The decision, compared with a second statement of the table that was written independently of the first.
 
 mod values;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::{map::CopyPath, state::HeldAt};
 use values::{action, desired, held, rules, second, uri};
 
-/// The table in other words: by sentences about single questions, in no order.
+/// Returns the decision by the table in other words: as independent statements without an order.
 fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decision {
     let time = |desired: &Desired| desired.metadata.datetime.map(|time| time.unix_micros());
     let is_outdated = known.earlier.is_some_and(|earlier| match (time(desired), time(&earlier.desired)) {
@@ -45,7 +45,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         (Some(known), Some(time)) => known.unix_micros() > time,
         _ => false,
     };
-    // A change of the time of an entry came after an inventory that was applied.
+    // A change that has the time of an entry came after an inventory that was applied.
     let is_not_covered = |known: Option<DateTime>| {
         let is_of_its_time = known.is_some() && known.map(|known| known.unix_micros()) == time(desired);
         is_older_than(known) || rules.was_applied && is_of_its_time
@@ -146,7 +146,7 @@ fn last_change(held: Option<&HeldResource>, gone: Option<DateTime>) -> Option<Da
     held.map_or(gone, |held| held.metadata.datetime)
 }
 
-/// Returns the held resource once a decision is carried out.
+/// Returns the held resource after a decision was carried out.
 fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>) -> Option<HeldResource> {
     match decision {
         Decision::Act(ActionKind::Keep) | Decision::Rest(_) | Decision::Superseded => held,
@@ -196,13 +196,13 @@ proptest! {
     }
 
     #[test]
-    fn what_was_done_need_not_be_done_again(
+    fn a_decision_that_was_carried_out_leaves_nothing_to_do(
         mut desired in desired(),
         held in prop::option::of(held()),
         is_damaged in any::<bool>(),
         rules in rules(),
     ) {
-        // Something that nothing can be compared with is asked for each time.
+        // A resource that has nothing to compare is requested each time, so it gets a digest.
         desired.metadata.digests = Digests::parse(&format!("md5:{:032x}", 7), |_| {});
         if desired.presence == DesiredPresence::Unclear {
             desired.presence = DesiredPresence::Present;
@@ -216,14 +216,13 @@ proptest! {
         let deleted = gone.filter(|_| after.is_some());
         let known = Known { held: after.as_ref(), changed, deleted, ..Known::default() };
         let again = decide(&desired, known, &rules);
-        // A deletion that is kept counts in each plan that reads of it.
+        // A deletion that is not carried out is counted by each plan that reads it.
         let is_at_rest = matches!(again, Decision::Rest(_) | Decision::Act(ActionKind::Keep));
         prop_assert!(is_at_rest, "{first:?}, then {again:?}");
     }
 
     /// Two changes of different times lead to the same plan in either order, unless the later one asks for nothing:
-    /// then there is nothing in the plan that would know its time, which is why documents are folded before they are
-    /// decided about.
+    /// then then nothing in the plan has its time, which is why documents are folded before the decisions.
     #[test]
     fn the_order_of_reading_does_not_matter_between_changes_that_act(
         mut older in desired(),

@@ -55,7 +55,7 @@ mod tests {
         Digests::parse(text, |_| {})
     }
 
-    /// The `via` link that stays beside an entry whose bytes have these digests.
+    /// Returns the `via` link that is kept for an entry whose bytes have these digests.
     fn via(entry: &Entry, held: &Digests) -> Option<Link> {
         let mut desired = ResourceMetadata::new();
         desired.digests = entry.metadata.hash.clone();

@@ -20,7 +20,7 @@ pub(crate) struct Retrieval {
     /// The versions that were promised before it, oldest first: a patch may need them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<PatchStep>,
-    /// The URIs at which this version remains when the resource changes (§14.6).
+    /// The URIs at which this version stays available when the resource changes (§14.6).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mementos: Vec<String>,
     /// The TimeGate, which returns the state as of a time (§14.6).
@@ -35,7 +35,7 @@ pub(crate) struct Retrieval {
     /// The TimeMap, which lists the states (§14.6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timemap: Option<String>,
-    /// The URI of a version, if it is not that of the resource.
+    /// The URI at which a version is fetched; `None` for the URI of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lies_at: Option<String>,
     /// `true` if the held file is damaged: until it is replaced, its recorded state does not count (O293).
@@ -91,12 +91,12 @@ impl Retrieval {
     };
 
     pub(super) fn of_entry(entry: &Entry) -> Self {
-        // Most entries have neither: an inventory of a million must not allocate for each.
+        // Most entries have neither, and an inventory of a million entries must not allocate for each.
         if entry.links.is_empty() && entry.metadata.encoding.is_none() {
             return Self::NONE;
         }
         let mut mirrors: Vec<_> = entry.links_for(&Relation::Duplicate).collect();
-        // A stable sort: mirrors of equal preference stay in the order of the document.
+        // The sort is stable, so mirrors of equal preference stay in the order of the document.
         mirrors.sort_by_key(|link| link.preference());
         let patch = |link: &Link| {
             let media_type = link.media_type.as_ref()?.as_str().to_owned();

@@ -65,7 +65,7 @@ fn changes_come_by_package_where_that_saves_time() {
 }
 
 #[test]
-fn a_gap_is_said() {
+fn a_gap_is_the_reason_that_is_stated() {
     let situation = Situation {
         holds: true,
         checkpoint: Some(time(50)),

@@ -1,5 +1,5 @@
-//! The state of a moment (`--as-of`): from the newest inventory before it and the changes up to it, or from a later one
-//! and the changes taken back.
+//! The state of the Source at a time: from the newest inventory before it and the changes up to it, or from a later
+//! inventory whose changes are reverted.
 
 use resourcesync::{Capability, DateTime};
 
@@ -15,7 +15,8 @@ use crate::{
 };
 
 impl Inventory {
-    /// Plans the newest Resource List that is not younger than a time: the current one, or one of the archive.
+    /// Plans the newest Resource List that is not later than a time: the current one, or one of the archive. If there
+    /// is none, plans the first later one, provided that the changes reach back.
     pub(super) async fn read_as_of(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -75,7 +76,7 @@ impl Inventory {
         let changes = Changes::look(run, found, &checkpoint, true).await?.or_lost()?;
         let mut read = changes.read(run, found, set, Checkpoint::new()).await?;
         if !read.lost.is_empty() {
-            // A past state is either complete or wrong.
+            // A past state that lacks changes would be wrong, so a lost document is an error.
             return Err(read.lost.swap_remove(0).1);
         }
         set.work(Draft::take_back).await?;

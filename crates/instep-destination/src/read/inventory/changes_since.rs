@@ -1,4 +1,4 @@
-//! The changes that are listed since an inventory.
+//! The changes that are listed since an inventory, and the coverage of both.
 
 use resourcesync::Capability;
 
@@ -61,13 +61,13 @@ impl Inventory {
         let Some(as_of) = run.options.as_of else { return Ok(read) };
         set.work(Draft::refuse_unproven).await?;
         run.reporter.problems_of(set);
-        // Entries after that moment were not applied: the documents must be read again by the next run.
+        // Entries after that time were not applied, so the next run must read the documents again.
         set.records.clear();
         Ok(ReadChanges { checkpoint: Checkpoint { datetime: Some(as_of), ..checkpoint }, ..read })
     }
 
-    /// Returns the place from which on changes are read. Without a time the list itself is all that can be held on to, and
-    /// how far its changes were read before.
+    /// Returns the checkpoint from which changes are read. An inventory without a time gives only its URI, with the
+    /// time up to which earlier runs have read changes.
     fn checkpoint(&self, held: Option<&Checkpoint>) -> Checkpoint {
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = self.at;
@@ -79,8 +79,8 @@ impl Inventory {
         checkpoint
     }
 
-    /// Takes note of its time: the next inventory is later, also if that does not state one. Only a list may be older than a
-    /// dump that was read instead of it.
+    /// Records its time, because the next inventory is later even if it states no time. The exception is a dump that
+    /// was read instead of a list, because the list may be older.
     fn note_time(&self, found: &CapabilitySet, set: &SetRun) {
         let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
         if let Some(at) = self.at.filter(|_| is_first_choice) {
@@ -93,7 +93,7 @@ impl Inventory {
         if let (None, Some(Reach::Gap { earliest })) = (self.at, reach) {
             set.with(|draft| draft.meet_gap(earliest));
         }
-        // Changes that begin before a list without a time may be older than the list is.
+        // The listed changes may all be older than a list without a time.
         let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };
         set.coverage = Some(Coverage::of_inventory(self.at, reach));
         match reach {
@@ -107,8 +107,8 @@ impl Inventory {
         }
     }
 
-    /// Folds also the changes from before the checkpoint over the plan: an earlier selection, limit or scope left them out,
-    /// and an inventory without a time may be older. Those that what is held has are passed over.
+    /// Folds the changes from before the checkpoint over the plan too. An earlier selection, limit or scope left them
+    /// out, and an inventory without a time may be older than they are. Changes that the copy already has are skipped.
     async fn seek_left_out(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -119,7 +119,7 @@ impl Inventory {
         set.with(|draft| draft.seeks_left_out = true);
         let read = all.read(run, found, set, Checkpoint::new()).await;
         set.with(|draft| draft.seeks_left_out = false);
-        // The documents are recorded by the reading that the checkpoint follows from.
+        // These documents are not recorded here, but by the reading that moves the checkpoint.
         set.records.truncate(records);
         Ok(read?.lost)
     }

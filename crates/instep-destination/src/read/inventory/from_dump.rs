@@ -1,4 +1,4 @@
-//! The manifests of a Resource Dump as the inventory, if there is no Resource List or it is missing.
+//! The manifests of a Resource Dump as the inventory, if there is no Resource List or it cannot be read.
 
 use resourcesync::Capability;
 

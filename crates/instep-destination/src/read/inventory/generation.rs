@@ -1,5 +1,5 @@
-//! One state of the Source, or parts of two: a resource that no part names may still exist if the parts are of two
-//! states (D39).
+//! Generations of an inventory: decides if the parts of an index are of one state of the Source. If they are of two
+//! states, a resource that no part names may still exist (D39).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Generation {
         let at = index.header.metadata.as_ref().and_then(|root| root.at);
         let (mut members, mut modified, mut order) = (BTreeMap::new(), Vec::new(), Vec::new());
         index.for_each(|entry| {
-            // A part that is named again is still one part.
+            // A member that is named twice counts once.
             if members.insert(entry.loc.clone(), entry.metadata.at).is_none() {
                 order.push(entry.loc.clone());
             }

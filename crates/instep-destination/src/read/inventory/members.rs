@@ -1,4 +1,4 @@
-//! The parts of an inventory that an index leads to.
+//! The parts of an inventory: the members of an index.
 
 use futures_util::{StreamExt as _, stream};
 use instep_net::Origin;
@@ -15,12 +15,12 @@ use crate::{
     run::{SetRun, SyncRun},
 };
 
-/// Members of an index fetched ahead.
+/// The number of members that are fetched ahead.
 const AHEAD: usize = 4;
 
 impl Inventory {
-    /// Plans what the members of an index list; whether all of it was of one state. Where the index does not change
-    /// with its members, the digest becomes that of all of them.
+    /// Plans the entries of the members of an index. Returns `true` if all members are of one state of the Source. If
+    /// the index does not change with its members, `digest` becomes that of all of them.
     pub(super) async fn read_members(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -92,7 +92,7 @@ impl Inventory {
             }
         }
         if let Some((uri, error)) = first_lost {
-            // Of an index without any of its parts nothing is known: the inventory is lost (O48).
+            // Without any part of the index nothing is known, and the inventory is lost (O48).
             if !is_any_read {
                 return Err(error);
             }
@@ -100,7 +100,7 @@ impl Inventory {
         }
         // The earliest time is unknown if that of a part is (DST-2).
         self.at = self.at.filter(|_| !is_undated);
-        // If each part confirms its place in the index, only inferred deletions need more.
+        // If each part confirms the time that the index states for it, more is needed only to infer deletions.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
         Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
     }

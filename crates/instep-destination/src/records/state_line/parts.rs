@@ -1,4 +1,4 @@
-//! Parts of records, as they are written.
+//! The written forms of values within the records of a state.
 
 use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, Link, MediaType, Uri};
 use serde::{Deserialize, Serialize};
@@ -21,12 +21,13 @@ pub(super) fn digests(text: &str) -> Result<Digests, String> {
     text.parse().map_err(|error| format!("{text:?} are no digests: {error}"))
 }
 
-/// Returns text as every engine keeps it.
+/// Returns a text that every engine can store: PostgreSQL accepts no NUL.
 pub(super) fn plain(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// Returns a SHA-256 as a digest.
+/// Returns 32 bytes in the form of a SHA-256 digest. The digest of a document has this form too, although it is another
+/// one: only this program compares it.
 fn sha256(bytes: &[u8; 32]) -> Option<String> {
     Digest::new(Algorithm::Sha256, bytes).map(|digest| digest.to_string())
 }
@@ -61,7 +62,7 @@ pub(super) struct WrittenFacts {
 
 impl WrittenFacts {
     pub(super) fn of(metadata: &ResourceMetadata) -> Self {
-        // As the engines store them: only digests that can be computed.
+        // Only digests that can be computed, as the engines store them.
         let digests: Digests = metadata.digests.verifiable().cloned().collect();
         Self {
             length: metadata.length,
@@ -125,7 +126,7 @@ pub(super) struct WrittenCheckpoint {
     newest: Option<String>,
 }
 
-/// A package of a Change Dump.
+/// The last package of a Change Dump that was applied.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenPassed {
@@ -167,7 +168,7 @@ impl WrittenCheckpoint {
     }
 }
 
-/// A document that was read.
+/// The record of a document that was read.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentLine {

@@ -1,4 +1,4 @@
-//! Removes a new copy whose first run failed.
+//! Removes a new copy whose first run failed, so that a mistyped URL leaves no folder.
 
 use std::{fs, path::Path};
 
@@ -12,14 +12,14 @@ use super::{LocalCopy, OWN};
 pub fn discard_unused(dir: &Path) -> bool {
     let own = LocalCopy::own_folder(dir);
     let Ok(folder) = RootFolder::open(&own) else { return false };
-    // Held until the folder is gone: another run can neither begin in between nor be using it.
+    // The lock is held until the folder is gone, so that no other run uses it or begins in between.
     let Ok(_lock) = Lock::take(&folder, "the end of a failed run") else { return false };
     let has_only_state = fs::read_dir(dir)
         .is_ok_and(|mut names| names.all(|entry| entry.is_ok_and(|entry| entry.file_name() == OWN)));
     let is_unused = has_only_state && crate::status(dir).is_ok_and(|status| status.held == 0);
     let removed = is_unused && fs::remove_dir_all(&own).is_ok();
     if removed {
-        // Also not if another process has put something into it.
+        // This fails if another process has put something into it, which then stays.
         let _ = fs::remove_dir(dir);
     }
     removed

@@ -4,8 +4,8 @@ use std::{fs, io, path::Path};
 
 use crate::{Error, state::StatePlace};
 
-/// Refuses the own folder of a copy if it cannot be looked into, as that of another user, or if the disk fails for a file
-/// in it by which the copy is known: the copy would be taken for a folder without one, and its files for unknown ones.
+/// Refuses the own folder of a copy if this user may not look into it, or if the disk fails for a file by which a copy is
+/// known. The folder would otherwise count as one without a copy, and its files as unknown.
 pub(super) fn refuse_hidden_state(own: &Path) -> Result<(), Error> {
     look_at(&own.join("."), own)?;
     StatePlace::FILES.iter().map(|name| own.join(name)).try_for_each(|file| look_at(&file, &file))

@@ -15,7 +15,7 @@ use crate::{
 /// A copy that another run has, with a share of its plan.
 pub(crate) struct HelpedCopy {
     pub(crate) copy: LocalCopy,
-    /// The set that the plan is of.
+    /// The set of the plan.
     pub(crate) set: SetId,
     pub(crate) board: Box<dyn SliceBoard>,
 }
@@ -31,7 +31,7 @@ impl LocalCopy {
             return Ok(None);
         };
         let JoinedPlan { set, state, board } = joined;
-        // The operator may have given the Source another URL meanwhile: its scope is not that of the plan.
+        // The operator may have given the Source another URL meanwhile, whose scope is not that of the plan.
         let is_of_url = state.setting(Self::URL)?.as_deref() == Some(&options.url);
         let Some(base) = state.setting(BASE)?.filter(|_| is_of_url) else { return Ok(None) };
         let store = FolderStore::open_beside(scratch.path(), scratch.path(), FolderOptions::new())?;

@@ -1,14 +1,14 @@
-//! The operator's maps of the last run: a run with others leaves the held resources where they are.
+//! The operator's maps of the last run. A run with other maps leaves the held resources at their paths.
 
 use super::LocalCopy;
 use crate::{Error, SyncOptions, records::LastMaps};
 
 impl LocalCopy {
-    /// Remembers the maps of this run. Returns `true` if the copy holds resources, and the last run over this URL had
-    /// other maps: one that was forgotten would scatter the copy over two places.
+    /// Records the maps of this run. Returns `true` if the copy holds resources and the last run over this URL had
+    /// other maps. The operator should know this, because a forgotten map spreads the copy over two places.
     pub(crate) fn has_other_maps(&mut self, options: &SyncOptions) -> Result<bool, Error> {
         let maps = LastMaps::of(&options.maps);
-        // `None` also in a copy of an earlier version, of which nothing is known.
+        // Earlier versions did not record their maps, so `None` does not mean that there were none.
         let before = LastMaps::read(&*self.reader, &options.url)?;
         if before.as_ref() == Some(&maps) {
             return Ok(false);

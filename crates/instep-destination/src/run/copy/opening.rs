@@ -39,8 +39,8 @@ impl LocalCopy {
         }
     }
 
-    /// Opens the copy for a run that changes nothing: its output goes to a temporary folder (D5). An unfinished group
-    /// of a killed run stays as it is.
+    /// Opens the copy for a run that changes nothing: it writes only to a temporary folder (finding D5). An unfinished
+    /// group of a killed run stays as it is.
     pub(crate) fn look_at(options: &SyncOptions) -> Result<Self, Error> {
         refuse_unknown_files(options)?;
         let made = TempDir::with_prefix("instep-");
@@ -112,7 +112,7 @@ impl LocalCopy {
         Ok(if options.succeeds { place.succeeding() } else { place })
     }
 
-    /// Writes down that a run begins.
+    /// Records the beginning of a run.
     fn begin_run(&mut self, options: &SyncOptions) -> Result<(), Error> {
         let source = self.source;
         let state = self.state_mut()?;
@@ -124,7 +124,7 @@ impl LocalCopy {
     }
 }
 
-/// Refuses a first run into a folder with files, unless the operator decided about them (B25).
+/// Refuses a first run into a folder with files, unless the options say what to do with them (B25).
 fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
     refuse_hidden_state(&LocalCopy::own_folder(&options.dir))?;
     if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
@@ -141,13 +141,13 @@ fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
     Err(Error::Refused { guard: Guard::UnknownFiles, what })
 }
 
-/// Returns the mapper of paths, and the base if it is not recorded yet. The first commit decides the base and later
-/// runs keep it, so that a path depends only on the URI. While no resource is held the base is not fixed, even if an
+/// Returns the mapper of paths, and the base if it is not recorded yet. The first commit records the base and later
+/// runs keep it, so that a path depends only on the URI. While no resource is held the base may change, even if an
 /// earlier version recorded one.
 fn mapper_of(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
     let holds_nothing = state.held_after(None, 1)?.is_empty();
     let recorded = state.setting(BASE)?.filter(|_| !holds_nothing);
-    // An audit without the network has no URL. If no resource is held either, no path is needed, and any base will do
+    // An audit without the network has no URL. If no resource is held either, no path is needed, so any base is right
     // (B8).
     let url = Some(options.url.as_str()).filter(|url| !url.is_empty());
     let undecided = if recorded.is_none() { url.map(str::to_owned) } else { None };

@@ -1,4 +1,4 @@
-//! The records of a set that a run keeps for the next one.
+//! The records of a set and its Source that one run writes for the next. Their formats are in `records/`.
 
 use resourcesync::DateTime;
 
@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl LocalCopy {
-    /// Returns how the operator's URL led to the Source in the last run, and the sets that the copy has of it.
+    /// Returns the way on which the operator's URL led to the Source in the last run, and the sets that the copy has of
+    /// it.
     pub(crate) fn former_documents(&self) -> Result<FormerDocuments, Error> {
         let Some(source) = self.source else { return Ok(FormerDocuments::default()) };
         let state = self.state();
@@ -34,12 +35,12 @@ impl LocalCopy {
         }
     }
 
-    /// Returns the resources of a set that are kept although they are gone at the Source.
+    /// Returns the number of resources of a set that stay although they are gone at the Source.
     pub(crate) fn kept(&self, set: SetId) -> Result<KeptResources, Error> {
         Ok(records::kept::read(self.state(), set)?)
     }
 
-    /// Remembers whether a set may hold resources whose deletions it knows.
+    /// Records if a set may hold resources although their deletion is known.
     pub(crate) fn keep_held_though_gone(&mut self, set: SetId, is_possible: bool) -> Result<(), Error> {
         if records::held_though_gone::read(self.state(), set)? != is_possible {
             records::held_though_gone::write(self.state_mut()?, set, is_possible)?;
@@ -52,17 +53,18 @@ impl LocalCopy {
         Ok(UnusableEntries::read(self.state(), set)?)
     }
 
-    /// Remembers how much of a set is known, at once.
+    /// Records the coverage of a set at once, and not with the next checkpoint.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
         Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
     }
 
-    /// Remembers the end of the last gap in the changes of a set.
+    /// Records the end of the last gap in the changes of a set.
     pub(crate) fn keep_last_gap(&mut self, set: SetId, ends: DateTime) -> Result<(), Error> {
         Ok(records::last_gap::write(self.state_mut()?, set, ends)?)
     }
 
-    /// Returns the time behind which the clock of a set's Source went back, until an inventory that is later.
+    /// Returns the time behind which the clock of a set's Source went back; `None` if it did not, or if a later
+    /// inventory was applied since.
     pub(crate) fn clock_step(&self, set: SetId) -> Result<Option<DateTime>, Error> {
         Ok(records::clock_step::read(self.state(), set)?)
     }
@@ -77,9 +79,9 @@ impl LocalCopy {
         Ok(records::clock_step::write(self.state_mut()?, set, behind, is_over)?)
     }
 
-    /// Returns what the next run has to know of a finished plan, as far as it changed. It is written with the new
-    /// checkpoint: after a kill between the two, the next run would take up the changes from there with the rules, the
-    /// coverage and the unusable entries of an earlier plan (O59).
+    /// Returns the changed records about a finished plan. They are written in one transaction with the new checkpoint.
+    /// If a kill could come in between, the next run would continue from the checkpoint with the rules, the coverage
+    /// and the unusable entries of an earlier plan (O59).
     pub(crate) fn settings_of_plan(
         &self,
         set: &SetRun,

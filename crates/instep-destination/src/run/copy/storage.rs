@@ -1,4 +1,4 @@
-//! The storage of a copy: its folder, or object storage. Its state records which, from the first run on.
+//! The storage of a copy: its folder, or object storage. The first run records which, and later runs keep it.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub(super) fn of_copy_that_is_written(
     let Some(place) = chosen(state, options)? else { return Ok((folder as Arc<dyn Store>).into()) };
     let known = state.setting(IDENTITY)?;
     let (store, bucket) = open(folder, &place, known.clone().unwrap_or_else(random_name))?;
-    // Before anything is done, so that an unusable bucket has no other effect than one error line. Objects of a copy that
-    // holds resources are looked for anyway.
+    // Checked before anything is done, so that a bucket that cannot be used has no other effect than an error. A copy
+    // that holds resources is skipped here, because its objects are looked for anyway.
     let is_looked_at = known.is_some() && !options.repair && !state.held_after(None, 1)?.is_empty();
     if !is_looked_at {
         let failed = |error| StoreError::of_bucket("list", "", &bucket, error);
@@ -69,7 +69,7 @@ pub(super) fn of_copy_that_is_written(
     Ok(store)
 }
 
-/// Checks that object storage can be used, before anything is made there.
+/// Checks that object storage can be used, without writing anything. Blocks.
 ///
 /// # Errors
 /// If it cannot be reached, or refuses.

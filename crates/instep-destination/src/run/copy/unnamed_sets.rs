@@ -1,4 +1,4 @@
-//! The sets of a Source that it does not name any more.
+//! The sets of a copy that its Source does not name any more. `sync/unnamed.rs` decides about their resources.
 
 use super::LocalCopy;
 use crate::{Error, discover::Discovered, state::SetId};
@@ -10,7 +10,7 @@ pub(crate) struct UnnamedSet {
     pub(crate) name: String,
     /// The number of its resources that are held.
     pub(crate) held: u64,
-    /// `true` if something of it is pending.
+    /// `true` if a resource of it is pending.
     pub(crate) is_pending: bool,
 }
 

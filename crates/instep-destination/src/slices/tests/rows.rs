@@ -31,7 +31,7 @@ pub(super) struct ShareRow {
     pub(super) has_ended: bool,
 }
 
-/// The outcomes of a group, and how far its slices are done with them.
+/// The outcomes of a group, and the progress of its slices after it.
 #[derive(Clone, Default)]
 pub(super) struct Outcomes {
     pub(super) held: Vec<String>,
@@ -47,7 +47,8 @@ impl Rows {
         self.shares.clear();
     }
 
-    /// Begins a transaction with its number. `Some(true)` if it was committed before, `None` if the right to it is gone.
+    /// Begins a transaction with its number. Returns `Some(true)` if it was committed before, and `None` if the worker
+    /// has lost its share.
     pub(super) fn begin(&mut self, worker: &SimWorker, number: u64) -> Option<bool> {
         let last = match self.shares.get_mut(&worker.id) {
             _ if worker.has_copy => (self.holder.0 == worker.id).then_some(&mut self.holder.1),

@@ -18,13 +18,13 @@ pub(super) struct SimWorker {
     pub(super) id: SharerId,
     pub(super) has_copy: bool,
     pub(super) stopped_until: u64,
-    /// Seconds that its clock is ahead.
+    /// The number of seconds by which its clock is ahead.
     pub(super) ahead: u64,
     pub(super) book: SliceBook,
     pub(super) watch: BeatWatch,
     pub(super) open: Vec<(SlicePlace, String)>,
     pub(super) group: Outcomes,
-    /// A group that was sent and has no answer.
+    /// The group that was sent and has no answer yet.
     pub(super) sent: Option<Outcomes>,
     pub(super) groups: u64,
     pub(super) claims: u64,
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// A run takes the copy over, makes a plan of what is not held, and seals it, unless it is killed before.
+    /// Lets a new run take the copy over, plan what is not held, and seal the plan, unless it is killed before.
     pub(super) fn begin_run(&mut self) {
         let mut worker = self.worker(true);
         self.rows.take_over(worker.id);
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Commits what has come. Returns `false` if the worker has lost its share.
+    /// Commits the resources that arrived. Returns `false` if the worker has lost its share.
     pub(super) fn commit(&mut self, worker: &mut SimWorker) -> bool {
         let group = worker.sent.take().unwrap_or_else(|| std::mem::take(&mut worker.group));
         if group.progress.is_empty() {
@@ -228,7 +228,7 @@ impl World {
         true
     }
 
-    /// The run that has the copy looks at the others, and concludes. Returns `false` once it has.
+    /// Lets the run that has the copy watch the other workers and conclude. Returns `false` after it has concluded.
     pub(super) fn look(&mut self, worker: &mut SimWorker) -> bool {
         let others = self.rows.shares.iter().filter(|(id, share)| **id != worker.id && !share.has_ended);
         let beats: Vec<_> = others.map(|(id, share)| (*id, share.beat)).collect();
@@ -239,7 +239,7 @@ impl World {
             }
         }
         let is_done = worker.sent.is_none() && worker.group.progress.is_empty() && !worker.book.has_any();
-        // As the statement of the checkpoint has it.
+        // The condition of the statement that moves the checkpoint.
         if is_done && self.rows.holder.0 == worker.id && self.rows.slices.is_empty() {
             for uri in &self.all {
                 let is_known = self.rows.held.contains(uri) || self.rows.owed.contains(uri);
@@ -251,7 +251,7 @@ impl World {
         true
     }
 
-    /// A worker that helps leaves when nothing is free. Returns `false` then.
+    /// Returns `false` if a helping worker leaves, because no slice is free.
     pub(super) fn stay(&mut self, worker: &SimWorker) -> bool {
         let is_free = self.rows.slices.values().any(|slice| slice.claimed.is_none());
         worker.sent.is_some() || !worker.group.progress.is_empty() || worker.book.has_any() || is_free

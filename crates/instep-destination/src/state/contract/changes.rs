@@ -1,4 +1,4 @@
-//! Changes of the copy, for whoever takes them.
+//! Changes of the copy, kept until a sink has received them.
 
 use resourcesync::Change;
 

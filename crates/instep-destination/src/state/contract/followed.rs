@@ -1,4 +1,4 @@
-//! The things that a copy follows: Sources, sets, documents, settings.
+//! The records of what a copy follows: Sources, sets, documents, settings.
 
 use resourcesync::{Change, DateTime};
 
@@ -101,7 +101,7 @@ pub(super) fn documents_and_settings_are_replaced(at: &TestPlace) {
         assert_eq!(state.setting("url").unwrap().as_deref(), Some(value));
         state.make_durable().unwrap();
         assert_eq!(at.open().setting("url").unwrap().as_deref(), Some(value));
-        // Who opened it last writes it.
+        // The run that opened it last can write it.
         state = at.open();
     }
 }
@@ -116,11 +116,11 @@ pub(super) fn urls_that_lead_to_the_same_sets_are_one_source(at: &TestPlace) {
     assert_eq!(state.source("http://a/").unwrap(), Some(one));
     let run = state.begin_run(time(0), "list", Some(one)).unwrap();
     state.set_setting(&one.way_record(), "{}").unwrap();
-    // Another URL of the same Source: its record goes on under it, and the way to it is another one.
+    // Another URL of the same Source: its record continues under the new URL, and the way to it is unknown.
     assert_eq!(state.found_source("http://a/index.html", &[a]).unwrap(), one);
     assert_eq!(state.setting(&one.way_record()).unwrap(), None);
     assert_eq!(state.source("http://a/").unwrap(), None);
-    // Two that turn out to be one: the runs of the one that is left without a set go with the other.
+    // Two Sources turn out to be one: the runs of the one that has no set any more are assigned to the other.
     let mut ended = crate::state::LoggedRun::new(run, time(0), "list");
     ended.finished = Some(time(1));
     state.finish_run(&ended, &[]).unwrap();

@@ -67,14 +67,14 @@ pub(super) fn operations_are_taken_in_their_order(at: &TestPlace) {
     if let Operation::Place { path: to, .. } = &mut twice {
         *to = path("d.2");
     }
-    // An adopted file comes in a slice of its own.
+    // An adopted file is passed in a slice of its own.
     let group = [moved, remove("b"), place("b", set, false), remove("c"), place("d", set, false)];
     state.commit_group(None, &[&group, &[twice]], &Ledger::default()).unwrap();
     assert_eq!(names(&*state), ["a", "b", "d"]);
     let at_path = |name: &str| state.held(name).unwrap().unwrap().path.as_str().to_owned();
     assert_eq!(at_path("http://h/a"), "a/%40body");
     assert_eq!(at_path("http://h/d"), "d.2");
-    // It still belongs to the name that its URI maps to.
+    // It still has the name that its URI maps to.
     assert_eq!(state.held_like(&path("a")).unwrap().len(), 1);
     assert_eq!(state.held_at(&path("a")).unwrap(), None);
     assert_eq!(state.held_aside_at(&path("a/%40body")).unwrap().unwrap().uri, uri("http://h/a"));
@@ -131,7 +131,7 @@ pub(super) fn what_comes_with_a_group_is_committed_with_it(at: &TestPlace) {
     let held = |name: &str| state.held(&format!("http://h/{name}")).unwrap();
     let refreshed = held("fresh").unwrap().metadata;
     assert_eq!((refreshed.etag, refreshed.media_type), (fresh.etag, fresh.media_type));
-    // Of the bytes it says nothing new.
+    // The length and digests of the held bytes stay.
     assert_eq!((refreshed.lastmod, refreshed.length), (fresh.lastmod, Some(1)));
     assert_eq!(held("linked").unwrap().metadata.links, links);
     assert_eq!(

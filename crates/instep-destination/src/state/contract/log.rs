@@ -1,4 +1,4 @@
-//! The log of runs, and how far they came.
+//! The log of runs, and the progress after them.
 
 use super::support::{TestPlace, at as time, uri};
 use crate::state::{CopyState, KEPT_RUNS, LoggedProblem, LoggedRun, ReachedPoint, RunId, SourceId};

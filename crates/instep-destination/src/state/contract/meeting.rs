@@ -1,4 +1,4 @@
-//! Lists meet what is held: against a model that keeps everything in sets.
+//! Lists are compared with the held resources, and the results with those of a model that keeps everything in sets.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,8 @@ fn hold(state: &mut dyn CopyState, set: SetId, numbers: &BTreeSet<u32>) {
     commit(state, &group);
 }
 
-/// Has a part meet the state; returns which of it are held, in the order in which they came.
+/// Compares a part with the state. Returns each URI, and `true` if it is held, in the order in which they were passed
+/// on.
 fn met(state: &dyn CopyState, set: SetId, marks: &mut Marks, part: &mut [Desired]) -> Vec<(String, bool)> {
     let mut met = Vec::new();
     let each = &mut |desired: &Desired, found: Option<&crate::state::HeldResource>, _: bool| {

@@ -1,4 +1,4 @@
-//! Objects in object storage that have the bytes of resources.
+//! Objects in object storage that have the bytes of resources, as rows of the state.
 
 use instep_store::NameKind;
 
@@ -9,7 +9,7 @@ fn at(key: &str, offset: u64, length: u64) -> HeldAt {
     HeldAt::Object { key: key.into(), offset, length }
 }
 
-/// A resource whose bytes are a part of an object.
+/// Returns the operation for a resource whose bytes are a part of an object.
 fn part(name: &str, set: SetId, of: HeldAt) -> Operation {
     let mut operation = place(name, set, false);
     if let Operation::Place { place, .. } = &mut operation {
@@ -18,7 +18,7 @@ fn part(name: &str, set: SetId, of: HeldAt) -> Operation {
     operation
 }
 
-/// Begins objects and takes them over with resources.
+/// Begins objects, and commits them with resources.
 fn pack(state: &mut dyn CopyState, objects: &[(&str, u64)], operations: &[Operation]) {
     let keys: Vec<&str> = objects.iter().map(|(key, _)| *key).collect();
     state.begin_packs(&keys).unwrap();

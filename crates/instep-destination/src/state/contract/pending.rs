@@ -21,7 +21,7 @@ pub(super) fn what_is_owed_is_owed_by_each_set_apart(at: &TestPlace) {
     ledger.owe(two, owed("only", "timeout: \0 in a message"));
     record(&mut *state, &ledger);
     assert_eq!((state.owed_count().unwrap(), state.owed_of(sources[1]).unwrap()), (3, 2));
-    // The file came for one of them.
+    // One of the two sets got the file.
     commit(&mut *state, &[place("both", one, false)]);
     assert_eq!(state.owed_after(one, None, 10).unwrap(), []);
     assert!(state.is_owed("http://h/both").unwrap());
@@ -55,7 +55,7 @@ pub(super) fn what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes
     assert_eq!(state.owed_after(set, None, 10).unwrap(), all);
     assert_eq!(state.owed_after(set, Some("http://h/a"), 10).unwrap(), all[1..]);
     assert_eq!(state.owed_after(set, None, 1).unwrap(), all[..1]);
-    // One more attempt takes the place of the one before.
+    // One more attempt replaces the earlier one.
     let again = Owed::new(all[0].desired.clone(), "timeout: 30 s".to_owned());
     let mut ledger = Ledger::default();
     ledger.owe(set, again.clone());

@@ -1,5 +1,5 @@
-//! Plans that are shared: slices are claimed once, done once, and free again when a share ends. Of engines that several
-//! workers can reach.
+//! Shared plans, of engines that several workers can reach: slices are claimed once, done once, and free again when a
+//! share ends.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn slice(id: i64, turn: i64, total: u16) -> NewSlice {
     NewSlice { id, turn, total, actions: id.to_string().into_bytes() }
 }
 
-/// Slices of three origins, in the order of their URIs.
+/// Returns slices of three origins, in the order of their URIs.
 fn slices() -> Vec<NewSlice> {
     [(1, 1), (2, 2), (3, 1), (4, 2), (5, 1)].map(|(id, turn)| slice(id, turn, 3)).into()
 }
@@ -114,7 +114,7 @@ fn groups_of_several_workers_are_one_copy(at: &TestPlace) {
     assert!(first.have_others_done().unwrap() && board.have_others_done().unwrap());
     let held = names(&*state);
     assert_eq!(held.len(), 15);
-    // Each row has a number of its own: later runs tell by it what was named.
+    // Each row has a number of its own, by which later runs mark the resources that a list names.
     let numbers: BTreeSet<_> = state.held_after(None, 99).unwrap().iter().map(|held| held.id).collect();
     assert_eq!(numbers.len(), 15);
     let shares = first.shares().unwrap();
@@ -149,7 +149,7 @@ fn a_share_that_ends_frees_its_slices_as_far_as_they_are_not_done(at: &TestPlace
     let mut late = Ledger::default();
     late.slices.progress.insert(1, claimed[0].progress);
     assert!(dead.commit_group(None, &[&[place("late", SET, false)]], &late).is_err());
-    // Another one goes on where it was.
+    // Another worker continues where the first one was.
     let JoinedPlan { state: mut other, board: mut next, .. } = join(at);
     let again = next.claim(1).unwrap();
     let mut done = DoneActions::default();
@@ -158,7 +158,7 @@ fn a_share_that_ends_frees_its_slices_as_far_as_they_are_not_done(at: &TestPlace
     assert_eq!((ids(&again), again[0].progress.done), (vec![1], done));
     do_all(&mut *other, again);
     drop((other, next));
-    // One that leaves gives back what it has.
+    // A worker that leaves gives its slices back.
     let rest = first.claim(100).unwrap();
     assert_eq!(ids(&rest), [3, 5, 2, 4]);
     do_all(&mut *state, rest);
@@ -174,7 +174,7 @@ fn a_run_that_takes_the_copy_over_ends_every_share(at: &TestPlace) {
     let mut claimed = board.claim(1).unwrap();
     do_some(&mut *other, &mut claimed[0].progress, &[0]);
     drop(state);
-    // The run is gone, and nobody has taken the copy over: what others commit is true.
+    // The run is gone, and no other has taken the copy over: other workers may still commit.
     do_some(&mut *other, &mut claimed[0].progress, &[1]);
     let mut second = at.open();
     assert!(board.claim(1).is_err() && first.claim(1).is_err());
@@ -182,7 +182,7 @@ fn a_run_that_takes_the_copy_over_ends_every_share(at: &TestPlace) {
     assert!(late.is_err() && at.at.join().unwrap().is_none());
     assert_eq!(names(&*second), ["1-0", "1-1"]);
     record(&mut *second, &checkpoint());
-    // A plan that was never sealed goes too.
+    // A plan that was never sealed is removed too.
     let sharing = second.sharing().unwrap();
     sharing.begin_plan(SET).unwrap();
     sharing.add_slices(&slices()).unwrap();

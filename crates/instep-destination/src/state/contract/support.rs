@@ -14,7 +14,7 @@ pub(super) type NamedTest = (&'static str, fn(&TestPlace));
 /// A place for the state of one copy.
 pub(super) struct TestPlace {
     pub(super) at: StatePlace,
-    /// Removed with this value.
+    /// The folder of the place, which is removed with this value.
     pub(super) folder: tempfile::TempDir,
 }
 
@@ -43,12 +43,12 @@ pub(super) fn path(text: &str) -> CopyPath {
     CopyPath::from_state(text).unwrap()
 }
 
-/// A time with the precision that comes back.
+/// Returns a time with the precision that the state keeps.
 pub(super) fn at(seconds: i64) -> DateTime {
     DateTime::from_unix_micros(seconds * 1_000_000)
 }
 
-/// Metadata of some bytes, with a value in each field.
+/// Returns metadata of some bytes, with a value in each field.
 pub(super) fn known_of(bytes: &[u8]) -> ResourceMetadata {
     let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
     hasher.update(bytes);
@@ -63,7 +63,7 @@ pub(super) fn known_of(bytes: &[u8]) -> ResourceMetadata {
     metadata
 }
 
-/// A file that gets the path of its name.
+/// Returns the operation that gives a file the path of its name.
 pub(super) fn place(name: &str, set: SetId, replaces: bool) -> Operation {
     Operation::Place {
         uri: uri(&format!("http://h/{name}")),
@@ -91,7 +91,7 @@ pub(super) fn record(state: &mut dyn CopyState, ledger: &Ledger) {
     state.commit_group(None, &[], ledger).unwrap();
 }
 
-/// The names of all that is held, in the order of the state.
+/// Returns the names of all held resources, in the order of the state.
 pub(super) fn names(state: &dyn CopyState) -> Vec<String> {
     let held = state.held_after(None, usize::MAX >> 1).unwrap();
     held.iter().map(|held| held.uri.as_str().replace("http://h/", "")).collect()

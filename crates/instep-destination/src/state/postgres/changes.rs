@@ -7,8 +7,8 @@ use tokio_postgres::Row;
 use super::row;
 use crate::changes::CopyChange;
 
-/// Writes down changes of held resources, not of versions kept beside them: after their rows are there, or before they
-/// go.
+/// Records changes of held resources, but not of versions that are kept beside them. It must run after rows were
+/// written, or before they are removed, because it copies their values.
 pub(super) fn record(session: &Session, copy: i64, changes: &[(&str, Change)]) -> Result<(), EngineFault> {
     let sql = "INSERT INTO change (copy, change, uri, path, length, digests, lastmod, datetime)
          SELECT h.copy, c.change, h.uri, h.path, h.length, h.digests, h.lastmod, h.datetime

@@ -1,6 +1,6 @@
-//! The tables with rows of copies.
+//! The tables whose rows a run need not look for if the copy has none.
 
-/// Tables in which a copy may have no row: most of them for a new copy, some for every one.
+/// A table in which a copy may have no row: most of them for a new copy, some for any copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CopyTable {
     Held,

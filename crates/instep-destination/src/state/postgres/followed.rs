@@ -18,8 +18,8 @@ impl PostgresState {
         }
     }
 
-    /// Returns `true` if sets belong to a Source and to no other one. Most runs find what the one before found, which
-    /// spares a transaction.
+    /// Returns `true` if sets belong to a Source and to no other one. Most runs find the same sets as the last run, so
+    /// this saves a transaction.
     pub(super) fn has_all(&self, source: SourceId, ids: &[SetId]) -> Result<bool, StateError> {
         let of_source = self.sets_of(source)?;
         Ok(ids.iter().all(|id| of_source.contains(id)))

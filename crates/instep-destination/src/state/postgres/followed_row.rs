@@ -25,7 +25,7 @@ pub(super) struct FollowedSet {
     pub(super) id: SetId,
     pub(super) uri: String,
     pub(super) source: Option<SourceId>,
-    /// `None` before its first baseline is complete.
+    /// The checkpoint; `None` before its first baseline synchronization is complete.
     pub(super) checkpoint: Option<Checkpoint>,
 }
 
@@ -60,7 +60,8 @@ pub(super) fn sets(session: &Session, copy: i64) -> Result<Vec<FollowedSet>, Eng
     let sql =
         format!("SELECT {CHECKPOINT}, id, uri, source FROM set_of_resources WHERE copy = $1 ORDER BY id");
     let read = |from: &Row| {
-        // The row of a set exists before its first baseline is complete: it then has none of these.
+        // The row of a set exists before its first baseline synchronization is complete. It then has none of these
+        // values.
         let has_checkpoint = [0, 1, 4].map(|column| row::text(from, column));
         let has_checkpoint = has_checkpoint.into_iter().collect::<Result<Vec<_>, _>>()?;
         let is_complete = has_checkpoint.iter().any(Option::is_some);
@@ -123,7 +124,7 @@ pub(super) fn put_source(session: &Session, copy: i64, url: &str) -> Result<Sour
     Ok(SourceId::from_number(session.one(sql, &[&copy, &url])?.try_get(0)?))
 }
 
-/// Counts a set to a Source.
+/// Records that a set belongs to a Source.
 pub(super) fn put_owner(
     session: &Session,
     copy: i64,

@@ -36,7 +36,7 @@ impl WriteGroups for PostgresState {
             take_ledger(session, copy, ledger)?;
             slices::take(session, share, done, ledger)?;
             slices::refuse_to_pass(session, copy, &ledger.checkpoints)?;
-            // In the same transaction: there is either the intent or its result.
+            // The intent is removed in the same transaction, so that there is either the intent or its result.
             if let Some(IntentId(id)) = intent {
                 session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;
             }
@@ -53,7 +53,8 @@ impl WriteGroups for PostgresState {
     }
 
     fn set_waits(&mut self, _: Waits) -> Result<(), StateError> {
-        // Each commit waits: a restarted server must have everything that this continuing run considers committed.
+        // Each commit waits for the disk: after a restart the server must have everything that this run, which
+        // continues, considers committed.
         Ok(())
     }
 
@@ -86,7 +87,7 @@ impl WriteGroups for PostgresState {
     }
 }
 
-/// Notes the tables that a group writes rows to.
+/// Remembers the tables that a group writes rows to.
 fn note_tables(known: &RememberedRows, done: &[&[Operation]], ledger: &Ledger) {
     let written = [
         (CopyTable::Held, done.iter().any(|operations| !operations.is_empty())),
@@ -108,7 +109,7 @@ fn take_operations(
         return Ok(false);
     }
     let mut leaves_packs = false;
-    // Mostly nothing is owed, and asking once spares a statement for each run of files.
+    // Usually nothing is pending, and one query saves a statement for each series of files.
     let sql = "SELECT next_id, EXISTS (SELECT 1 FROM owed WHERE copy = $1), EXISTS (SELECT 1 FROM pack WHERE copy = $1)
                FROM copy WHERE id = $1";
     let row = session.one(sql, &[&copy])?;
@@ -137,7 +138,7 @@ fn take_operations(
             }
             Operation::Remove { .. } => {
                 if records_changes {
-                    // Before the rows go: the record of a change copies path and digests from them.
+                    // Changes are recorded before the rows are removed, because they copy path and digests from them.
                     let deleted: Vec<_> = uris.iter().map(|uri| (*uri, Change::Deleted)).collect();
                     changes::record(session, copy, &deleted)?;
                 }
@@ -160,8 +161,8 @@ fn take_operations(
     Ok(leaves_packs)
 }
 
-/// Places resources. With objects, those that replace nothing are tried as new rows: what a row leaves in its object is
-/// looked for only where there is one. Returns `true` if it was looked for.
+/// Places resources. In a copy with objects, resources that replace nothing are first tried as new rows, so that unused
+/// parts of objects are looked for only if rows exist. Returns `true` if they were looked for.
 fn place(
     session: &Session,
     copy: i64,
@@ -184,7 +185,8 @@ fn place(
     Ok(has_packs)
 }
 
-/// Returns how many operations at the start are of one kind and about different resources: one statement takes them.
+/// Returns the number of operations at the start that are of one kind and about different resources, so that one
+/// statement can record them.
 fn alike(operations: &[&Operation]) -> usize {
     let mut uris = BTreeSet::new();
     let kind = |operation: &Operation| std::mem::discriminant(operation);
@@ -252,13 +254,13 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
     }
     pending::put(session, copy, &owed)?;
     pending::clear(session, copy, &uris, &masks)?;
-    // In the transaction with the owed entries: a crash between the two would pass entries that are never retried
-    // (invariant 5).
+    // Checkpoints are written in the transaction with the pending retries. A crash in between would make the checkpoint
+    // pass entries that are never retried (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed_row::put_checkpoint(session, copy, *set, checkpoint)?;
     }
     followed_row::put_settings(session, copy, &ledger.settings)?;
-    // A document with a longer URI is read again by each run.
+    // A document with a longer URI is not recorded, and each run reads it again.
     for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {
         followed_row::put_document(session, copy, document)?;
     }

@@ -1,4 +1,4 @@
-//! The held resources: one row each.
+//! The held resources, which have one row each. `held_row.rs` reads a row.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -24,8 +24,9 @@ use crate::{
     },
 };
 
-/// The rows with a name. The index has only the beginning of each: a complete name may be longer than an index allows. As a
-/// range in its order, so that nothing else is read (see [`super::packs::FREE_NAMES`]).
+/// The rows with a name. The index has only the beginnings of names, because a complete name may be longer than an
+/// index allows. The condition is a range in the order of the index, so that no other rows are read (see
+/// [`super::packs::FREE_NAMES`]).
 pub(super) const NAMED: &str =
     " FROM held WHERE copy = $1 AND left(COALESCE(name, path), 600) >= left($2, 600)
      AND left(COALESCE(name, path), 600) <= left($2, 600) AND COALESCE(name, path) = $2
@@ -56,7 +57,7 @@ impl ReadHeld for PostgresState {
     }
 
     fn files_after(&self, after: &str, most: usize) -> Result<VecDeque<HeldFile>, StateError> {
-        // Few columns: an audit reads every row.
+        // Only these columns are read, because an audit reads every row.
         let sql = concat!(
             "SELECT uri, path, length, digests, id, ",
             place!(),
@@ -96,7 +97,8 @@ impl ReadHeld for PostgresState {
     }
 
     fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
-        // A separate connection: rows are requested as `each` consumes them, which would block other readers.
+        // On a separate connection, because rows are requested as `each` consumes them, which would block other
+        // readers.
         let session = Session::open(&self.link.address)?;
         let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 ORDER BY path");
         let walked = session.stream(&sql, &[&self.copy], &mut |row| Ok(each(read(row)?)));
@@ -149,7 +151,7 @@ impl ReadHeld for PostgresState {
     }
 }
 
-/// Inserts or updates rows; no URI twice. The sets of existing rows are extended.
+/// Inserts or updates rows. No URI may occur twice. The sets of existing rows are extended.
 pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) -> Result<(), EngineFault> {
     let then = "DO UPDATE SET sets = h.sets | excluded.sets, length = excluded.length,
          digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
@@ -158,7 +160,7 @@ pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) 
     insert(session, copy, (first, run), then).map(drop)
 }
 
-/// Inserts the rows that do not exist yet; no URI twice. Returns the operations about the others.
+/// Inserts the rows that do not exist yet, and returns the operations about the others. No URI may occur twice.
 pub(super) fn put_new<'o>(
     session: &Session,
     copy: i64,
@@ -174,7 +176,7 @@ pub(super) fn put_new<'o>(
     Ok(others.copied().collect())
 }
 
-/// Inserts rows, and does something else with those that exist; returns the URIs of what was written.
+/// Inserts rows. `then` says what to do with those that exist. Returns the URIs of the rows that were written.
 fn insert(
     session: &Session,
     copy: i64,
@@ -227,7 +229,8 @@ fn insert(
     session.query(&sql, values)
 }
 
-/// New metadata of bytes that are held already: validators and times; length and digests stay.
+/// Updates the metadata of bytes that are held already: times, validator, media type and links. Length and digests
+/// stay.
 pub(super) fn refresh(
     session: &Session,
     copy: i64,
@@ -246,7 +249,7 @@ pub(super) fn refresh(
     Ok(())
 }
 
-/// Records the held resources whose last modification later bytes may share.
+/// Records if later bytes may have the same last modification as held ones.
 pub(super) fn set_racy(
     session: &Session,
     copy: i64,
@@ -259,7 +262,7 @@ pub(super) fn set_racy(
     Ok(())
 }
 
-/// All links of held resources, replacing the former ones.
+/// Replaces all links of held resources.
 pub(super) fn link(session: &Session, copy: i64, linked: &[(Uri, Vec<Link>)]) -> Result<(), EngineFault> {
     let sql = "UPDATE held h SET links = n.links FROM unnest($2::text[], $3::text[]) AS n(uri, links)
                WHERE h.copy = $1 AND h.uri = n.uri";

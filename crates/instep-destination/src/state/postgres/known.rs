@@ -1,4 +1,5 @@
-//! The knowledge of the run that has a copy about its rows: read once, and kept up to date here, because nobody else writes them.
+//! Rows that the run which has a copy remembers: they are read once and kept up to date here, because nobody else
+//! writes them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,9 +28,9 @@ struct Rows {
     filled: Option<BTreeSet<CopyTable>>,
     /// The tables that this run has written rows to.
     written: BTreeSet<CopyTable>,
-    /// The questions about objects that were answered with none since the last object lost a part.
+    /// The queries for objects that found none since an object last lost a part.
     without_packs: BTreeSet<&'static str>,
-    /// `true` once other workers may write rows too.
+    /// `true` if other workers may write rows too.
     is_shared: bool,
 }
 
@@ -65,7 +66,7 @@ impl RememberedRows {
         Ok(read_once(&mut self.lock().sources, read)?.clone())
     }
 
-    /// Returns `false` if a table has no row of the copy.
+    /// Returns `false` if a table is known to have no row of the copy.
     pub(super) fn may_have(
         &self,
         link: &ServerLink,
@@ -80,59 +81,59 @@ impl RememberedRows {
         Ok(read_once(&mut known.filled, read)?.contains(&table))
     }
 
-    /// Notes, before it is done, that rows are written to a table.
+    /// Remembers that rows are written to a table. It is called before they are written.
     pub(super) fn note_rows(&self, table: CopyTable) {
         self.lock().written.insert(table);
     }
 
-    /// From now on other workers may write rows too.
+    /// Remembers that other workers may write rows too from now on.
     pub(super) fn share(&self) {
         self.lock().is_shared = true;
     }
 
-    /// Returns `true` if a question about objects was answered with none, and this cannot have changed.
+    /// Returns `true` if a query for objects found none, and this cannot have changed.
     pub(super) fn has_no_packs(&self, condition: &'static str) -> bool {
         let known = self.lock();
         !known.is_shared && known.without_packs.contains(condition)
     }
 
-    /// Takes the answer that there is no such object.
+    /// Remembers that a query found no object.
     pub(super) fn note_no_packs(&self, condition: &'static str) {
         self.lock().without_packs.insert(condition);
     }
 
-    /// Notes that parts of objects are not used any more.
+    /// Remembers that parts of objects are not used any more.
     pub(super) fn note_left_packs(&self) {
         self.lock().without_packs.clear();
     }
 
-    /// Takes a setting that was written.
+    /// Remembers a setting that was written.
     pub(super) fn put_setting(&self, name: &str, value: &str) {
         if let Some(known) = &mut self.lock().settings {
             known.insert(name.to_owned(), value.to_owned());
         }
     }
 
-    /// Takes a Source that was written.
+    /// Remembers a Source that was written.
     pub(super) fn add_source(&self, source: SourceId, url: &str) {
         if let Some(known) = &mut self.lock().sources {
             known.push((source, url.to_owned()));
         }
     }
 
-    /// Takes a set that was written.
+    /// Remembers a set that was written.
     pub(super) fn add_set(&self, set: FollowedSet) {
         if let Some(known) = &mut self.lock().sets {
             known.push(set);
         }
     }
 
-    /// Takes the Source of a set.
+    /// Remembers the Source of a set.
     pub(super) fn put_owner(&self, set: SetId, source: SourceId) {
         self.change_set(set, |known| known.source = Some(source));
     }
 
-    /// Takes the checkpoint of a set.
+    /// Remembers the checkpoint of a set.
     pub(super) fn put_checkpoint(&self, set: SetId, checkpoint: &Checkpoint) {
         self.change_set(set, |known| known.checkpoint = Some(checkpoint.clone()));
     }
@@ -143,7 +144,7 @@ impl RememberedRows {
         }
     }
 
-    /// Forgets all: it is read again.
+    /// Forgets all rows, which are then read again.
     pub(super) fn forget(&self) {
         let mut known = self.lock();
         let is_shared = known.is_shared;

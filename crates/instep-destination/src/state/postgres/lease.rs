@@ -15,17 +15,17 @@ use tokio::task::AbortHandle;
 use super::shares::{self, ShareKey};
 use crate::state::StateError;
 
-/// The copies of a schema. Workers that have slices of the plan go on until another run takes the copy over: that takes no
-/// account of a token of the same fleet.
+/// The lease of copies. Workers that have slices of the plan continue until another run takes the copy over, so the
+/// lease is not given back while there are slices.
 const COPIES: LeaseOwners =
     LeaseOwners { table: "copy", given_back_if: "NOT EXISTS (SELECT 1 FROM slice WHERE copy = $1)" };
 
-/// The right that a transaction begins with.
+/// The right with which a transaction begins.
 #[derive(Debug)]
 pub(super) enum CopyRight {
-    /// That of the run that has the copy.
+    /// The right of the run that has the copy.
     Run(WriteLease),
-    /// That of a worker with a share of its plan.
+    /// The right of a worker with a share of its plan.
     Share(ShareLease),
 }
 
@@ -57,7 +57,7 @@ impl WriteRight for CopyRight {
 /// If another run has it, or the server fails.
 pub(super) fn take(link: &Arc<ServerLink>, copy: i64, claimant: &Claimant) -> Result<CopyRight, StateError> {
     let mut lease = COPIES.take(link, copy, claimant, &|| shares::wait_for_helpers(link, copy))?;
-    // Before anything is read: workers with a share of a former plan may commit until then.
+    // The plan is removed before anything is read: workers with a share of it may commit until then.
     shares::sweep(link, copy)?;
     lease.begin_to_beat()?;
     Ok(CopyRight::Run(lease))
@@ -75,7 +75,7 @@ impl ShareLease {
     /// Begins the heartbeat of a share.
     ///
     /// # Errors
-    /// If this fails.
+    /// If the connection for it cannot be opened.
     pub(super) fn begin(link: &Arc<ServerLink>, key: ShareKey) -> Result<Self, StateError> {
         let beating = beat_over(&link.address, move |session| {
             let sql = "UPDATE share SET beat = beat + 1 WHERE copy = $1 AND sharer = $2 AND NOT ended";

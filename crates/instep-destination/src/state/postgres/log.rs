@@ -1,4 +1,4 @@
-//! The log of runs and their problems: for the next run, and for people, newest first, and bounded.
+//! The log of runs and their problems, newest first. Its length is bounded by `records.rs`, which writes it.
 
 use instep_postgres::{EngineFault, Session};
 use resourcesync::DateTime;

@@ -8,10 +8,10 @@ use crate::{
     state::{HeldResource, Marks, Meeting, SetId, StateError},
 };
 
-/// Rows of a page.
+/// The number of rows of a page.
 const PAGE: i64 = 4_096;
 
-/// A page must have one wanted row in this number: otherwise looking up the rest is cheaper than reading on.
+/// If fewer than one row in this number is wanted, looking up the other URIs is cheaper than reading on.
 const ROWS_FOR_ONE: usize = 24;
 
 /// Compares a sorted part with the rows.
@@ -32,7 +32,7 @@ pub(super) fn meet(
     );
     while let Some(next) = part.first() {
         let from = next.uri.as_str();
-        // Read first and handed on then: a page is read again when the connection is lost.
+        // A page is read completely before it is passed on, because it is read again when the connection is lost.
         let rows = state.read(|session| {
             let rows = session.query(&sql, &[&state.copy, &from, &after, &last, &PAGE])?;
             rows.iter().map(held_row::read).collect::<Result<Vec<_>, _>>()
@@ -53,8 +53,8 @@ pub(super) fn meet(
     Ok(())
 }
 
-/// Reads rows and part in parallel; returns the part after the last row, which matches nothing if that is the last
-/// row of all.
+/// Walks through rows and part together. Returns the part after the last row; if that is the last row of all, its
+/// states have no held resource.
 fn walk<'p>(
     meeting: &mut Meeting<'_>,
     rows: &[HeldResource],
@@ -100,7 +100,7 @@ pub(super) fn surplus_after(
     after: &str,
     limit: usize,
 ) -> Result<Vec<HeldResource>, StateError> {
-    // Marks are bits in memory: of rows with a mark only the number is read.
+    // Marks are in memory, so of rows with a mark only the number is read.
     let sql =
         "SELECT uri, id FROM held WHERE copy = $1 AND uri > $2 AND sets & $3 <> 0 ORDER BY uri LIMIT $4";
     let mut after = after.to_owned();

@@ -14,14 +14,14 @@ use crate::{
 // Names are found by the index of their beginnings. Before the table has statistics, as in a new database, the primary key
 // looks as good, which reads all rows of the copy for each name. Only the order of the beginnings makes it worse.
 
-/// If a folder has the name of a path.
+/// The query that returns `true` if a folder has the name of a path.
 pub(super) const IN_FOLDER: &str = "SELECT (SELECT true FROM held WHERE copy = $1
      AND left(COALESCE(name, path), 600) >= left($2, 600) AND left(COALESCE(name, path), 600) <= left($3, 600)
      AND COALESCE(name, path) >= $2 AND COALESCE(name, path) < $3 AND path >= $4 AND path < $5
      ORDER BY left(COALESCE(name, path), 600) LIMIT 1) IS NOT NULL";
 
-/// The paths that neither a file nor a folder has the name of. Each is looked up by itself: as anti-joins they are planned
-/// over all rows of the copy once it has statistics, at 430 us a name instead of 3.
+/// The query for the paths whose name neither a file nor a folder has. Each is looked up by itself: anti-joins are
+/// planned over all rows of the copy when it has statistics, and take 430 µs a name instead of 3.
 pub(super) const FREE_NAMES: &str = "SELECT n.path FROM unnest($2::text[], $3::text[]) AS n(path, key)
      LEFT JOIN LATERAL (SELECT true AS is_held FROM held h WHERE h.copy = $1
      AND left(COALESCE(h.name, h.path), 600) >= left(n.key, 600)
@@ -44,8 +44,8 @@ impl ReadPacks for PostgresState {
     }
 
     fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
-        // Workers with slices of a plan may concurrently replace the records that would be copied: then no pack
-        // counts as sparse.
+        // While workers have slices of a plan, no pack counts as sparse: they may replace the records that would be
+        // copied.
         self.pack_keys_unless_none(
             "dead * 2 > bytes AND dead < bytes AND NOT EXISTS (SELECT 1 FROM slice s WHERE s.copy = pack.copy)",
         )
@@ -84,7 +84,8 @@ impl ReadPacks for PostgresState {
         if !self.may_have(CopyTable::Held)? {
             return Ok(None);
         }
-        // A slash, and the byte after it: all that begins with the path and a slash. The index has the beginnings.
+        // The range from a slash to the byte after it has everything that begins with the path and a slash. The index
+        // has the beginnings of names.
         let (from, to) = (format!("{}/", path.key()), format!("{}0", path.key()));
         let behind = format!("{}0", path.as_str());
         let is_folder = self.is(IN_FOLDER, &[&self.copy, &from, &to, &below, &behind])?;
@@ -123,7 +124,8 @@ impl WritePacks for PostgresState {
 }
 
 impl PostgresState {
-    /// Returns the objects that a condition is true of. If there were none, there are none until an object loses a part.
+    /// Returns the objects for which a condition is true. If there were none, nothing is queried until an object loses
+    /// a part.
     fn pack_keys_unless_none(&self, condition: &'static str) -> Result<Vec<Box<str>>, StateError> {
         if self.known.as_ref().is_some_and(|known| known.has_no_packs(condition)) {
             return Ok(Vec::new());
@@ -147,7 +149,7 @@ impl PostgresState {
     }
 }
 
-/// Takes over objects that are put, each with its bytes, and parts that were copied from one to another.
+/// Records objects that were put, each with its number of bytes, and parts that were copied from one to another.
 pub(super) fn take(
     session: &Session,
     copy: i64,
@@ -178,7 +180,7 @@ pub(super) fn leave(session: &Session, copy: i64, uris: &[&str]) -> Result<(), E
     session.execute(sql, &[&copy, &uris]).map(drop)
 }
 
-/// The places of the bytes of rows, by columns; nothing for those under their paths.
+/// The places of the bytes of rows, by columns. They are NULL for bytes under their paths.
 pub(super) struct PlaceColumns {
     pub(super) packs: Vec<Option<i64>>,
     pub(super) offsets: Vec<Option<i64>>,
@@ -186,7 +188,7 @@ pub(super) struct PlaceColumns {
 }
 
 impl PlaceColumns {
-    /// Returns the columns of places. Each object was written down as begun.
+    /// Returns the columns of places. Each object must be recorded as begun.
     pub(super) fn of(session: &Session, copy: i64, places: &[&HeldAt]) -> Result<Self, EngineFault> {
         let keys: BTreeSet<&str> =
             places.iter().filter_map(|place| object(place)).map(|(key, ..)| key).collect();
@@ -216,7 +218,7 @@ impl PlaceColumns {
     }
 }
 
-/// Returns the object that has the bytes of a resource, and where they begin and how many they are.
+/// Returns the key of the object that has the bytes of a resource, their offset and their number.
 fn object(place: &HeldAt) -> Option<(&str, i64, i64)> {
     match place {
         HeldAt::Object { key, offset, length } => Some((key, offset.cast_signed(), length.cast_signed())),
@@ -224,7 +226,7 @@ fn object(place: &HeldAt) -> Option<(&str, i64, i64)> {
     }
 }
 
-/// Gives rows the places of their bytes; those under their paths have none.
+/// Records the places of the bytes of rows.
 fn settle<'a>(
     session: &Session,
     copy: i64,

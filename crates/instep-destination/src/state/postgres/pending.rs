@@ -1,4 +1,4 @@
-//! Pending retries: owed entries, and deletions that changes named.
+//! The rows of pending retries, and of deletions that changes named.
 
 use instep_postgres::{EngineFault, Session};
 use resourcesync::{Change, DateTime, Uri};
@@ -15,7 +15,7 @@ use crate::{
 pub(super) const COLUMNS: &str =
     "uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why";
 
-/// Reads the owed entry in a row.
+/// Reads the pending retry in a row.
 pub(super) fn read(from: &Row) -> Result<Owed, EngineFault> {
     let mut desired = Desired::new(row::uri(from, 0)?);
     desired.metadata = row::metadata(from, 1)?;
@@ -121,7 +121,7 @@ impl ReadPending for PostgresState {
     }
 }
 
-/// Records owed entries, each replacing an earlier one.
+/// Records pending retries, each replacing an earlier one.
 pub(super) fn put(session: &Session, copy: i64, debts: &[(SetId, &Owed)]) -> Result<(), EngineFault> {
     if debts.is_empty() {
         return Ok(());
@@ -182,7 +182,7 @@ pub(super) fn clear(session: &Session, copy: i64, uris: &[&str], masks: &[i64]) 
     Ok(())
 }
 
-/// Keeps deletions that changes named. Of several of one resource the last counts.
+/// Records deletions that changes named. Of several of one resource the last counts.
 pub(super) fn put_gone(
     session: &Session,
     copy: i64,

@@ -18,10 +18,10 @@ use crate::{
 };
 use filling::PostgresFilling;
 
-/// Reads a record from a row.
+/// A function that reads a record from a row.
 type PostgresRowReader = fn(&Row) -> Result<StateRecord, EngineFault>;
 
-/// The statement and the reader of each kind of record.
+/// Returns the statement and the reader of each kind of record.
 fn kinds() -> [(String, PostgresRowReader); 13] {
     let plain = str::to_owned;
     let source = "(SELECT s.url FROM source s WHERE s.copy = $1 AND s.id = source)";
@@ -125,13 +125,13 @@ fn read_all(session: &Session, copy: i64, each: &mut EachRecord<'_>) -> Result<C
 
 impl ExportState for PostgresState {
     fn last_change(&self) -> Result<i64, StateError> {
-        // The numbers of all copies of the database rise together.
+        // All copies of the database share the sequence of numbers.
         let sql = "SELECT COALESCE(pg_sequence_last_value(pg_get_serial_sequence('change', 'sequence')::regclass), 0)";
         self.read(|session| Ok(session.one(sql, &[])?.try_get(0)?))
     }
 
     fn export(&self, each: &mut EachRecord<'_>) -> Result<ControlFlow<()>, StateError> {
-        // A separate connection: the transaction sees the present state, regardless of later commits of a run.
+        // On a separate connection, whose transaction sees the present state regardless of later commits of a run.
         let session = Session::open(&self.link.address)?;
         let mut read = || {
             session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
@@ -147,7 +147,7 @@ impl ImportState for PostgresState {
         let mut has_broken = false;
         let imported = self.write_once(|session| {
             has_broken = fill(session, copy, feed)?.is_break();
-            // Only a failure is rolled back.
+            // A transaction is rolled back only if its work fails.
             if has_broken { Err(EngineFault::Value("the records ended".to_owned())) } else { Ok(()) }
         });
         self.known.iter().for_each(RememberedRows::forget);

@@ -100,8 +100,8 @@ impl WriteRecords for PostgresState {
             let sql = "INSERT INTO run (copy, started, what, source) VALUES ($1, $2, $3, $4) RETURNING id";
             let values = &[&copy as _, &started.to_string() as _, &what as _, &source.map(SourceId::number) as _];
             let id: i64 = session.one(sql, values)?.try_get(0)?;
-            // The last run of each Source stays, even if another Source runs often. Numbers are common to all copies,
-            // so the kept ones are counted.
+            // The last run of each Source stays, even if another Source runs often. All copies share the sequence of
+            // numbers, so the runs to keep are counted.
             let sql = "DELETE FROM run WHERE copy = $1
                  AND id <= (SELECT id FROM run WHERE copy = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)
                  AND id NOT IN (SELECT MAX(id) FROM run WHERE copy = $1 AND finished IS NOT NULL GROUP BY source)";

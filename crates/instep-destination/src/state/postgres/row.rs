@@ -1,4 +1,4 @@
-//! Values in the rows of PostgreSQL. Of a column that cannot be read nothing is made up.
+//! Reads values from the rows of PostgreSQL. A column that cannot be read is an error, never a default.
 
 use crate::{
     map::CopyPath,
@@ -42,13 +42,13 @@ pub(super) fn path(row: &Row, column: usize) -> Result<CopyPath, EngineFault> {
     CopyPath::from_state(path).ok_or_else(|| EngineFault::Value(format!("{path:?} is not a path of a copy")))
 }
 
-/// Returns the place of the bytes in a column that the state made.
+/// Returns the place of the bytes in a column that `held_row.rs` composes.
 pub(super) fn place(row: &Row, column: usize) -> Result<HeldAt, EngineFault> {
     let Some(text) = text(row, column)? else { return Ok(HeldAt::Path) };
     place_from_text(text).ok_or_else(|| EngineFault::Value(format!("{text:?} is not a place")))
 }
 
-/// Returns a number that is never negative.
+/// Returns a number that was stored as a signed one.
 pub(super) fn count(row: &Row, column: usize) -> Result<u64, EngineFault> {
     Ok(row.try_get::<_, i64>(column)?.cast_unsigned())
 }

@@ -1,12 +1,13 @@
-//! The tables of states in PostgreSQL, through all versions. All copies of a database share them; each statement names
-//! one copy.
+//! The tables of states in PostgreSQL, through all versions. All copies of a database share the tables, and each
+//! statement names one copy.
 
 use instep_postgres::{TableStep, Tables};
 
-/// The tables.
+/// The steps by which the tables are created and brought up to date.
 pub(super) const TABLES: Tables = Tables { steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SLICES)] };
 
-/// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
+/// `COLLATE "C"` is the order of bytes, which the interface of states requires. Tables whose rows are updated often
+/// leave room in their pages.
 const VERSION_1: &str = r#"
 CREATE TABLE copy (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE,
@@ -72,7 +73,8 @@ CREATE TABLE reached (
 );
 "#;
 
-/// Large plans in slices: at most one of a copy at a time. The actions of a slice are read once and are short already.
+/// Large plans in slices, at most one of a copy at a time. The actions of a slice are not compressed, because they are
+/// read once and are short already.
 const SLICES: &str = r#"
 CREATE TABLE plan (
     copy bigint PRIMARY KEY, number bigint NOT NULL, set_id bigint NOT NULL, version bigint NOT NULL,

@@ -1,4 +1,4 @@
-//! Shares of a plan: which workers may commit and claim.
+//! Shares of a plan: the right of workers to claim its slices and to commit their results.
 //!
 //! Every change of a plan first locks the row of its copy: claims, groups, and ends of shares are therefore
 //! serialized, and cannot deadlock. A share that has ended, or whose plan is gone, can do nothing more, since each of
@@ -13,11 +13,11 @@ use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
 
 use crate::state::SharerId;
 
-/// The longest that a run which takes a copy over waits for those who helped the one before: more than the requests of a
-/// healthy host take, and short beside the time that the copy was nobody's.
+/// The longest time for which a run that takes a copy over waits for the helpers of the last run: longer than the
+/// requests of a healthy host take, and short in comparison with the time that the copy had no run.
 const FOR_HELPERS: Duration = Duration::from_secs(5);
 
-/// The time between two looks at them.
+/// The pause between two looks at the shares of these helpers.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The share of a worker in the plan of a copy.
@@ -50,14 +50,14 @@ pub(super) fn transaction<T>(
         session.begin();
         let done = work(session).and_then(|value| Ok(session.batch("COMMIT").map(|()| value)?));
         if done.is_err() {
-            // One that cannot roll back is lost, and the next attempt is made over another one.
+            // A connection that cannot roll back is lost, and the next attempt uses another one.
             let _ = session.batch("ROLLBACK");
         }
         done
     })
 }
 
-/// Removes the plan of a copy, with all shares. Within a transaction that has locked the copy.
+/// Removes the plan of a copy, with all shares. The transaction must have locked the copy.
 pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
     for table in ["slice", "share", "failure", "plan"] {
         session.execute(&format!("DELETE FROM {table} WHERE copy = $1"), &[&copy])?;
@@ -65,8 +65,8 @@ pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
     Ok(())
 }
 
-/// Gives the workers that help with the plan of an ended run time to commit their results. Whatever is not committed
-/// when the plan is removed is fetched again.
+/// Waits until the workers that help with the plan of an ended run have committed their results, or for 5 s at most.
+/// Results that are not committed when the plan is removed are fetched again.
 pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
     // The ended run had a share too, by the name of its process.
     let helpers = "FROM share s JOIN plan p ON p.copy = s.copy AND p.number = s.plan JOIN copy c ON c.id = s.copy
@@ -97,7 +97,7 @@ pub(super) fn sweep(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
     Ok(())
 }
 
-/// Begins a transaction of a share with a number; `false` if it has that already, or the share has ended.
+/// Begins a transaction of a share with a number. Returns `false` if the share has this number already, or has ended.
 pub(super) fn begin(session: &Session, key: ShareKey, number: i64) -> Result<bool, EngineFault> {
     if !lock_plan(session, key)? {
         return Ok(false);
@@ -116,7 +116,7 @@ pub(super) fn last_of(session: &Session, key: ShareKey) -> Result<Option<i64>, E
     Ok(found.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// Ends a share and frees its slices, unless it has beaten since. Returns `true` if it was there.
+/// Ends a share and frees its slices, unless it sent a heartbeat since. Returns `true` if it has ended the share.
 pub(super) fn end(link: &ServerLink, key: ShareKey, beat: Option<i64>) -> Result<bool, PostgresError> {
     transaction(link, |session| {
         lock(session, key.copy)?;

@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-/// Free slices that a claim considers.
+/// The number of free slices that a claim considers.
 const LOOKED_AT: i64 = 16;
 
-/// The slices of a plan, over a separate connection: a claim does not wait for the bytes of a group.
+/// The slices of a plan, over a separate connection, so that a claim does not wait for the statements of a group.
 #[derive(Debug)]
 pub(super) struct PlanBoard {
     link: ServerLink,
@@ -53,7 +53,7 @@ fn claimed_slice(from: &Row) -> Result<ClaimedSlice, EngineFault> {
     Ok(ClaimedSlice { progress, actions: from.try_get(3)? })
 }
 
-/// Returns the first slices that have as many actions together, one at least.
+/// Returns the first free slices that have this number of actions together, at least one.
 fn enough(free: &[Row], actions: usize) -> Result<Vec<i64>, EngineFault> {
     let (mut ids, mut sum) = (Vec::new(), 0);
     for row in free {
@@ -77,7 +77,7 @@ impl SliceBoard for PlanBoard {
             if !shares::lock_plan(session, key)? {
                 return Ok(None);
             }
-            // The row of the claimant: one whose share has ended claims nothing.
+            // The row of the share is locked: a worker whose share has ended claims nothing.
             let sql =
                 "SELECT 1 FROM share WHERE copy = $1 AND plan = $2 AND sharer = $3 AND NOT ended FOR UPDATE";
             if session.optional(sql, &[&key.copy, &key.plan, &key.sharer])?.is_none() {
@@ -167,7 +167,7 @@ fn waiting(session: &Session) -> Result<Vec<String>, EngineFault> {
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Plans of all copies of a database, over a connection that stays.
+/// The shared plans of all copies of a database, read over a connection that stays open.
 #[derive(Debug)]
 pub(crate) struct WaitingPlans {
     link: ServerLink,
@@ -192,7 +192,7 @@ impl WaitingPlans {
         if !self.has_tables {
             let session = self.link.session()?;
             match TABLES.check(&session, &self.link.address) {
-                // No run has made them yet, or brought them up to date.
+                // No run has created the tables yet, or brought them up to date.
                 Err(PostgresError::Missing { .. }) => return Ok(Vec::new()),
                 checked => checked?,
             }

@@ -1,4 +1,5 @@
-//! Large plans in slices: written down by the run that has the copy, joined by other workers, and taken over by groups.
+//! Large plans in slices: the run that has the copy writes them, other workers join them, and groups record their
+//! progress.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -74,7 +75,7 @@ fn put_failures(session: &Session, copy: i64, failures: &[SliceFailure]) -> Resu
                SELECT $1::bigint, * FROM unnest($2::text[], $3::text[], $4::text[], $5::boolean[])
                ON CONFLICT (copy, uri) DO UPDATE SET kind = excluded.kind, what = excluded.what,
                explicable = excluded.explicable";
-    // Of several of one resource the last counts.
+    // Of several failures of one resource the last counts.
     let last: BTreeMap<_, _> = failures.iter().map(|one| (one.uri.as_str(), one)).collect();
     let uris: Vec<_> = last.keys().copied().collect();
     let kinds: Vec<_> = last.values().map(|one| one.kind.as_str()).collect();

@@ -64,7 +64,7 @@ fn o377_what_a_server_refuses_is_said_in_a_line_with_what_to_do_and_without_the_
         assert!(text.contains(words) && text.contains("127.0.0.1"), "{text}");
         assert!(!text.contains("wrong") && !text.contains("secret") && !text.contains('\n'), "{text}");
     }
-    // Nothing was begun.
+    // Nothing has been created yet.
     let missing = PostgresState::open_beside(&copy(&server.url(), "folder")).unwrap_err();
     assert!(matches!(missing, StateError::Postgres(PostgresError::Missing { .. })), "{missing}");
 }
@@ -110,25 +110,25 @@ fn one_run_at_a_time_writes_a_copy() {
     let Some(server) = PostgresServer::start() else { return };
     let mut first = PostgresState::open(&copy(&server.url(), "here")).unwrap();
     put(&mut first, "by", "first").unwrap();
-    // On another machine: its beat shows that it lives.
+    // A run on another machine waits, because the heartbeat shows that the first one is alive.
     let refused = PostgresState::open(&copy(&server.url(), "elsewhere")).unwrap_err();
     let error = Error::from(refused);
     assert_eq!(error.exit_code(), 7, "{error}");
     assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
     put(&mut first, "by", "first again").unwrap();
-    // Who has the lock of the folder knows that the run before is dead. If it was not, it writes nothing more.
+    // A run that has the lock of the folder knows that the last run is dead. If it was not, it writes nothing more.
     let mut second = PostgresState::open(&copy(&server.url(), "here")).unwrap();
     let refused = put(&mut first, "by", "a zombie").unwrap_err();
     assert!(matches!(refused, StateError::Postgres(PostgresError::Taken { .. })), "{refused}");
     drop(first);
     put(&mut second, "by", "second").unwrap();
     drop(second);
-    // Given back: nobody waits.
+    // The right was given back, so nobody waits.
     let mut third = PostgresState::open(&copy(&server.url(), "elsewhere")).unwrap();
     assert_eq!(third.setting("by").unwrap().as_deref(), Some("second"));
     put(&mut third, "by", "third").unwrap();
     drop(third);
-    // A run that was killed on another machine: its beat rests.
+    // A run was killed on another machine, and its heartbeat is unchanged.
     sql(&server.url(), "UPDATE copy SET token = 'of the dead', folder = 'far away'");
     let fourth = PostgresState::open(&copy(&server.url(), "here")).unwrap();
     assert_eq!(fourth.setting("by").unwrap().as_deref(), Some("third"));

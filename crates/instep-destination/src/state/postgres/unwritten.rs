@@ -1,4 +1,4 @@
-//! Small records that wait for the next transaction, so that they need none of their own.
+//! Small records that wait for the next transaction, so that they do not need one of their own.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use instep_postgres::{EngineFault, Session};
 use super::followed_row::{put_owner, put_settings};
 use crate::state::{KEPT_POINTS, MINUTE, ReachedPoint, RunId, SetId, SourceId};
 
-/// The records that the next transaction writes first. A run that ends without one loses them.
+/// The records that the next transaction writes first. If a run ends without another transaction, they are lost.
 #[derive(Debug, Default)]
 pub(super) struct UnwrittenRecords {
     /// Settings by name.
@@ -23,13 +23,13 @@ pub(super) struct UnwrittenRecords {
 }
 
 impl UnwrittenRecords {
-    /// Returns `true` if none waits.
+    /// Returns `true` if there are none.
     pub(super) fn is_empty(&self) -> bool {
         let Self { settings, sets, owners, found, reached } = self;
         settings.is_empty() && sets.is_empty() && owners.is_empty() && found.is_empty() && reached.is_empty()
     }
 
-    /// Writes them, within a transaction.
+    /// Writes the records within a transaction.
     pub(super) fn write(&self, session: &Session, copy: i64) -> Result<(), EngineFault> {
         put_settings(session, copy, &self.settings)?;
         for (set, uri) in &self.sets {
@@ -51,7 +51,7 @@ impl UnwrittenRecords {
     }
 }
 
-/// Writes the progress of a copy, and forgets points that are too many.
+/// Writes the progress of a copy, and removes the oldest points if there are too many.
 fn put_point(session: &Session, copy: i64, point: ReachedPoint) -> Result<(), EngineFault> {
     let (at, reached) = (point.at.unix_micros(), point.reached.unix_micros());
     let sql = "INSERT INTO reached (copy, minute, at, datetime) VALUES ($1, $2, $3, $4)

@@ -6,8 +6,8 @@ use rusqlite::{Connection, Row, params};
 use super::row;
 use crate::changes::CopyChange;
 
-/// Records a change of a held resource, not of a version kept beside it: after its row is written, or before it is
-/// removed.
+/// Records a change of a held resource, but not of a version that is kept beside it. It must run after the row is
+/// written, or before it is removed, because it copies its values.
 pub(super) fn record(connection: &Connection, change: &Change, uri: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached(

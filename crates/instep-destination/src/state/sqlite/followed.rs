@@ -27,7 +27,8 @@ impl ReadFollowed for SqliteState {
     }
 
     fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
-        // The row of a set exists before its first baseline is complete: it then has none of these.
+        // The row of a set exists before its first baseline synchronization is complete. It then has none of these
+        // values.
         let checkpoint = self.connection.query_row(
             &format!(
                 "SELECT {CHECKPOINT} FROM set_of_resources

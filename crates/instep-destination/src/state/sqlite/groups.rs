@@ -38,7 +38,7 @@ impl WriteGroups for SqliteState {
             let transaction = connection.transaction()?;
             take_operations(&transaction, done, records_changes)?;
             take_ledger(&transaction, ledger)?;
-            // In the same transaction: there is either the intent or its result.
+            // The intent is removed in the same transaction, so that there is either the intent or its result.
             if let Some(IntentId(id)) = intent {
                 transaction.execute("DELETE FROM intent WHERE id = ?1", [id])?;
             }
@@ -61,9 +61,9 @@ impl WriteGroups for SqliteState {
     }
 
     fn make_durable(&mut self) -> Result<(), StateError> {
-        // A checkpoint waits for the disk in this mode, and with it for all that was written before.
+        // In this mode a checkpoint waits for the disk, and so makes everything durable that was written before.
         self.set_waits(Waits::Order)?;
-        // A reader may take long: if the log cannot be merged now, the next run does it.
+        // A reader may take a long time. If the log cannot be merged now, the next run does it.
         self.connection.busy_timeout(Duration::ZERO).map_err(|source| self.error(source))?;
         let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         let patient = self.connection.busy_timeout(BUSY_TIMEOUT);
@@ -87,7 +87,8 @@ impl WriteGroups for SqliteState {
 
     fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError> {
         self.connection
-            // A deletion of the very moment of the inventory stays: the inventory may have been made just before it.
+            // A deletion at the exact time of the inventory stays, because the inventory may have been made just before
+            // it.
             .execute("DELETE FROM gone WHERE set_id = ?1 AND micros < ?2", (set.0, inventory.unix_micros()))
             .map(drop)
             .map_err(|source| self.error(source))
@@ -99,7 +100,8 @@ impl WriteGroups for SqliteState {
 
     fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
         self.connection
-            // Only after the sink took them: after a crash in between they are delivered twice, and none is lost.
+            // This comes after the sink has received them: after a crash in between they are delivered twice, and none
+            // is lost.
             .prepare_cached("DELETE FROM change WHERE sequence <= ?1")
             .and_then(|mut statement| statement.execute([last]))
             .map(|_| ())
@@ -114,13 +116,13 @@ fn take_operations(
 ) -> rusqlite::Result<()> {
     let mut id = held_row::next_id(connection)?;
     let mut rows = held::Putting::into(connection)?;
-    // Usually nothing is owed, and one query saves a statement for each resource.
+    // Usually nothing is pending, and one query saves a statement for each resource.
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
     let has_packs = connection.query_row("SELECT EXISTS (SELECT 1 FROM pack)", [], |row| row.get(0))?;
     for operation in done.iter().copied().flatten() {
         let uri = operation.uri().as_str();
         if records_changes && matches!(operation, Operation::Remove { .. }) {
-            // Before the row is removed: the record of the change copies path and digests from it.
+            // The change is recorded before the row is removed, because it copies path and digests from it.
             changes::record(connection, &Change::Deleted, uri)?;
         }
         if has_packs && !matches!(operation, Operation::Move { .. }) {
@@ -144,7 +146,7 @@ fn take_operations(
             }
         }
         if records_changes && !matches!(operation, Operation::Remove { .. }) {
-            // After the row is there, for the same reason.
+            // The change is recorded after the row is written, for the same reason.
             let is_new = matches!(operation, Operation::Place { replaces: false, .. });
             changes::record(connection, if is_new { &Change::Created } else { &Change::Updated }, uri)?;
         }
@@ -188,8 +190,8 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
             None => pending::clear(connection, set.mask(), uri)?,
         }
     }
-    // In the transaction with the owed entries: a crash between the two would pass entries that are never retried
-    // (invariant 5).
+    // Checkpoints are written in the transaction with the pending retries. A crash in between would make the checkpoint
+    // pass entries that are never retried (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         followed::put_checkpoint(connection, *set, checkpoint)?;
     }

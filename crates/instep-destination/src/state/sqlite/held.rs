@@ -1,4 +1,4 @@
-//! The held resources: one row each.
+//! The held resources, which have one row each. `held_row.rs` reads a row.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl ReadHeld for SqliteState {
                 id: row.get(4)?,
             })
         };
-        // Few columns: an audit reads every row.
+        // Only these columns are read, because an audit reads every row.
         let sql = concat!(
             "SELECT uri, path, length, digests, id, ",
             place!(),
@@ -144,7 +144,7 @@ impl ReadHeld for SqliteState {
     }
 }
 
-/// Puts rows, whether they are there or not.
+/// A prepared statement that inserts or updates rows.
 pub(super) struct Putting<'c>(CachedStatement<'c>);
 
 impl<'c> Putting<'c> {
@@ -157,8 +157,8 @@ impl<'c> Putting<'c> {
         Ok(Self(connection.prepare_cached(sql)?))
     }
 
-    /// The sets of existing rows are extended. The name is the form of the mapped path in a file system that ignores
-    /// case; `None` if that is the path itself.
+    /// Inserts or updates a row. The sets of an existing row are extended. The name is the form of the mapped path in a
+    /// file system that ignores case; `None` if that is the path itself.
     pub(super) fn put(
         &mut self,
         (uri, path, name): (&str, &str, Option<&str>),
@@ -183,7 +183,8 @@ impl<'c> Putting<'c> {
     }
 }
 
-/// New metadata of the bytes that are held already: validators and times; length and digests stay.
+/// Updates the metadata of bytes that are held already: times, validator, media type and links. Length and digests
+/// stay.
 pub(super) fn refresh(
     connection: &Connection,
     uri: &Uri,
@@ -205,13 +206,13 @@ pub(super) fn refresh(
     Ok(())
 }
 
-/// Notes if the last modification of a held resource may be that of later bytes too.
+/// Records if later bytes may have the same last modification as a held resource.
 pub(super) fn set_racy(connection: &Connection, uri: &str, is_racy: bool) -> rusqlite::Result<()> {
     connection.prepare_cached("UPDATE held SET racy = ?2 WHERE uri = ?1")?.execute((uri, is_racy))?;
     Ok(())
 }
 
-/// All links of a held resource, replacing the former ones.
+/// Replaces all links of a held resource.
 pub(super) fn link(connection: &Connection, uri: &Uri, links: &[Link]) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE held SET links = ?2 WHERE uri = ?1")?

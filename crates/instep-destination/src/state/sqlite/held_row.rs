@@ -6,8 +6,8 @@ use rusqlite::{Connection, Row};
 use super::{packs, row};
 use crate::{map::CopyPath, state::HeldResource};
 
-/// The place of the bytes as one column, NULL unless they are in objects: rows of a folder are read as fast as
-/// before.
+/// The place of the bytes as one column, NULL unless they are in objects, so that rows of a copy in a folder cost no
+/// lookup.
 macro_rules! place {
     () => {
         "CASE WHEN pack IS NOT NULL THEN

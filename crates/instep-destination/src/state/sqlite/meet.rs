@@ -11,16 +11,16 @@ use crate::{
     state::{HeldResource, Marks, Meeting, SetId},
 };
 
-/// After this number of unwanted rows, looking up the next one is cheaper than reading on.
+/// The number of unwanted rows after which looking up the next URI is cheaper than reading on.
 const PASSED_BEFORE_LOOKING_UP: usize = 24;
 
-/// Compares a part with the rows; returns those that join the set.
+/// Compares a part with the rows. Returns the resources that are held but do not belong to the set yet.
 pub(super) fn meet(
     connection: &Connection,
     mut meeting: Meeting<'_>,
     part: &mut [Desired],
 ) -> rusqlite::Result<Vec<Uri>> {
-    // Documents are in any order; one walk over both sides needs the order of the rows.
+    // Documents are in any order, and one walk over both sides needs the order of the rows.
     part.sort_by(|a, b| a.uri.cmp(&b.uri));
     let sql = format!("SELECT {} FROM held WHERE uri >= ?1 ORDER BY uri", held_row::COLUMNS);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -31,7 +31,7 @@ pub(super) fn meet(
     Ok(meeting.joining())
 }
 
-/// Reads rows and part in parallel; the rest of the part must be looked up.
+/// Walks through rows and part together. Returns the rest of the part, which must be looked up.
 fn walk<'p>(
     meeting: &mut Meeting<'_>,
     rows: &mut Rows<'_>,
@@ -54,7 +54,7 @@ fn walk<'p>(
             index += 1;
         }
         passed += 1;
-        // A small list beside a large copy must not read all of the copy.
+        // A small list must not cause all rows of a large copy to be read.
         if index == part.len() || passed > PASSED_BEFORE_LOOKING_UP {
             return Ok(&part[index..]);
         }
@@ -76,7 +76,7 @@ pub(super) fn surplus_after(
     let mut rows = statement.query((after.unwrap_or_default(), set.mask()))?;
     let mut surplus = Vec::new();
     while let Some(row) = rows.next()? {
-        // Marks are bits in memory, so the rows are filtered here and not by SQL.
+        // Marks are in memory, so the rows are filtered here and not by SQL.
         if !marks.has(row.get(1)?) {
             surplus.push(held_row::read(row)?);
         }

@@ -1,4 +1,5 @@
-//! The held resources, by the URIs of their originals.
+//! A temporary state with the held resources under the URIs of their originals, for an audit against the original
+//! Source.
 
 use std::path::Path;
 
@@ -7,11 +8,12 @@ use resourcesync::Relation;
 use super::{SqliteState, held::Putting, packs};
 use crate::state::{CopyState, HeldResource, ReadState, ResourceMetadata, StateError};
 
-/// Rows read at a time.
+/// The number of rows that are read at a time.
 const PAGE: usize = 4_096;
 
-/// Copies the held resources of a state to one in a new file, each under the URI that its `via` names (LN-21) and with the
-/// last modification of the original. A resource without `via` keeps its URI. They belong to every set.
+/// Copies the held resources of a state to a state in a new file, each under the URI that its `via` link names (LN-21)
+/// and with the last modification of the original. A resource without such a link keeps its URI. All of them belong to
+/// every set.
 ///
 /// # Errors
 /// If the state cannot be read, or the file cannot be made.

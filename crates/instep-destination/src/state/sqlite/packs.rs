@@ -1,4 +1,4 @@
-//! Objects in object storage that have the bytes of resources: begun, put, and partly or completely unused.
+//! The rows of objects in object storage that have the bytes of resources: begun, put, and partly or completely unused.
 //!
 //! A key is recorded before its object is put, and never used again, so no object is lost: one that is begun and not
 //! used by a group is removed by the next start, and an unused one is removed once the group that released it is
@@ -64,7 +64,7 @@ impl ReadPacks for SqliteState {
             }
         }
         let key = path.key();
-        // A slash, and the byte after it: all that begins with the path and a slash.
+        // The range from a slash to the byte after it has everything that begins with the path and a slash.
         let range = (format!("{key}/"), format!("{key}0"), &below, format!("{}0", path.as_str()));
         let is_folder = self
             .connection
@@ -114,14 +114,14 @@ impl SqliteState {
     }
 }
 
-/// Returns the place of the bytes in a column that the state made.
+/// Reads the place of the bytes from a column that `held_row.rs` composes.
 pub(super) fn place(from: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
     let Some(text) = row::text(from, column)? else { return Ok(HeldAt::Path) };
     let damaged = || row::unreadable(column, std::io::Error::other(format!("{text:?} is not a place")));
     place_from_text(text).ok_or_else(damaged)
 }
 
-/// Records that the bytes of a held resource are no longer used: another version replaces them, or none.
+/// Records that the bytes of a held resource are no longer used, because they are replaced or removed.
 pub(super) fn leave(connection: &Connection, uri: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -131,7 +131,7 @@ pub(super) fn leave(connection: &Connection, uri: &str) -> rusqlite::Result<()> 
     Ok(())
 }
 
-/// Gives a row the place of its bytes.
+/// Records the place of the bytes of a row.
 pub(super) fn settle(connection: &Connection, uri: &str, place: &HeldAt) -> rusqlite::Result<()> {
     let HeldAt::Object { key, offset, length } = place else { return Ok(()) };
     connection
@@ -142,14 +142,14 @@ pub(super) fn settle(connection: &Connection, uri: &str, place: &HeldAt) -> rusq
     Ok(())
 }
 
-/// Gives a row of another state the place that it has in the first one.
+/// Records in another state the place that the bytes of a row have.
 pub(super) fn copy(connection: &Connection, uri: &str, place: &HeldAt) -> rusqlite::Result<()> {
     let HeldAt::Object { key, .. } = place else { return Ok(()) };
     connection.prepare_cached("INSERT OR IGNORE INTO pack (key) VALUES (?1)")?.execute([key])?;
     settle(connection, uri, place)
 }
 
-/// Takes over objects that are put, each with its bytes, and parts that were copied from one to another.
+/// Records objects that were put, each with its number of bytes, and parts that were copied from one to another.
 pub(super) fn take(
     connection: &Connection,
     put: &[(Box<str>, u64)],

@@ -1,5 +1,5 @@
-//! Pending retries: owed entries, and deletions that changes named. Deletions are kept until a later inventory is
-//! applied: an older one still names the deleted resources, and the lists of the deletions may no longer exist.
+//! The rows of pending retries, and of deletions that changes named. Deletions stay until a later inventory is applied:
+//! an older one still names the deleted resources, and the lists of the deletions may no longer exist.
 
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
@@ -15,7 +15,7 @@ use crate::{
 pub(super) const COLUMNS: &str =
     "uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change, attempts, why";
 
-/// Reads the owed entry in a row.
+/// Reads the pending retry in a row.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Owed> {
     let mut desired = Desired::new(row::uri(row, 0)?);
     desired.metadata = row::metadata(row, 1)?;
@@ -154,7 +154,7 @@ pub(super) fn clear(connection: &Connection, sets: i64, uri: &str) -> rusqlite::
     Ok(())
 }
 
-/// Keeps a deletion that a change named.
+/// Records a deletion that a change named.
 pub(super) fn put_gone(
     connection: &Connection,
     set: SetId,

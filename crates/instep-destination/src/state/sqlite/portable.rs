@@ -14,10 +14,10 @@ use crate::{
 };
 use filling::SqliteFilling;
 
-/// Reads a record from a row.
+/// A function that reads a record from a row.
 type SqliteRowReader = fn(&Row<'_>) -> rusqlite::Result<StateRecord>;
 
-/// The statement and the reader of each kind of record.
+/// Returns the statement and the reader of each kind of record.
 fn kinds() -> [(String, SqliteRowReader); 13] {
     let plain = str::to_owned;
     let source = "(SELECT s.url FROM source AS s WHERE s.id = source)";

@@ -1,4 +1,4 @@
-//! Reads the complete state: further readers, and remaining intents and changes.
+//! Read access to the state as a whole: further readers, and remaining intents and changes.
 
 use std::sync::Arc;
 

@@ -77,7 +77,7 @@ impl WriteRecords for SqliteState {
                 (started.to_string(), what, source.map(SourceId::number)),
             )?;
             let id = self.connection.last_insert_rowid();
-            // The last one of each Source stays, however often another Source is run.
+            // The last run of each Source stays, even if another Source runs often.
             self.connection.execute(
                 "DELETE FROM run WHERE id <= ?1
                  AND id NOT IN (SELECT MAX(id) FROM run WHERE finished IS NOT NULL GROUP BY source)",

@@ -1,4 +1,4 @@
-//! Values in the rows of SQLite. Of a column that cannot be read nothing is made up: the error names the file.
+//! Reads values from the rows of SQLite. A column that cannot be read is an error that names the file, never a default.
 
 use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
 use rusqlite::types::ValueRef;

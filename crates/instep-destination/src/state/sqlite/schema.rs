@@ -2,9 +2,9 @@
 
 use instep_store::database::Schema;
 
-/// The file. Only an intent waits for the disk (`synchronous`), which makes all earlier writes durable too; later
-/// writes become durable when the log is merged at the end of a run. The log is also merged every 8,000 pages, seldom
-/// enough that a group costs one sync of the log.
+/// The versions and settings of the file. Only an intent waits for the disk (`synchronous`), which makes all earlier
+/// writes durable too. Later writes become durable when the log is merged at the end of a run. The log is also merged
+/// every 8,000 pages: seldom enough that a group costs one sync of the log.
 pub(super) const SCHEMA: Schema = Schema {
     // "inst", so that `file` can identify it.
     application_id: 0x696e_7374,
@@ -121,8 +121,8 @@ const VERSION_10: &str = "
 CREATE TABLE reached (minute INTEGER PRIMARY KEY, at INTEGER NOT NULL, datetime INTEGER NOT NULL);
 ";
 
-/// Objects in object storage that have the bytes of resources, and the part that is a resource's. An object without `bytes`
-/// is begun: no row may lead to it yet.
+/// Objects in object storage that have the bytes of resources, and the part that belongs to a resource. An object
+/// without `bytes` is begun, and no row may lead to it yet.
 const VERSION_11: &str = r#"
 CREATE TABLE pack (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes INTEGER, dead INTEGER NOT NULL DEFAULT 0);
 ALTER TABLE held ADD COLUMN pack INTEGER;
@@ -130,5 +130,6 @@ ALTER TABLE held ADD COLUMN "offset" INTEGER;
 ALTER TABLE held ADD COLUMN packed INTEGER;
 "#;
 
-/// Bytes whose last modification does not show that they are the last ones (O22). Earlier ones count as reliable.
+/// A mark of resources whose bytes may be replaced without a new last modification (O22). Resources of earlier versions
+/// do not have it.
 const VERSION_12: &str = "ALTER TABLE held ADD COLUMN racy INTEGER NOT NULL DEFAULT 0;";

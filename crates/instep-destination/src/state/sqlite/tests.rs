@@ -1,5 +1,4 @@
-//! State files of earlier versions, as those versions wrote them: each later version opens them, and reads what they
-//! say.
+//! State files that earlier versions wrote are opened by each later version, and their records are read.
 
 use std::{fs, path::Path};
 
@@ -17,7 +16,7 @@ use crate::{
     },
 };
 
-/// Opens a copy of a golden file: the file itself stays as that version left it.
+/// Opens a copy of a golden file, so that the file itself stays unchanged.
 fn open(version: &str) -> (Box<dyn CopyState>, tempfile::TempDir) {
     let golden =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version).join("state.sqlite");
@@ -75,8 +74,8 @@ fn the_state_of_0_1_0_is_taken_up_with_all_that_it_says() {
 fn b25_the_sources_of_a_copy_of_format_7_are_told_apart() {
     let (mut state, _folder) = open("state-7");
     let [one, other] = ["http://127.0.0.1:18231/", "http://127.0.0.1:18232/"];
-    // The last run was over this one: its set, the runs and the way are its own. Whose the other set is shows when it
-    // is found.
+    // The last run was over this Source: its set, the runs and the way belong to it. The Source of the other set is
+    // known when that is found.
     let sources = state.sources().unwrap();
     assert_eq!(sources.iter().map(|(_, url)| &**url).collect::<Vec<_>>(), [other]);
     let (source, sets) = (sources[0].0, state.sets().unwrap());
@@ -88,8 +87,7 @@ fn b25_the_sources_of_a_copy_of_format_7_are_told_apart() {
     assert_eq!(state.sets_of(found).unwrap(), [sets[0].0]);
     assert_eq!(state.sources().unwrap().len(), 2);
     assert_eq!(state.last_ended_run(Some(found)).unwrap(), None);
-    // The same Source from another of its URLs is no further one, and two URLs that lead to the same sets become one
-    // Source.
+    // Another URL of a Source adds no Source, and two URLs that lead to the same sets become one Source.
     assert_eq!(state.found_source(sets[0].1.as_str(), &[sets[0].0]).unwrap(), found);
     assert_eq!(state.found_source(other, &[sets[0].0, sets[1].0]).unwrap(), source);
     assert_eq!(state.sources().unwrap(), [(source, other.to_owned())]);
@@ -120,7 +118,7 @@ fn a_copy_of_formats_11_and_12_has_its_bytes_where_they_were() {
         };
         let pack = |number: &str| format!("packs/67beb12f1dbc2952/{number}-000000.warc.gz").into_boxed_str();
         assert_eq!(place("a.txt"), (pack("756e32148c6970cb"), 0, 316, false), "{version}");
-        // What version 11 did not know yet is taken for settled.
+        // The mark that version 11 did not have is `false`.
         assert_eq!(place("d/b.html"), (pack("3cefad428a7ee977"), 952, 316, is_racy), "{version}");
         assert_eq!(place("large.bin").2, 1_500_000);
         let totals = PackTotals { objects: 3, bytes: 1_501_584, dead: 632 };

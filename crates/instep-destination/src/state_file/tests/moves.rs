@@ -15,7 +15,7 @@ use crate::{
     status,
 };
 
-/// Fills a copy with what a state may have besides what runs leave.
+/// Fills the state of a copy with the records that the runs of this test do not write.
 fn enrich(dir: &Path) {
     let own = LocalCopy::own_folder(dir);
     let place = StatePlace::of(&own, None).unwrap();
@@ -71,7 +71,7 @@ fn enrich(dir: &Path) {
     state.make_durable().unwrap();
 }
 
-/// The round trip between engines: what is exported again is what was exported, to the last record.
+/// Moves a state between engines, and checks that a second export has the same records as the first.
 fn moves_between(server: Option<&str>) {
     for from in engines(server, "from") {
         let source = FakeSource::start()
@@ -83,7 +83,7 @@ fn moves_between(server: Option<&str>) {
         source.heal();
         for (number, to) in engines(server, "to").into_iter().enumerate() {
             let to = to.map(|url| format!("{url}-{number}-{}", from.is_some()));
-            // A sync in the place that it was moved to takes up what was pending, and nothing else.
+            // A run over the moved state fetches the pending resources and nothing else.
             let lines = first.exported();
             let moved = Copy::new();
             copy_files(&first.dir(), &moved.dir());
@@ -108,7 +108,7 @@ fn moves_between(server: Option<&str>) {
                 wait(audit(&AuditOptions::new(Some(source.url("")), moved.dir()), &TestMonitor::new()));
             assert_eq!(audited.unwrap().exit_code(), 0);
 
-            // Everything that a state may have.
+            // Now the state has every kind of record.
             enrich(&moved.dir());
             let lines = moved.exported();
             for kind in [
@@ -127,7 +127,7 @@ fn moves_between(server: Option<&str>) {
                     expected.lines().filter(|line| place.is_none() || is_short(line)).collect();
                 let found = records(&copy.exported());
                 assert_eq!(found.lines().collect::<Vec<_>>(), expected);
-                // Numbers of changes go on rising.
+                // The numbers of changes continue from the highest one.
                 let state = LocalCopy::state_at(&(&*copy.dir()).into()).unwrap().open_beside().unwrap();
                 let last = state.changes(100).unwrap().last().unwrap().sequence;
                 assert!(state.last_change().unwrap() >= last);

@@ -1,4 +1,4 @@
-//! The names of a copy in a folder: given, removed and moved beneath it.
+//! The steps on the names of a copy in a folder: giving, removing and moving them.
 
 use std::{
     io::{self, Read},
@@ -23,7 +23,8 @@ impl FolderStore {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The folder of a path, recorded as touched. Paths are sorted, so the last folder is usually the next one.
+    /// Returns the folder of a path, and records it as touched. Paths are sorted, so the last folder is usually the
+    /// next one.
     fn folder_of(&self, path: &CopyPath) -> Result<Arc<OwnedFd>, StoreError> {
         let folder = path.folder();
         let mut names = self.names();
@@ -45,7 +46,7 @@ impl FolderStore {
         for folder in path.folders().collect::<Vec<_>>().into_iter().rev() {
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
             let failed = |error| StoreError::of("remove the folder", folder, error);
-            // The system decides if it is empty: the result of a check may be outdated at the next call.
+            // The system decides if the folder is empty, because a check could be outdated at the next call.
             match rustix::fs::unlinkat(self.root.folder(above).map_err(failed)?, name, AtFlags::REMOVEDIR) {
                 Ok(()) => self.names().touched.insert(above.to_owned()),
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::BUSY) => return Ok(()),
@@ -58,9 +59,9 @@ impl FolderStore {
     fn sync_folder(&self, folder: &str) -> io::Result<()> {
         match self.root.folder(folder) {
             Ok(fd) => Ok(rustix::fs::fsync(fd)?),
-            // Removed since: then the folder above is touched too.
+            // The folder was removed since, and the folder above it is touched too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            // It may have been replaced since: wherever it is now, its names are on this file system.
+            // The folder may have been replaced since. Wherever it is now, its names are on this file system.
             Err(error) if Obstacle::of(&error).is_some() => sync_file_system(&self.root),
             Err(error) => Err(error),
         }
@@ -106,11 +107,12 @@ impl CopyNames for FolderStore {
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
         let folder = self.folder_of(path)?;
         let failed = |error| StoreError::of("place", path.as_str(), error);
-        // Most names are new. One call finds that out and gives the name, so that nothing can come in between.
+        // Most names are new. One call checks this and gives the name, so that nothing can come in between.
         if self.staging.place_new(name, &folder, path.name()).map_err(failed)? {
             return Ok(());
         }
-        // A rename would move a foreign pipe or socket (B13); a link is only a name.
+        // A rename would replace a pipe or socket of another program (B13). A link may be replaced, because it is only
+        // a name.
         let found = rustix::fs::statat(&*folder, path.name(), AtFlags::SYMLINK_NOFOLLOW);
         let kind = found.map_or(FileType::RegularFile, |found| FileType::from_raw_mode(found.st_mode));
         if !matches!(kind, FileType::RegularFile | FileType::Symlink | FileType::Directory) {
@@ -129,8 +131,8 @@ impl CopyNames for FolderStore {
             }
             folder => folder?,
         };
-        // A rename would move anything with this name: a foreign folder with all its content, which is lost once
-        // staging is emptied. Only files belong to the copy.
+        // A rename would move anything with this name into staging, also a folder of another program with all its
+        // content, which would be lost when staging is emptied. Only files belong to the copy.
         let kind = kind_at(&*folder, path.name())
             .map_err(|error| StoreError::of("look at", path.as_str(), error))?;
         let blocked = |by| Err(StoreError::Blocked { path: path.as_str().to_owned(), by });
@@ -149,7 +151,7 @@ impl CopyNames for FolderStore {
             }
             _ => {}
         }
-        // The folder may be removed next; a handle to it would place files into nothing.
+        // The folder may be removed next, and files that are placed by a handle to it would be lost.
         self.names().last = None;
         self.remove_empty_folders(path)
     }
@@ -162,7 +164,7 @@ impl CopyNames for FolderStore {
             let target = self.folder_of(to)?;
             return rustix::fs::renameat(folder, from.name(), target, to.name()).map_err(failed);
         }
-        // The folder that takes the file's place has the file in it already, so that it is never away.
+        // The folder that replaces the file contains it already, so that the file has a name at every instant.
         let by = by.to_string();
         rustix::fs::mkdirat(&*self.staging, &by, Mode::from_raw_mode(0o777)).map_err(failed)?;
         let new = rustix::fs::openat(&*self.staging, &by, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -173,7 +175,7 @@ impl CopyNames for FolderStore {
             });
         let moved = match linked {
             Ok(()) => rustix::fs::unlinkat(&*self.staging, &by, AtFlags::empty()),
-            // A file system without links or exchange.
+            // The file system supports neither hard links nor an exchange of names.
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS | Errno::MLINK) => {
                 rustix::fs::renameat(&folder, from.name(), &new, to.name())
                     .and_then(|()| rustix::fs::renameat(&*self.staging, &by, &folder, from.name()))

@@ -16,14 +16,14 @@ use crate::store::{
 };
 
 impl FolderStore {
-    /// Opens or makes a copy and locks it. Nothing but `.instep` is made in it.
+    /// Opens or creates a copy and locks it. Only `.instep` is created in it.
     ///
     /// # Errors
     /// If another run holds the lock, `.instep` is no folder, or storage fails.
     pub(crate) fn open(path: &Path, options: FolderOptions) -> Result<Self, StoreError> {
         let shown = path.display().to_string();
         let io = |doing, error| StoreError::io(doing, shown.as_str(), error);
-        // Before anything is made: a wrong option leaves nothing behind.
+        // Checked before anything is created, so that a wrong option leaves nothing behind.
         if let Some(backups) = &options.backups {
             backup::refuse_inside(backups, path)?;
         }
@@ -36,9 +36,9 @@ impl FolderStore {
         };
         let (root, own, lock) = loop {
             let (root, own) = open()?;
-            // Before staging is opened: another run may be placing files from there.
+            // The lock is taken before staging is opened, because another run may be placing files from there.
             match Lock::take(&own, &options.owner) {
-                // By the end of a first run that failed.
+                // The end of a first run that failed has removed the folder: it is created again.
                 Err(LockError::Removed) => {}
                 lock => break (root, own, lock.map_err(|error| refused(path, error))?),
             }
@@ -94,7 +94,7 @@ fn refused(copy: &Path, error: LockError) -> StoreError {
     }
 }
 
-/// Reports a file that has the name of the copy as such.
+/// Returns an error that says so if the copy is not a folder, and the given error otherwise.
 fn of_folder(path: &Path, error: io::Error) -> io::Error {
     if path.exists() && !path.is_dir() { io::Error::other("it is not a folder") } else { error }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Decoding {
 /// The reason why there is no decoded form.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DecodingError {
-    /// The bytes are not coded so, or swell more than anything honest (D14).
+    /// The bytes are not in this coding, or grow by more than the limit (D14).
     #[error("It is not in the coding that is stated, or swells too much")]
     Coding,
     /// It cannot be staged.
@@ -33,7 +33,7 @@ pub(crate) enum DecodingError {
 }
 
 impl Decoding {
-    /// Begins with a file for the decoded bytes; `None` if the coding is not gzip.
+    /// Returns a decoder with a file for the decoded bytes; `None` if the coding is not gzip.
     pub(crate) fn of(
         coding: &str,
         stage: impl FnOnce() -> Result<StagingFile, StoreError>,
@@ -43,7 +43,7 @@ impl Decoding {
         Ok(file.map(|file| Self { decoder: MultiGzDecoder::new(Vec::new()), file, coded: 0 }))
     }
 
-    /// Takes the next coded bytes.
+    /// Decodes the next bytes.
     pub(crate) fn write(&mut self, data: &[u8]) -> Result<(), DecodingError> {
         self.decoder.write_all(data).map_err(|_| DecodingError::Coding)?;
         self.coded += data.len() as u64;
@@ -52,7 +52,7 @@ impl Decoding {
         if self.file.length() > most { Err(DecodingError::Coding) } else { Ok(()) }
     }
 
-    /// Returns the decoded bytes, once all coded ones were taken.
+    /// Completes the file, after all coded bytes were written.
     pub(crate) fn finish(mut self, modified: Option<DateTime>) -> Result<Staged, DecodingError> {
         self.decoder.try_finish().map_err(|_| DecodingError::Coding)?;
         self.drain()?;

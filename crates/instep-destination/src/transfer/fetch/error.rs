@@ -1,4 +1,4 @@
-//! Reasons why a resource was not staged.
+//! The errors of fetching a resource.
 
 use instep_net::HttpError;
 use resourcesync::{Digest, package::PackageError};
@@ -9,7 +9,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum FetchError {
-    /// It did not arrive.
+    /// The request failed, or the answer did not arrive.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// It arrived but differs from the listed state.
@@ -26,7 +26,7 @@ pub(crate) enum FetchError {
         "It answers 203: a proxy on the way may have changed it, and the Source lists no digest that shows if it did"
     )]
     Transformed,
-    /// Its package does not contain it as listed (D21).
+    /// The package does not contain the resource as listed (D21). It is then requested by its own URI.
     #[error("The package does not contain it as listed")]
     Member(#[from] PackageError),
     /// It cannot be staged.
@@ -54,7 +54,7 @@ pub(crate) enum Mismatch {
         /// The digest that the entry states.
         expected: Box<Digest>,
     },
-    /// A TimeGate has only later states (O151).
+    /// A TimeGate answered with a state from after the requested time (O151).
     #[error("The state that it answers is of {found}, later than the time that was requested")]
     Moment {
         /// The `Memento-Datetime` of the answer.

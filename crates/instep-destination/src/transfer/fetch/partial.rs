@@ -28,7 +28,7 @@ pub(super) struct Partial {
     modified: Option<DateTime>,
     /// The time of the response that they began with; `None` for a part that an earlier run left.
     sent: Option<DateTime>,
-    /// They are those of one response.
+    /// `true` if all bytes are from one response.
     came_whole: bool,
     has_open_end: bool,
     redirected_to: Option<Uri>,
@@ -41,8 +41,7 @@ struct Coded {
 }
 
 impl Partial {
-    /// The size from which on a part is kept for the next run. Smaller ones cost less to fetch again than to look
-    /// after.
+    /// The size from which on a part is kept for the next run. Smaller parts cost less to fetch again than to keep.
     pub(super) const LARGE: u64 = 1 << 20;
 
     /// Begins with a response that has the complete resource, or the first part of a large one.
@@ -104,7 +103,7 @@ impl Partial {
         self.validators.strong_etag()
     }
 
-    /// Returns `true` if the rest can be requested. Without a strong validator or a digest, a rest of another version
+    /// Returns `true` if the rest can be requested. Without a strong validator or a digest, a rest from another version
     /// would not be detected.
     pub(super) fn can_continue(&self, has_digest: bool) -> bool {
         self.bytes() > 0 && self.coded.is_none() && (has_digest || self.strong_etag().is_some())
@@ -152,7 +151,8 @@ impl Partial {
             && let Some(decoding) = &mut coded.decoded
         {
             match decoding.write(data) {
-                // Servers state the coding of a compressed file beside the file itself: it may be listed as it is.
+                // Servers also state the coding for a file that is compressed itself, and such a file may be listed as
+                // it is.
                 Err(DecodingError::Coding) => coded.decoded = None,
                 Err(DecodingError::Store(error)) => return Err(error.into()),
                 Ok(()) => {}
@@ -167,7 +167,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Deletes the bytes, also if they were to be kept for the next run.
+    /// Removes the bytes, even if they were kept for the next run.
     pub(super) fn discard(self, store: &dyn StagingArea) -> Result<(), StoreError> {
         if self.kept {
             let staged = self.plain.finish(None)?;
@@ -202,7 +202,7 @@ impl Partial {
             return Err(FetchError::Coding { coding });
         }
         let (staged, verified) = match (expected.choose_staged(store, plain, decoded), unknown) {
-            // The coded bytes differ, which says nothing about the resource.
+            // The coded bytes differ, which does not show if the resource does.
             (Err(_), Some(coding)) => return Err(FetchError::Coding { coding }),
             (choice, _) => choice?,
         };
@@ -220,10 +220,12 @@ impl Partial {
     }
 }
 
-/// Microseconds that this machine's clock may be ahead of that of a server which does not state its own.
+/// The number of microseconds by which this machine's clock may be ahead of that of a server which does not state its
+/// time.
 const SKEW: i64 = 60 * 1_000_000;
 
-/// Returns the time of a response by the server's clock; without it, by this machine's, and a little earlier.
+/// Returns the time of a response by the server's clock. If that is unknown, returns a time a little before this
+/// machine's.
 pub(super) fn sent_at(times: &ResponseTimes) -> DateTime {
     let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
     times.sent.and_then(datetime).unwrap_or_else(by_own_clock)

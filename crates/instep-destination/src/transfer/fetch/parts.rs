@@ -7,7 +7,8 @@ use instep_net::{HttpError, Request, Response};
 
 use super::{error::FetchError, partial::Partial, transfer::Transfer};
 
-/// The number of parts on their way at a time. Parts that arrive early wait in memory, 16 MiB with the usual size.
+/// The number of parts that are requested at a time. Parts that arrive early wait in memory: 16 MiB with the usual
+/// size.
 const AT_A_TIME: usize = 4;
 
 impl Transfer<'_> {

@@ -1,4 +1,4 @@
-//! The tasks of a fetcher, in a line per host.
+//! The tasks of a fetcher, in a queue for each host. The order among hosts is decided by `HostQueue` of `instep-net`.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -13,15 +13,15 @@ use resourcesync::Uri;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Tasks that wait here, beyond those in the channel, by their weight. The limit is also the number of entries of one
-/// stalled host that others can overtake; one of usual size takes about 1 KiB.
+/// The most tasks that wait here, by their weight, beside those in the channel. It is also the number of tasks of a
+/// stalled host that others can overtake. A task of usual size takes about 1 KiB.
 const WAITING: usize = 8_192;
 
 /// The tasks that come through a channel, handed out to workers host by host.
 pub(super) struct TaskQueue<T> {
     tasks: AsyncMutex<Option<mpsc::Receiver<T>>>,
     waiting: Mutex<WaitingTasks<T>>,
-    /// Calls the worker that receives.
+    /// Wakes the worker that receives tasks.
     called: Notify,
     in_hand: AtomicUsize,
     /// The number of tasks in hand that [`TaskQueue::has_in_hand`] waits for.
@@ -58,14 +58,14 @@ impl<T> WaitingTasks<T> {
         let place = place.as_str();
         self.weight += weight;
         if !self.last.as_ref().is_some_and(|last| last.begins(place)) {
-            // URIs without an origin fail at once: they share a line.
+            // URIs without an origin fail at once, so they share a queue.
             self.last = Origin::parse(place).ok();
         }
         self.queue.push(self.last.clone(), task);
     }
 
-    /// Returns `true` if whoever receives has something to do: there is room again, a task for another worker, or nothing
-    /// left, which may be the end.
+    /// Returns `true` if the worker that receives tasks must be woken: there is room again, there is a task for another
+    /// worker, or nothing is left, which may be the end.
     fn calls_the_receiver(&mut self) -> bool {
         let has_room = self.weight < WAITING / 2 && std::mem::take(&mut self.is_full);
         has_room || self.queue.has_turn() || self.queue.is_empty()
@@ -108,7 +108,8 @@ impl<T> TaskQueue<T> {
 
     /// Waits until this number of tasks is in hand. Returns `false` if the tasks end before that.
     pub(super) async fn has_in_hand(&self, tasks: usize) -> bool {
-        // Either this sees the tasks that are taken from now on, or whoever takes them sees the number (hence `SeqCst`).
+        // `SeqCst`: either this worker sees a task that is taken from now on, or the worker that takes it sees this
+        // number.
         self.awaited.store(tasks, SeqCst);
         loop {
             let changed = self.enough_in_hand.notified();
@@ -138,7 +139,7 @@ impl<T> TaskQueue<T> {
         next
     }
 
-    /// Receives tasks until there is one to take: one worker at a time.
+    /// Receives tasks until there is one to take. The lock admits one worker at a time.
     async fn take(&self, look: impl Fn(&T) -> (&Uri, usize)) -> Option<(T, Option<Origin>)> {
         let mut tasks = self.tasks.lock().await;
         loop {
@@ -167,7 +168,7 @@ impl<T> TaskQueue<T> {
     }
 
     /// Records that the transfer of a task has ended, and how many tasks of its host may be in hand from now on. The
-    /// worker that ended it asks for the next one.
+    /// worker then takes the next task.
     pub(super) fn done(&self, host: &Option<Origin>, most: usize) {
         self.in_hand.fetch_sub(1, Relaxed);
         let queue = &mut self.waiting().queue;
@@ -175,7 +176,7 @@ impl<T> TaskQueue<T> {
         queue.done(host);
     }
 
-    /// Takes the tasks out of the channel that are there already, as far as there is room.
+    /// Moves tasks that wait in the channel into the queues, while there is room.
     fn take_in(&self, tasks: &mut Option<mpsc::Receiver<T>>, look: &impl Fn(&T) -> (&Uri, usize)) {
         while self.waiting().has_room() {
             match tasks.as_mut().map(mpsc::Receiver::try_recv) {
@@ -223,9 +224,9 @@ mod tests {
         (&item.0, 1)
     }
 
-    /// More tasks than wait here, of two hosts, by more workers than either may have.
+    /// The test has more tasks than may wait, of two hosts, and more workers than either host may have.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn every_task_is_handed_out_once_and_then_every_worker_hears_of_the_end() {
+    async fn every_task_is_handed_out_once_and_then_every_worker_ends() {
         const TASKS: usize = 3 * WAITING;
         let (sender, tasks) = mpsc::channel(16);
         let queue = Arc::new(TaskQueue::new(tasks, 2, CancellationToken::new()));

@@ -12,9 +12,10 @@ use crate::store::Staged;
 pub(crate) struct Task<T> {
     /// The resource's URI.
     pub uri: Uri,
-    /// Mirrors to try first, the most preferred first (§14.2). One out of scope is passed over.
+    /// The mirrors to try first, the most preferred first (§14.2). A mirror that is out of scope is skipped.
     pub mirrors: Vec<Uri>,
-    /// Places to try if its own URI does not have the bytes that its digest promises: versions that stay (§14.6).
+    /// The places to try if its own URI does not have the expected bytes: versions that do not change (§14.6). They are
+    /// tried only if a digest is expected.
     pub fallbacks: Vec<Uri>,
     /// The moment whose state is wanted, in the form of `Accept-Datetime`; `None` for the present one.
     pub moment: Option<Box<str>>,
@@ -26,7 +27,7 @@ pub(crate) struct Task<T> {
     pub held: Option<Validators>,
     /// The time of its last modification; `None` to take that of the server.
     pub modified: Option<DateTime>,
-    /// The room that it takes while it waits, in tasks of usual size.
+    /// The memory that it takes while it waits, in tasks of usual size.
     pub weight: usize,
     /// The value of the caller.
     pub context: T,
@@ -93,7 +94,7 @@ impl Expected {
 #[derive(Debug)]
 #[non_exhaustive]
 pub(crate) enum FetchOutcome {
-    /// It arrived and matches.
+    /// It arrived and matches the expectation.
     Staged(Arrival),
     /// The held copy is current (304).
     NotModified {
@@ -105,7 +106,7 @@ pub(crate) enum FetchOutcome {
         /// The status.
         status: u16,
     },
-    /// It did not arrive, or does not match.
+    /// It did not arrive, or does not match the expectation.
     Failed(FetchError),
 }
 
@@ -115,7 +116,7 @@ pub(crate) enum FetchOutcome {
 pub(crate) struct Arrival {
     /// The file. Its digests are those that were compared, or SHA-256 if none was.
     pub staged: Staged,
-    /// A digest of the Source was compared.
+    /// `true` if a digest of the Source was compared.
     pub verified: bool,
     /// The validators of its own URI for the next request; empty if it was fetched from another place (B22).
     pub validators: Validators,
@@ -123,10 +124,10 @@ pub(crate) struct Arrival {
     pub media_type: Option<Box<str>>,
     /// The time at which these were the bytes of the resource, by the Source's clock; `None` if it is not known.
     pub sent: Option<DateTime>,
-    /// The bytes were the body of one response; `false` for those of several parts, a package or a patch.
+    /// `true` if the bytes were the body of one response; `false` if they are from several parts, a package or a patch.
     pub came_whole: bool,
-    /// Nothing in the answer shows if the bytes are complete: they end where the connection ended.
+    /// `true` if nothing in the answer shows if the bytes are complete, because they ended with the connection.
     pub has_open_end: bool,
-    /// The URI that redirects led to; `None` without redirects, and for what came from elsewhere than its own URI.
+    /// The URI that redirects led to; `None` without redirects, and for bytes that are not from the resource's own URI.
     pub redirected_to: Option<Uri>,
 }

@@ -1,4 +1,4 @@
-//! Resources to staged files, from servers good and bad: rows D22, D27 and D30 to D34 of the threats, by their ids.
+//! Fetches of resources from servers with and without faults: the threats D22, D27 and D30 to D34.
 
 mod bench;
 mod codings;
@@ -63,7 +63,7 @@ async fn a_very_large_resource_comes_in_parts_where_the_server_allows() {
         bench.source.put("a", body.clone());
         bench.source.fail("a", faults.clone());
         assert!(bench.bytes(&bench.expecting("a", &body)).await == body, "{faults:?}");
-        // The first part and the whole; where it goes on in parts, one more at least.
+        // There are two requests, for the first part and for the whole, and at least one more if it continues in parts.
         assert_eq!(bench.source.requests_for("a") > 2, in_parts, "{faults:?}");
         assert_eq!(bench.staged_files(), 1, "{faults:?}");
     }

@@ -19,12 +19,12 @@ pub(super) struct Transfer<'a> {
     pub(super) partial: Option<Partial>,
     pub(super) received: u64,
     modified: Option<DateTime>,
-    /// The place is not the resource's own URI, so its validators do not apply to the latter (B22).
+    /// `true` if the place is not the resource's own URI, to which its validators do not apply (B22).
     is_elsewhere: bool,
 }
 
 impl<'a> Transfer<'a> {
-    /// Bytes after which a broken attempt counts as progress, which resets the number of attempts.
+    /// The number of bytes from which on a broken attempt counts as progress, which resets the number of attempts.
     const STEP: u64 = 1 << 20;
 
     pub(super) fn new<T>(shared: &'a SharedTransfer, from: &Uri, task: &'a Task<T>) -> Self {
@@ -52,8 +52,7 @@ impl<'a> Transfer<'a> {
         self.received
     }
 
-    /// Makes attempts until the resource is complete. A transfer that makes progress each time may continue without a
-    /// limit.
+    /// Makes attempts until the resource is complete. Their number is not limited while each of them makes progress.
     pub(super) async fn run(&mut self, retries: u32) -> Result<FetchOutcome, FetchError> {
         if self.expected.length.is_none_or(|length| length > Partial::LARGE) {
             let algorithms = self.expected.algorithms(self.shared.verify);
@@ -197,7 +196,7 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// Refuses a state from after the requested time: a TimeGate without an earlier one answers the nearest (RFC 7089
+    /// Refuses a state from after the requested time, with which a TimeGate answers if it has no earlier one (RFC 7089
     /// §4.5.3).
     fn expect_moment(&self, response: &Response) -> Result<(), Mismatch> {
         let time = |text: &str| httpdate::parse_http_date(text).ok();
@@ -216,7 +215,7 @@ impl<'a> Transfer<'a> {
         let has_digest = self.expected.digests.strongest().is_some();
         match response.status {
             StatusCode::NON_AUTHORITATIVE_INFORMATION if !has_digest => return Err(FetchError::Transformed),
-            // A digest shows if the proxy that says so has changed the bytes.
+            // With 203 a digest shows if the proxy has changed the bytes.
             StatusCode::OK | StatusCode::NON_AUTHORITATIVE_INFORMATION => {}
             status => {
                 let uri = response.uri.to_string();

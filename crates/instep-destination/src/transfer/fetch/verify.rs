@@ -1,4 +1,5 @@
-//! Compares a resource with the metadata that the Source states for it. PURE.
+//! The comparison of a resource with the metadata that the Source states for it. PURE: the bytes were counted and
+//! digested before.
 
 use resourcesync::{Algorithm, Digests};
 
@@ -51,7 +52,8 @@ impl Expected {
             return Ok((ListedForm::Plain, self.check_digests(plain.digests)?));
         };
         if self.digests.strongest().is_none() {
-            // Both forms may have the length that is listed; nobody asked for the coded one (O50).
+            // Both forms may have the listed length. The decoded one is chosen then, because no coding was requested
+            // (O50).
             let has_coded_length = self.length == Some(plain.length) && plain.length != decoded.length;
             let listed_coded = self.encoding().is_some() || has_coded_length;
             return Ok((if listed_coded { ListedForm::Plain } else { ListedForm::Decoded }, false));
@@ -87,7 +89,7 @@ impl Expected {
         }
     }
 
-    /// Compares each digest that was computed and is offered. Returns `true` if there was one.
+    /// Compares each computed digest that the Source states too. Returns `true` if there is one.
     fn check_digests(&self, found: &Digests) -> Result<bool, Mismatch> {
         let mut verified = false;
         for digest in found {
@@ -127,7 +129,7 @@ mod tests {
     const WRONG_MD5: &str = "md5:00000000000000000000000000000000";
     const RIGHT_SHA: &str = "sha-256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
 
-    /// D33: the body is `x`.
+    /// The body is `x` (D33).
     #[test]
     fn d33_the_strongest_known_digest_decides() {
         let both = format!("{WRONG_MD5} {RIGHT_SHA}");
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(hasher.finish().to_string(), RIGHT_SHA);
     }
 
-    /// D34, AMB-B38, AMB-B39: `x` came as gzip although it was requested unencoded.
+    /// The body `x` arrived as gzip although no coding was requested (D34, AMB-B38, AMB-B39).
     #[test]
     fn d34_a_coding_that_came_unasked_is_never_mixed_with_the_other_form() {
         let digests = |body: &[u8]| {

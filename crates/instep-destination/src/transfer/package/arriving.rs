@@ -40,7 +40,8 @@ impl Progress {
         self.more.notify_all();
     }
 
-    /// Waits until a byte is there, or the end is known before it.
+    /// Waits until the byte at a position has arrived or the file has ended. Returns the number of bytes that have
+    /// arrived.
     fn wait_for(&self, byte: u64) -> u64 {
         let arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.more.wait_while(arrived, |arrived| arrived.bytes <= byte && !arrived.ended);
@@ -57,7 +58,7 @@ impl Drop for Writing {
     }
 }
 
-/// Reads behind the writer; for a thread that may block.
+/// A reader that waits for the bytes that are still to be written. It blocks.
 #[derive(Debug)]
 pub(crate) struct Growing {
     file: File,
@@ -133,7 +134,7 @@ impl Packages {
             read: None,
         };
         let (packages, writing) = (self.clone(), Writing(progress));
-        // The writer ends with the reader, also when the run ends.
+        // The writer ends when the run ends, and then its reader ends too.
         let whole = tokio::spawn(async move {
             packages.unless_stopped(packages.write(response, file, &expected, writing)).await
         });
@@ -166,12 +167,12 @@ impl Packages {
 }
 
 impl Arriving {
-    /// Splits it into a reader of the bytes that arrived and the rest of the transfer.
+    /// Splits it into a reader of the arriving bytes and the rest of the transfer.
     pub(crate) fn split(self) -> (PackageReader, Remainder) {
         (self.reader, Remainder { whole: self.whole, uri: self.uri })
     }
 
-    /// Breaks it off, and leaves nothing of it.
+    /// Ends the transfer, and removes the bytes that arrived.
     pub(crate) async fn give_up(self, packages: &Packages) {
         self.whole.abort();
         if let Ok(Ok(name)) = self.whole.await {
@@ -187,14 +188,14 @@ pub(crate) struct Remainder {
 }
 
 impl Remainder {
-    /// The package, once all of it is there and its directory is found safe.
+    /// Waits for the complete package, and returns it if its directory is safe.
     pub(crate) async fn whole(self, packages: &Packages) -> Result<OpenPackage, PackageFetchError> {
         let name = self.whole.await.map_err(|_| PackageFetchError::Interrupted)??;
         packages.open(&self.uri, name).await
     }
 }
 
-/// Reads the available part of a package whose manifest comes first: entries and members in parallel.
+/// Reads a package whose manifest comes first while it arrives: its entries and members side by side.
 pub(crate) struct PackageReader {
     package: ArrivingPackage<Growing>,
     packages: Packages,
@@ -203,8 +204,8 @@ pub(crate) struct PackageReader {
 }
 
 impl PackageReader {
-    /// The next member and its entry. `None` if the package cannot be read further before its directory has arrived:
-    /// a manifest that is not first, another order, a member without a stated length.
+    /// Returns the next member and its entry. `None` if the package cannot be read further before its directory has
+    /// arrived: the manifest is not first, the order differs, or a member states no length.
     pub(crate) fn next_bitstream(&mut self) -> Option<(Entry, Member)> {
         if self.read.is_none() {
             self.read = Some(self.manifest()?);

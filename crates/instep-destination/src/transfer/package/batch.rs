@@ -8,7 +8,7 @@ use resourcesync::Uri;
 use super::{Arriving, PackageFetchError, Packages};
 use crate::transfer::fetch::{Expected, FetchError};
 
-/// Bytes of an answer that gives the reason for a missing package.
+/// The most bytes of an answer that states why there is no package.
 const REASON_BYTES: usize = 4 << 20;
 
 impl Packages {
@@ -55,7 +55,7 @@ impl Packages {
     }
 }
 
-/// The URIs in the answer, which is a list of them or contains one.
+/// Returns the URIs in an answer, which is a list of them or an object with one.
 async fn unknown(response: &mut Response) -> Result<Vec<String>, PackageFetchError> {
     let body = response.body.read_up_to(REASON_BYTES).await?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();

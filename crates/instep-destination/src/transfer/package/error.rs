@@ -1,4 +1,4 @@
-//! Errors of packages that cannot be fetched or used.
+//! The errors of fetching and opening a package.
 
 use instep_net::HttpError;
 use resourcesync::package::PackageError;
@@ -12,7 +12,7 @@ pub(crate) enum PackageFetchError {
     /// It does not arrive, or differs from its entry.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// It is not safe to read; it is refused as a whole (D2, D19, D20).
+    /// It is not safe to read, and is refused as a whole (D2, D19, D20).
     #[error("The package {uri} is not used")]
     Unsafe {
         /// The package.
@@ -33,7 +33,7 @@ pub(crate) enum PackageFetchError {
     /// A batch request exceeds a limit of the Source (413).
     #[error("The request exceeds a limit of the Source")]
     TooMuch,
-    /// The run ended before it was there.
+    /// The run ended before the package had arrived.
     #[error("The run ended before the package was there")]
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! Packages as a second origin: the rows D2 and D19 to D21 of the threats, by their ids.
+//! Packages of dumps: the threats D2 and D19 to D21.
 
 use std::{
     io::{Cursor, Write as _},

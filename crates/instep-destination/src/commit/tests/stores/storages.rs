@@ -113,7 +113,7 @@ impl OpenCopy {
         bytes
     }
 
-    /// Each held resource with its bytes, read one by one and all together, which must be the same.
+    /// Returns each held resource with its bytes. They are read one by one and all together, which must give the same.
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let all = self.held();
         let (mut spans, order) = PackSpans::of(all.iter().map(|held| &held.place));

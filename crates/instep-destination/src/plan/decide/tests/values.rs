@@ -22,7 +22,7 @@ pub(super) fn second(second: i64) -> DateTime {
     DateTime::from_unix_seconds(second)
 }
 
-/// A few values of each attribute, so that equal ones meet often; each may be missing.
+/// Returns metadata with a few possible values of each attribute, so that equal ones are frequent. Each may be missing.
 pub(super) fn metadata() -> impl Strategy<Value = ResourceMetadata> {
     let digest = prop::option::of(0u8..2);
     (digest, prop::option::of(5u64..7), prop::option::of(10i64..12), prop::option::of(0i64..6), 0usize..2)

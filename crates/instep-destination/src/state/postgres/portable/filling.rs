@@ -19,7 +19,7 @@ pub(super) struct PostgresFilling<'s> {
     session: &'s Session,
     copy: i64,
     next_id: i64,
-    /// The numbers that runs got.
+    /// The number of each run in this database, by its number in the records.
     runs: BTreeMap<i64, i64>,
 }
 
@@ -84,7 +84,7 @@ impl<'s> PostgresFilling<'s> {
                 let sql = "INSERT INTO intent (copy, version, operations) VALUES ($1, $2, $3)";
                 put(sql, &[copy, &i64::from(operations::VERSION), &bytes])
             }
-            // Many in a statement.
+            // Many records are written with one statement.
             StateRecord::Held { .. } | StateRecord::Owed { .. } | StateRecord::Gone { .. } => {
                 self.put(std::slice::from_ref(record))
             }
@@ -151,7 +151,7 @@ impl<'s> PostgresFilling<'s> {
             "INSERT INTO problem (copy, run, kind, count, uri, message) VALUES ($1, $2, $3, $4, $5, $6)";
         let LoggedProblem { kind, count, uri, message } = problem;
         let uri = uri.as_ref().map(Uri::as_str);
-        // One that names no run is missed when all is read back.
+        // A problem without its run is left out, which is noticed when everything is read back.
         let Some(run) = self.runs.get(&run) else { return Ok(()) };
         self.session.execute(sql, &[&self.copy, run, kind, &count.cast_signed(), &uri, message]).map(drop)
     }
@@ -178,11 +178,11 @@ impl<'s> PostgresFilling<'s> {
             .map(drop)
     }
 
-    /// Sets the numbers that come next.
+    /// Sets the next numbers of rows and changes.
     pub(super) fn finish(self, last_change: i64) -> Result<(), EngineFault> {
         let sql = "UPDATE copy SET next_id = $2 WHERE id = $1";
         self.session.execute(sql, &[&self.copy, &self.next_id])?;
-        // Under a lock, so that no other number is assigned between the reading and the step.
+        // Under a lock, so that no other number is assigned between the reading and the setting.
         self.session.batch("LOCK TABLE change IN SHARE ROW EXCLUSIVE MODE")?;
         let sql = "SELECT setval(s.name, $1) FROM (SELECT pg_get_serial_sequence('change', 'sequence')::regclass AS name) s
                    WHERE COALESCE(pg_sequence_last_value(s.name), 0) < $1";

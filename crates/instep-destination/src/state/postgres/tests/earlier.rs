@@ -1,4 +1,4 @@
-//! States that earlier versions wrote: each is brought up to date, read, and written on.
+//! States that earlier versions wrote are brought up to date, read and continued.
 
 use instep_testkit::PostgresServer;
 
@@ -37,7 +37,7 @@ fn a_state_of_the_first_version_is_read_and_written_on() {
     assert_eq!(state.past_runs(10).unwrap().len(), 1);
     assert_eq!(state.setting("base").unwrap().as_deref(), Some("http://127.0.0.1:5597/"));
 
-    // What was owed comes.
+    // The pending resource is fetched.
     let uri = owed[0].desired.uri.clone();
     let placed = Operation::Place {
         uri: uri.clone(),

@@ -30,10 +30,10 @@ fn a_certificate_is_checked_where_that_is_asked_for() {
     expect("sslmode=disable", "no encryption");
     let imposter = format!("sslmode=verify-full&sslrootcert={}", other_certificate.display());
     expect(&imposter, "invalid peer certificate");
-    // No authority of the system knows it.
+    // The certificate is not signed by an authority that the system trusts.
     expect("sslmode=verify-full", "invalid peer certificate");
     expect("sslmode=verify-full&sslrootcert=/nowhere", "cannot use the certificates in /nowhere");
-    // The certificate is of an address, and no other name leads to it.
+    // The certificate is for an address, and not for the name.
     let named = url(&verified).replace("127.0.0.1", "localhost");
     let text = error_chain(&refusal(&named));
     assert!(text.contains("invalid peer certificate") || text.contains("Connection refused"), "{text}");

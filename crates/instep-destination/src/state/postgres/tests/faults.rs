@@ -65,7 +65,7 @@ pub(super) fn commit_fifty(state: &mut PostgresState, number: usize, set: SetId)
     state.commit_group(Some(intent), &[&group], &ledger).unwrap();
 }
 
-/// Everything that was committed in this number of groups is there, and each change once.
+/// Checks that everything that was committed in this number of groups is there, and each change once.
 pub(super) fn assert_whole(state: &PostgresState, set: SetId, groups: usize) {
     assert_eq!(state.held_count().unwrap(), 50 * groups as u64);
     assert!(state.intents().unwrap().is_empty());
@@ -125,7 +125,7 @@ fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
         state.record_changes();
         for number in 0..GROUPS {
             commit_fifty(&mut state, number, set);
-            // Reads in between come from the same server.
+            // Reads meanwhile are answered by the same server.
             assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
             sender.send(number).unwrap();
         }

@@ -26,7 +26,7 @@ impl Copy {
         self.dir().join(".instep").join(name)
     }
 
-    /// Syncs as the Source is, deletions included.
+    /// Synchronizes the copy with the Source, with deletions.
     fn sync(&self, state: Option<&str>) -> Result<SyncReport, Error> {
         let mut options = SyncOptions::new(self.source.url(""), self.dir());
         options.state = state.map(str::to_owned);
@@ -35,7 +35,7 @@ impl Copy {
         wait(sync(&options, &TestMonitor::new()))
     }
 
-    /// Syncs, and finds the copy as the Source is, by its files and by an audit.
+    /// Synchronizes the copy, and checks by its files and by an audit that it equals the Source.
     fn is_in_step(&self, state: Option<&str>) -> SyncReport {
         let report = self.sync(state).unwrap();
         assert_eq!(report.exit_code(), 0, "{report:?}");
@@ -82,7 +82,7 @@ fn a_copy_is_made_and_kept_in_step_and_its_folder_remembers_where_its_state_is()
     let report = copy.is_in_step(Some(&server.url()));
     assert_eq!((report.created, report.updated, report.deleted), (0, 0, 0));
 
-    // A resource that cannot be had is pending there.
+    // A resource that cannot be fetched is pending there.
     copy.source.put("late.txt", "late");
     copy.source.fail_always("late.txt", Fault::Status(500));
     assert_eq!(copy.sync(None).unwrap().exit_code(), 3);
@@ -91,7 +91,7 @@ fn a_copy_is_made_and_kept_in_step_and_its_folder_remembers_where_its_state_is()
     copy.is_in_step(None);
     assert_eq!(status(&copy.dir()).unwrap().owed, 0);
 
-    // It is not looked for elsewhere.
+    // The state is not searched in another place.
     assert!(refusal(&copy, Some(&format!("{}?schema=other", server.url()))).contains(&server.url()));
     assert!(refusal(&copy, Some("sqlite://x")).contains("postgres://"));
     sql(&server.url(), "DELETE FROM copy");
@@ -116,7 +116,7 @@ fn a_first_run_that_a_server_refuses_leaves_nothing() {
 fn a_uri_that_is_too_long_for_the_state_costs_its_own_resource_only() {
     let Some(server) = PostgresServer::start() else { return };
     let copy = Copy::of(FakeSource::start().with_resources(many(3)));
-    // No two parts alike: what repeats is compressed before it is too long.
+    // No two parts are alike, because a URI that repeats itself would be compressed and fit.
     let long = (0..900_u32).map(|number| format!("{:08x}", number.wrapping_mul(2_654_435_761)));
     let long = copy.source.url(&format!("get?{}", long.collect::<String>()));
     copy.source.list(resourcesync::Entry::new(resourcesync::Uri::parse(&long).unwrap()));

@@ -1,4 +1,4 @@
-//! A standby that takes over, and transactions that lose against others.
+//! A standby that takes over, and transactions that conflict with others.
 
 use std::{sync::mpsc, thread};
 
@@ -17,7 +17,7 @@ fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost
     const LOST_AFTER: usize = 15;
     let Some(primary) = PostgresServer::start() else { return };
     let Some(standby) = primary.synchronous_standby() else { return };
-    // As operators write it: each server, of which the one that takes writes is used.
+    // The URL as operators write it, with all servers. The one that accepts writes is used.
     let url = format!("postgres://instep@127.0.0.1:{},127.0.0.1:{}/copies", primary.port(), standby.port());
     let (sender, committed) = mpsc::channel();
     let run = thread::spawn(move || {
@@ -26,7 +26,7 @@ fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost
         state.record_changes();
         for number in 0..GROUPS {
             commit_fifty(&mut state, number, set);
-            // Reads in between come from the server that took over.
+            // Reads meanwhile are answered by the server that took over.
             assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
             sender.send(number).unwrap();
         }
@@ -53,7 +53,7 @@ fn a_transaction_that_loses_against_another_one_is_tried_again() {
     let set = state.set("http://h/list.xml").unwrap();
     state.record_changes();
     for code in ["40001", "40P01"] {
-        // Numbers of a sequence are not given back when a transaction ends: the first three fail, whatever it did.
+        // A rollback does not give the numbers of a sequence back, so the first three attempts fail.
         sql(
             &url,
             &format!(

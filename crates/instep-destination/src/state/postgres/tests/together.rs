@@ -1,4 +1,5 @@
-//! Work of one copy in common: lookups of many names in one statement, and a run that waits for its helpers.
+//! Work that is done together: lookups of many names in one statement, and a run that waits for the helpers of the last
+//! one.
 
 use std::{collections::BTreeSet, thread};
 
@@ -36,7 +37,7 @@ fn o78_who_takes_a_shared_plan_over_waits_until_helpers_have_committed() {
     first.add_slices(&[NewSlice { id: 1, turn: 0, total: 1, actions: Vec::new() }]).unwrap();
     drop(first.seal_plan().unwrap());
     let JoinedPlan { state: mut helper, board, .. } = PostgresState::join(&at).unwrap().unwrap();
-    // All are one process here.
+    // All workers are in one process here, so one gets another name.
     let rename = format!("UPDATE instep.share SET name = 'another process' WHERE sharer = {}", board.me());
     sql(&server.url(), &rename);
     assert!(!board.is_ending().unwrap());

@@ -121,7 +121,7 @@ impl<'t, 'c> SqliteFilling<'t, 'c> {
             .map(drop)
     }
 
-    /// Sets the numbers that come next.
+    /// Sets the next numbers of rows and changes.
     pub(super) fn finish(self, last_change: i64) -> rusqlite::Result<()> {
         let to = self.transaction;
         to.execute("INSERT INTO counter (name, value) VALUES ('next_id', ?1)", [self.next_id])?;

@@ -12,7 +12,7 @@ use crate::{
     transfer::fetch::{FetchError, FetchOutcome, Fetcher, PartSizes, Task},
 };
 
-/// A resource of this many bytes comes in parts.
+/// The size from which on a resource is fetched in parts.
 pub(super) const PARTS_FROM: u64 = 3_500_000;
 
 /// A Source, and a fetcher that stages in a folder of its own.
@@ -54,7 +54,7 @@ impl Bench {
         Task::new(uri(self.source.url(path)), ())
     }
 
-    /// A task that expects these bytes.
+    /// Returns a task that expects these bytes.
     pub(super) fn expecting(&self, path: &str, body: &[u8]) -> Task<()> {
         let mut task = self.task(path);
         task.expected.length = Some(body.len() as u64);
@@ -70,7 +70,7 @@ impl Bench {
         std::fs::read_dir(self.staging()).unwrap().count()
     }
 
-    /// The bytes that were staged for a task.
+    /// Returns the bytes that were staged for a task.
     pub(super) async fn bytes(&self, task: &Task<()>) -> Vec<u8> {
         match self.fetcher.fetch(task).await {
             FetchOutcome::Staged(arrival) => {
@@ -90,7 +90,7 @@ impl Bench {
     }
 }
 
-/// Large enough to arrive in several pieces.
+/// Returns a body that is large enough to arrive in several pieces.
 pub(super) fn large() -> Vec<u8> {
     (0..3_000_000_u32).map(|number| (number % 251) as u8).collect()
 }

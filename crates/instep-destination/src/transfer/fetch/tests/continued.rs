@@ -69,7 +69,7 @@ async fn b1_a_mirror_that_answers_206_does_not_hide_the_resource() {
     assert_eq!((bench.source.requests_for("mirror"), bench.source.requests_for("own")), (1, 1));
 }
 
-/// No digest is listed: only validators and totals can tell versions apart.
+/// No digest is listed, so only validators and totals distinguish versions.
 #[tokio::test]
 async fn b7_a_continuation_needs_a_strong_validator_and_the_same_total() {
     let header = |name, value: &str| Fault::Header(name, value.to_owned());
