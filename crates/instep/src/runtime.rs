@@ -26,12 +26,12 @@ pub(crate) fn start() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build().context("Cannot start the runtime")
 }
 
-/// Work that can be asked to end.
+/// A handle by which running work is asked to end. The handles of both libraries implement it.
 pub(crate) trait Ending: Send + Sync + 'static {
-    /// Asks it to end.
+    /// Asks the work to end.
     fn ask(&self);
 
-    /// Returns `true` once it was asked.
+    /// Returns `true` if the work was asked to end.
     fn is_asked(&self) -> bool;
 }
 
