@@ -30,7 +30,7 @@ fn source_description(command: &mut Command) -> String {
 }
 
 #[test]
-fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+fn a_flag_wins_over_the_environment_and_the_environment_over_the_file() {
     let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
     let found = source_description(&mut instep(folder.path()));
     assert_eq!(found, "http://file.example/.well-known/resourcesync");

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_bytes_and_changes_and_another_others() {
+    fn the_same_seed_makes_the_same_bytes_and_changes_and_another_seed_others() {
         let made = |seed| {
             let generated = generated(seed);
             let paths: Vec<String> = (0..200).map(|number| generated.change_one(number)).collect();

@@ -40,7 +40,7 @@ fn o204_a_limit_of_something_that_is_not_offered_is_refused() {
 }
 
 #[test]
-fn o332_a_size_of_web_archives_without_any_is_refused() {
+fn o332_a_size_of_web_archive_files_without_a_web_archive_is_refused() {
     let folder = folder(&[]);
     let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--warc-size", "5MiB"], 2);
     assert!(said.contains("--warc <DIR>"), "{said}");
@@ -188,7 +188,7 @@ fn o245_an_origin_in_a_form_that_is_not_read_is_named_with_what_to_do() {
 }
 
 #[test]
-fn o244_a_command_without_a_text_and_a_secret_without_a_webhook_are_refused() {
+fn o244_an_empty_command_and_a_secret_without_a_webhook_are_refused() {
     let folder = folder(&[("secret", "whsec_")]);
     for option in [&["--on-change", ""][..], &["--webhook-secret-file", "secret"]] {
         let sync = [&["sync", "http://127.0.0.1:1/", "copy"][..], option].concat();

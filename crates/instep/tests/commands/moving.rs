@@ -12,7 +12,7 @@ fn manifest(folder: &Path, base: &str, more: &str) {
 }
 
 #[test]
-fn c34_a_manifest_with_the_uris_of_before_a_move_deletes_nothing() {
+fn c34_a_manifest_with_the_uris_from_before_a_move_deletes_nothing() {
     let files = ["f1", "f2", "f3", "f4", "f5"].map(|name| (format!("data/{name}"), name));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     for (old, new) in
@@ -84,7 +84,7 @@ fn o347_a_copy_that_is_published_moves_as_its_advice_says() {
 }
 
 #[test]
-fn o349_documents_that_another_folder_has_of_before_are_written_again() {
+fn o349_documents_of_an_earlier_base_url_in_another_folder_are_written_again() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     let folder = folder.path();
     let publish = |out: &str, more: &[&str]| {

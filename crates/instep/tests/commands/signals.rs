@@ -92,7 +92,7 @@ fn c18_a_server_that_hashes_a_huge_file_ends_within_seconds() {
 }
 
 #[test]
-fn finding_d9_d11_following_has_a_line_a_round_and_a_signal_is_answered() {
+fn finding_d9_d11_each_round_of_following_has_a_line_and_a_signal_is_answered() {
     let folder = folder(&[("data/a.txt", "a")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let mut command = instep(folder.path(), &["sync", url, "copy", "--follow", "--poll", "200ms"]);

@@ -179,7 +179,7 @@ impl<'a> CopyMonitor<'a> {
         Arc::clone(&self.run)
     }
 
-    /// Returns a number that grows with each event.
+    /// Returns a number that grows with each event, for those who wait for the next one.
     pub(crate) fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }

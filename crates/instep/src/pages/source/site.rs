@@ -108,7 +108,8 @@ impl<'a> PageContext<'a> {
     }
 }
 
-/// Returns a part of a URI for people: escapes are decoded, control characters and direction marks removed (D10).
+/// Returns a part of a URI for people: escapes are decoded, but control characters and direction marks are shown as
+/// `\u{...}` (D10).
 pub(super) fn unescaped(part: &str) -> String {
     name(&percent_encoding::percent_decode_str(part).decode_utf8_lossy())
 }
