@@ -110,7 +110,7 @@ impl Display {
 }
 
 /// Returns the time that the rest will take, computed from bytes if the lists state lengths, and otherwise from
-/// resources. `None` if nothing has arrived within [`WINDOW`].
+/// resources. `None` if nothing is left, or if nothing has arrived within [`WINDOW`].
 fn time_left(tally: &ProgressTally, speed: Speed) -> Option<Duration> {
     let planned = tally.planned;
     let (left, per_second) = match planned.bytes.checked_sub(tally.bytes) {
