@@ -1,9 +1,12 @@
 //! Generated Sources against a naive model of what a Destination must hold.
 //!
-//! A Source of this test leaves out what the standard lets it leave out, replaces lists, loses changes, breaks
-//! documents. It writes its documents itself, and the model decides with nothing but maps, so that no code of the
-//! product judges the product. `INSTEP_SEED=n` or `n..m` runs these Sources, `INSTEP_FEATURES=Dump,Archive` generates
-//! only these features, `INSTEP_FEATURES=-Dump,-Archive` all others; `INSTEP_LONG=1` runs 10,000 Sources.
+//! A generated Source leaves out what the standard lets it leave out, replaces lists, loses changes and breaks
+//! documents. It writes its documents with code of this test, and the model is nothing but maps, so that no code of the
+//! product judges the product.
+//!
+//! - `INSTEP_SEED=n` or `n..m` runs the Sources of these seeds.
+//! - `INSTEP_FEATURES=Dump,Archive` generates only these features, `INSTEP_FEATURES=-Dump,-Archive` all others.
+//! - `INSTEP_LONG=1` runs 10,000 Sources.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "model/damage.rs"]
@@ -55,7 +58,7 @@ use feature::Feature;
 use instep_testkit::PostgresServer;
 use run::Difference;
 
-/// Runs of one seed each are small: as many threads as this share them.
+/// The number of threads that share the seeds. The run of one seed is small.
 const THREADS: usize = 4;
 
 #[test]
@@ -63,14 +66,15 @@ fn the_copy_of_any_source_is_what_a_naive_model_says() {
     follow_all((300, 10_000), None);
 }
 
-/// A database keeps all promises that the file of a state keeps.
+/// Repeats the test with the state of each copy in a database, which must keep all promises that a file keeps.
 #[test]
 fn the_copy_of_any_source_is_the_same_with_its_state_in_postgresql() {
     let Some(server) = PostgresServer::start() else { return };
     follow_all((30, 1_000), Some(&server.url()));
 }
 
-/// Sources of which a copy was wrong once, each with the finding, or with what the model did not know.
+/// Seeds of Sources of which a copy was once wrong, each with its finding, or of which the model did not know
+/// something.
 const REMEMBERED: [(&str, u64); 37] = [
     ("o284", 26_399),
     ("o285", 22_000),
@@ -119,7 +123,8 @@ fn copies_that_were_wrong_once_are_right() {
     }
 }
 
-/// Follows Sources: so many in a plain run, so many in a long one, or those that the environment names.
+/// Follows the Sources of seeds: `plain` of them in a normal run, `long` of them in a long one, or those that the
+/// environment names. The state of each copy is in the `database`, if one is given.
 ///
 /// # Panics
 /// If a copy differs from the model.
@@ -137,7 +142,7 @@ fn follow_all((plain, long): (u64, u64), database: Option<&str>) {
     assert!(difference.is_none(), "{}", difference.unwrap_or_default());
 }
 
-/// Follows the Sources of seeds. Returns how copies differ from the model; `None` if they do not.
+/// Follows the Sources of seeds. Returns a description of the copies that differ from the model; `None` if none does.
 fn follow((first, last): (u64, u64), database: Option<&str>) -> Option<String> {
     let only: Option<BTreeSet<String>> =
         env::var("INSTEP_FEATURES").ok().map(|names| names.split(',').map(str::to_owned).collect());
@@ -174,7 +179,7 @@ fn follow((first, last): (u64, u64), database: Option<&str>) -> Option<String> {
     (!differences.is_empty()).then(|| describe(&differences, last - first))
 }
 
-/// Returns the first Source in full, the others in a line each.
+/// Returns a description of differences: the log of the first Source, and a line for each Source.
 fn describe(differences: &[Difference], count: u64) -> String {
     let lines = differences.iter().map(|one| format!("INSTEP_SEED={}: {}\n", one.seed, one.what.join("; ")));
     let lines: String = lines.collect();

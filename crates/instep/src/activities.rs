@@ -1,5 +1,7 @@
-//! The changes of a Source as a collection of activities (IIIF Change Discovery 1.0, level 2): made of its published lists,
-//! the newest activity of each resource, in the order of time.
+//! The changes of a Source as a collection of activities (IIIF Change Discovery 1.0, level 2). It is made from the
+//! published lists and has the newest activity of each resource, in the order of time.
+//!
+//! The collection is rebuilt as a whole; the pages of the one before are read only for what the lists no longer say.
 
 mod gateway;
 mod newest;
@@ -21,7 +23,7 @@ use newest::{NewestActivities, ResourceActivity};
 const FOLDER: &str = "resourcesync/activities";
 const COLLECTION: &str = "collection.json";
 
-/// Activities of a page.
+/// The number of activities in a page.
 const PAGE: usize = 1_000;
 
 const CONTEXT: &str = "http://iiif.io/api/discovery/1/context.json";
@@ -37,10 +39,10 @@ pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<us
     read_former(&out.join(FOLDER), &newest)?;
     let lists = out.join("resourcesync");
     each(&lists.join("resourcelist.xml"), (out, &base_url), &mut |entry, at| {
-        // A file may state a time of change that lies after the publication.
+        // The time of a file may lie in the future; then the time of the list is used.
         let time = entry.lastmod.filter(|time| at.is_none_or(|at| time.instant() <= at.instant())).or(at);
         let uri = entry.loc.as_str();
-        // A list that is renewed does not make its resources new.
+        // A resource keeps its former time: a renewed list does not mean that its resources have changed.
         match (newest.former(uri)?.filter(|known| known.change != Change::Deleted), time) {
             (Some(known), _) => newest.note(uri, known.time, &known.change)?,
             (None, Some(time)) => newest.note(uri, time, &Change::Updated)?,
@@ -80,13 +82,13 @@ pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
         removed = true;
     }
     if removed {
-        // A folder with other files stays.
+        // The result is ignored: a folder with other files must stay.
         let _ = fs::remove_dir(&folder);
     }
     Ok(removed)
 }
 
-/// Reads the activities that the pages have now; none if there are no pages.
+/// Reads the activities that the pages in place have, up to the first page that cannot be read.
 fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {
         let Ok(page) = fs::read(folder.join(page_name(number))) else { break };
@@ -110,7 +112,8 @@ fn page_name(number: usize) -> String {
     format!("page-{number}.json")
 }
 
-/// Passes each entry of a list, or of the lists of an index, with the time of the list. One that is not there has none.
+/// Passes on each entry of a list, or of the lists of an index, with the time of the list. A list that does not exist
+/// has no entries.
 fn each(
     path: &Path,
     (out, base_url): (&Path, &str),
@@ -164,7 +167,7 @@ fn place(folder: &Path, base: &str, kind: &str, newest: &NewestActivities) -> an
         (json["first"], json["last"]) = (leads_to(0), leads_to(last));
     }
     written += usize::from(replace(&folder.join(COLLECTION), &json)?);
-    // Pages of a collection that was longer.
+    // Removes the pages that a longer collection had after these.
     let mut number = pages;
     while fs::remove_file(folder.join(page_name(number))).is_ok() {
         number += 1;
@@ -181,7 +184,8 @@ fn item(activity: &ResourceActivity, kind: &str) -> Value {
     json!({ "type": what, "object": { "id": activity.uri, "type": kind }, "endTime": activity.time.to_string() })
 }
 
-/// Writes a file unless it has these bytes. A concurrent reader gets the old one or the new one.
+/// Writes a file unless it has these bytes. A concurrent reader gets the old one or the new one. Returns `true` if it
+/// was written.
 fn replace(path: &Path, json: &Value) -> anyhow::Result<bool> {
     let text = format!("{json}\n");
     if fs::read(path).is_ok_and(|held| held == text.as_bytes()) {

@@ -1,4 +1,5 @@
-//! Groups of options that several commands share, each with the library settings it becomes.
+//! Groups of options that several commands share, each in its own file with the settings of a library that it becomes.
+//! Options of a single command are with that command.
 
 pub(crate) mod access;
 pub(crate) mod callbacks;

@@ -1,4 +1,4 @@
-//! The command line: every command, and how one is read and run.
+//! The command line: all commands, the definition that clap reads, and the way from the words to a running command.
 //!
 //! An option comes from the command line, else from its environment variable, else from `instep.toml`.
 
@@ -79,8 +79,9 @@ pub(crate) enum Command {
 
 /// Runs a command.
 ///
-/// Errors: a fault that ends the command without a result.
+/// Errors: the failure that ended the command. Problems that it could go on with are in the exit code.
 pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+    // The configuration that was read last: a command that runs for long reads it again on SIGHUP.
     let used = RefCell::new(config.clone());
     match command {
         Command::Demo(demo) => demo.run(output),
@@ -122,8 +123,8 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
 /// Reads the command line and the configuration again; `None` if the configuration is the one that was read last, unless
 /// `is_forced`.
 ///
-/// Errors: it cannot be used, or the file is gone. Another file would be that of another command, and none would take
-/// back everything that is set.
+/// Errors: the configuration cannot be used, or its file is gone. A file found elsewhere would belong to another
+/// command, and without any file all settings would be reset.
 fn again<T>(
     used: &RefCell<Config>,
     pick: fn(Command) -> Option<T>,
@@ -146,7 +147,7 @@ fn again<T>(
 /// Reads the command line; the configuration file provides values that neither it nor the environment sets.
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
     let mut command = definition();
-    // Without the usage of a command, which has nothing to do with the file.
+    // A fault of the file is shown without the usage of a command, which has nothing to do with it (finding D25).
     let fail = |error: anyhow::Error| clap::Error::raw(ErrorKind::InvalidValue, format!("{error:#}\n"));
     let config = Config::find(&argv).map_err(fail)?;
     let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;
@@ -159,7 +160,7 @@ pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::
     Ok((Cli::from_arg_matches(&matches)?, config))
 }
 
-/// Names the word of a command line that is not UTF-8, if that is the fault (O414).
+/// Returns an error that names the word of the command line that is not UTF-8, if that is the fault (O414).
 fn with_word(error: clap::Error, argv: &[OsString]) -> clap::Error {
     let word = argv.iter().find(|word| word.to_str().is_none());
     let Some(word) = word.filter(|_| error.kind() == ErrorKind::InvalidUtf8) else { return error };
@@ -167,7 +168,7 @@ fn with_word(error: clap::Error, argv: &[OsString]) -> clap::Error {
     clap::Error::raw(ErrorKind::InvalidUtf8, what)
 }
 
-/// Takes back the suggestions of clap that share letters with a wrong name, but are no slip of it.
+/// Removes the suggestions of clap that only share letters with the wrong name and are not a typing error away from it.
 fn without_far_suggestions(mut error: clap::Error) -> clap::Error {
     for (written, suggested) in [
         (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
@@ -190,17 +191,17 @@ fn without_far_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The definition of the command line, each option with its environment variable.
+/// Returns the definition of the command line, each option with its environment variable.
 fn definition() -> clap::Command {
     let command = with_environment(Cli::command().args_override_self(true));
-    // A copy is seldom published again: those options are in the long help only.
+    // `sync` seldom publishes a copy again, so these options are in its long help only.
     let hide_serving = |arg: Arg| match arg.get_help_heading() {
         Some(SERVING | VERSIONS) => arg.hide_short_help(true),
         _ => arg,
     };
     let pages = "With --follow: address of pages about the copy; with --republish of the Source";
     let describe = |arg: Arg| if arg.get_id() == "listen" { arg.help(pages) } else { arg };
-    // Not one by one with `mut_subcommand`, which puts the command behind the others.
+    // `mut_subcommand` would move the command behind the others in the help.
     command
         .mut_subcommands(|command| match command.get_name() {
             "sync" => command.mut_args(|arg| describe(hide_serving(arg))),
@@ -212,7 +213,7 @@ fn definition() -> clap::Command {
         .arg(version_option())
 }
 
-/// `-h` and `--help` as an ordinary option, so that it is listed among the global ones.
+/// Defines `-h` and `--help` as an ordinary option, so that it is listed among the global ones.
 fn help_option() -> Arg {
     Arg::new("help")
         .short('h')
@@ -223,7 +224,7 @@ fn help_option() -> Arg {
         .help("Print the usual options (-h) or all of them (--help)")
 }
 
-/// `-V` and `--version`, of the program only.
+/// Defines `-V` and `--version` for the program itself and not for its commands.
 fn version_option() -> Arg {
     let option = Arg::new("version").short('V').long("version").action(ArgAction::Version);
     option.help_heading(global::HEADING).help("Print the version")
@@ -245,7 +246,7 @@ fn with_environment(command: clap::Command) -> clap::Command {
     command.mut_subcommands(with_environment)
 }
 
-/// Reads the variable of an option without a value; one that is set to nothing does not count.
+/// Reads the environment variable of an option without a value. An empty variable means that the option is not set.
 fn switch(text: &str) -> Result<bool, &'static str> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),

@@ -1,4 +1,5 @@
-//! One file per command: its options, and what it does with the libraries. Commands import nothing from each other.
+//! One file per command, with its options, its call of a library and its output. Commands import nothing from each
+//! other.
 
 pub(crate) mod audit;
 pub(crate) mod catalogue;

@@ -1,4 +1,5 @@
-//! `instep.toml`: options of the command line, in a table per command.
+//! `instep.toml`: options of the command line in a file, in a table per command. A key becomes words of the command
+//! line, so each option is read and checked in one way.
 //!
 //! ```toml
 //! [sync]
@@ -31,7 +32,7 @@ use words::as_words;
 /// Tables that belong to no command.
 const SHARED_TABLES: [&str; 6] = ["credentials", "set", "link", "changefreq", "coded", "generic"];
 
-/// The configuration file, read; empty if there is none.
+/// The content of the configuration file; empty if there is none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     path: PathBuf,
@@ -40,7 +41,7 @@ pub(crate) struct Config {
     text: String,
 }
 
-/// Comments and blank lines make no other configuration.
+/// Two configurations are equal if only comments and blank lines differ.
 impl PartialEq for Config {
     fn eq(&self, other: &Self) -> bool {
         (&self.path, &self.table) == (&other.path, &other.table)
@@ -48,7 +49,7 @@ impl PartialEq for Config {
 }
 
 impl Config {
-    /// Reads the file that `--config` names, else `./instep.toml`, else the user's.
+    /// Reads the file that `--config` or `INSTEP_CONFIG` names, else `./instep.toml`, else the user's.
     ///
     /// Errors: a file that cannot be read or is not TOML.
     pub(crate) fn find(argv: &[OsString]) -> anyhow::Result<Self> {
@@ -65,7 +66,7 @@ impl Config {
 
     fn read(path: PathBuf) -> anyhow::Result<Self> {
         let text = fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
-        // Only the first fault: behind it the parser reports faults in correct lines too.
+        // Only the first fault is reported: after it the parser reports correct lines, too.
         let at = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
         if let Some(error) = DeTable::parse_recoverable(&text).1.iter().min_by_key(|error| at(error)) {
             let place = line(&text, at(error));
@@ -83,12 +84,14 @@ impl Config {
         &self.path
     }
 
-    /// Returns a table or array that belongs to no command: `set`, `credentials`.
+    /// Returns a table or array that belongs to no command, such as `set` or `credentials`; `None` if the file has
+    /// none.
     pub(crate) fn shared(&self, name: &str) -> Option<&Value> {
         self.table.get(name)
     }
 
-    /// Inserts the options of the file before those of the command line, unless that or the environment sets them too.
+    /// Inserts the options of the file after the command, before the typed ones. Options that the command line or the
+    /// environment sets are left out.
     ///
     /// Errors: a table or key that no command has, or a value of the wrong kind.
     pub(crate) fn fill_in(
@@ -101,7 +104,8 @@ impl Config {
         let mut words = Vec::new();
         for (key, (table, value)) in self.keys_for(subcommand.get_name()) {
             let argument = subcommand.get_arguments().find(|arg| arg.get_long() == Some(key));
-            // A key of another command's table may be one of that command only.
+            // The key may come from the table of another command (see `keys_for`) and be an option of that command
+            // only. Then it is valid and has no effect here.
             let owner = command.find_subcommand(table).unwrap_or(subcommand);
             if argument.is_none() && !owner.get_arguments().any(|arg| arg.get_long() == Some(key)) {
                 let place = self.place(table, key);
@@ -154,7 +158,7 @@ impl Config {
         };
         let text = error.to_string();
         let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        // Without the usage, which has nothing to do with either.
+        // The usage is left out: it describes typed words, and the fault is in the file or in the environment.
         clap::Error::raw(error.kind(), format!("{place}: {what}\n"))
     }
 
@@ -177,7 +181,7 @@ impl Config {
             "republish" => &["publish", "serve", "republish"],
             "audit" => &["sync", "audit"],
             "explore" => &["sync", "explore"],
-            // Both work on one fleet.
+            // `source` and `run` work on the same fleet.
             "source" => &["run"],
             _ => &[subcommand],
         };
@@ -229,7 +233,7 @@ impl Config {
 /// Returns the command of a command line, and its place in it.
 fn subcommand_of<'c>(argv: &[OsString], command: &'c clap::Command) -> Option<(usize, &'c clap::Command)> {
     let named = |word: &OsString| word.to_str().and_then(|word| command.find_subcommand(word));
-    // A file may have the name of a command: instep --config sync publish.
+    // The value of an option may be the name of a command, as in: instep --config sync publish.
     let is_value =
         |index: usize| ["--config", "--progress", "--log-format"].iter().any(|it| argv[index] == *it);
     let words = argv.iter().enumerate().skip(1).filter(|(index, _)| !is_value(index - 1));
@@ -249,8 +253,8 @@ fn named(argv: &[OsString]) -> Option<PathBuf> {
     None
 }
 
-/// Returns the option that an error is about, or that it cannot be used with, if it was not typed; and `true` if it comes
-/// from the file, else from the environment.
+/// Returns the option that an error is about, or the one that the option in the error conflicts with, if it was not
+/// typed. The flag is `true` if it comes from the file, and `false` if it comes from the environment.
 fn untyped_option(
     error: &clap::Error,
     subcommand: &clap::Command,
@@ -258,7 +262,7 @@ fn untyped_option(
 ) -> Option<(String, bool)> {
     [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().find_map(|kind| {
         let ContextValue::String(option) = error.get(kind)? else { return None };
-        // An option that can be repeated is shown with dots.
+        // clap shows the option with its value (`--set <SET>`) and, if it can be repeated, with dots.
         let key = option.split([' ', '=', '.']).next()?.strip_prefix("--")?;
         let times = |words: &[OsString]| words.iter().filter(|word| long_name(word) == Some(key)).count();
         let is_of_file = times(argv) < times(filled);

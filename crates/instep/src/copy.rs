@@ -1,4 +1,5 @@
-//! A synced copy as the content of a Source. The only place that uses both libraries' types of a resource.
+//! A synced copy as the content of a Source. Only this module uses the types of a resource of both libraries, the
+//! Destination's and the Source's.
 
 mod provenance;
 
@@ -14,31 +15,35 @@ use instep_destination::{self as destination, Contents, Event, HeldResource, Mon
 use instep_source::{ChangeReporter, Content, ResourceState, Supplied, Supplier, Supply};
 use tokio::sync::Notify;
 
-/// Changes of one round that are passed on one by one. Above this, a scan of everything is cheaper.
+/// The most changes of one round that are passed on one by one. With more, a scan of everything is cheaper.
 const MOST_CHANGES: usize = 10_000;
 
 /// A copy that a Source publishes again.
 #[derive(Debug)]
 pub(crate) struct CopyContent {
     folder: PathBuf,
-    /// Opened on first use: a copy that a run is about to make is not there yet.
+    /// The state of the copy. It is opened on first use, because a run may only be about to make the copy.
     contents: OnceLock<Mutex<Contents>>,
+    /// Reports changed paths to the Source, once that watches the copy.
     touched: OnceLock<ChangeReporter>,
     /// Changes committed since the last round ended.
     changes: Mutex<CopyChanges>,
+    /// Notified at the end of each round.
     round: Notify,
 }
 
+/// The paths that a round has changed.
 #[derive(Debug, Default)]
 struct CopyChanges {
     paths: Vec<String>,
+    /// `true` if there were more than [`MOST_CHANGES`], so that the paths do not count.
     too_many: bool,
 }
 
 impl CopyContent {
     /// Opens the copy in a folder.
     ///
-    /// Errors: the folder holds no copy, or its state cannot be read.
+    /// Errors: the folder holds no copy, its state cannot be read, or its bytes are in object storage.
     pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
         let copy = Self::planned(folder)?;
         if let Some(place) = lock(copy.contents()?).place() {
@@ -59,19 +64,19 @@ impl CopyContent {
         Ok(Self { folder, contents, touched, changes, round: Notify::new() })
     }
 
-    /// Returns the name of its folder.
+    /// Returns the name of the folder of the copy.
     pub(crate) fn name(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Returns `true` if a run has brought it in step once.
+    /// Returns `true` if a run has once completed the copy.
     ///
     /// Errors: its state cannot be read.
     pub(crate) fn is_complete(&self) -> anyhow::Result<bool> {
         Ok(Contents::are_at(&self.folder) && lock(self.contents()?).are_complete()?)
     }
 
-    /// Returns it as the content of a set, below a prefix or at the base URL.
+    /// Returns the copy as the content of a set, below a prefix or at the base URL.
     pub(crate) fn into_content(self: Arc<Self>, prefix: Option<String>) -> Content {
         Content::Supplied { supply: Supply(self), prefix }
     }
@@ -84,7 +89,7 @@ impl CopyContent {
         Ok(self.contents.get_or_init(|| opened))
     }
 
-    /// Passes on the changes of a round that has ended, so that they are published.
+    /// Passes the changes of a round that has ended to the Source, which publishes them.
     fn round_ended(&self) {
         let changes = std::mem::take(&mut *lock(&self.changes));
         self.round.notify_one();
@@ -150,7 +155,7 @@ impl Supplier for CopyContent {
     }
 
     fn watch(&self, touched: ChangeReporter) {
-        // One Source publishes a copy, so this is set once.
+        // The value is set once, because one Source publishes a copy.
         let _ = self.touched.set(touched);
     }
 }

@@ -1,4 +1,5 @@
-//! A copy in another form: a bag, a folder, objects under their names, the index of its packs.
+//! Forms in which a copy is exported: a bag, a folder, objects under their names, and the index of its packs. The
+//! command `export` visits the resources and counts; here is the interface of a form, and the visit in parts.
 
 mod bag;
 mod folder;
@@ -16,7 +17,7 @@ pub(crate) use folder::FolderWriter;
 pub(crate) use index::IndexWriter;
 pub(crate) use objects::ObjectWriter;
 
-/// Resources that are read together.
+/// The number of resources that are read together, so that the parts of a pack are fetched with few requests.
 const TOGETHER: usize = 1_024;
 
 /// A resource that is exported, under its path.
@@ -24,7 +25,7 @@ const TOGETHER: usize = 1_024;
 pub(crate) struct Exported {
     pub(crate) uri: Uri,
     pub(crate) path: CopyPath,
-    /// `true` if the copy no longer holds it.
+    /// `true` if the copy no longer holds the resource, and its bytes come from a kept version.
     pub(crate) is_gone: bool,
 }
 
@@ -33,9 +34,10 @@ pub(crate) type Bytes = Result<Box<dyn Read + Send>, instep_destination::Error>;
 
 /// A form of a copy while it is written.
 pub(crate) trait ExportForm {
-    /// Adds a resource, if its bytes match its record. Otherwise returns the fault.
+    /// Adds a resource. Returns `None` if it was added, or the fault if its bytes differ from its record or cannot be
+    /// read; then it is left out.
     ///
-    /// Errors: it cannot be written.
+    /// Errors: the form cannot be written.
     fn add(
         &mut self,
         resource: &Exported,
@@ -43,14 +45,14 @@ pub(crate) trait ExportForm {
         bytes: Bytes,
     ) -> anyhow::Result<Option<String>>;
 
-    /// Gives it its name.
+    /// Completes the form and gives it its name. `source` is the URL of the Source.
     ///
-    /// Errors: it cannot be written.
+    /// Errors: the form cannot be written.
     fn finish(self: Box<Self>, source: Option<&str>) -> anyhow::Result<()>;
 }
 
-/// Visits the resources of a copy, some at a time, as they are or as they were at a time; `each` returns `false` to end
-/// that. Returns the number of resources that the copy has only in later versions.
+/// Passes the resources of a copy on in parts, as they are or as they were at a time, until `each` returns `false`.
+/// Returns the number of resources that the copy has only in later versions.
 ///
 /// Errors: the state of the copy cannot be read.
 pub(crate) fn in_parts(

@@ -1,4 +1,5 @@
-//! A fleet in the program: the `[[source]]` tables of the configuration file, and the output while it runs.
+//! The program's part of a fleet: the `[[source]]` tables of the configuration file, and the output while it runs. The
+//! fleet itself is in `instep-fleet`.
 
 mod display;
 mod tables;

@@ -1,10 +1,11 @@
-//! Resources on other hosts than that of their Source: copies fetch them only if the operator allows the host.
+//! Warns about resources on other hosts than that of their Source, when they are published. Copies fetch such resources
+//! only if the operator allows the host.
 
 use url::{Origin, Url};
 
 use crate::ui::{LineLevel, Output, format::counted};
 
-/// The resources on other hosts among those that were seen.
+/// The resources on other hosts among those that were seen: their number and the first one.
 pub(crate) struct ForeignResources {
     base_url: String,
     own: Option<Origin>,
@@ -13,12 +14,12 @@ pub(crate) struct ForeignResources {
 }
 
 impl ForeignResources {
-    /// Begins without any. `base_url` is that of the Source.
+    /// Begins without resources. `base_url` is that of the Source.
     pub(crate) fn of(base_url: &str) -> Self {
         Self { base_url: base_url.to_owned(), own: origin(base_url), first: None, count: 0 }
     }
 
-    /// Takes a resource of the Source.
+    /// Counts a resource of the Source if it is on another host.
     pub(crate) fn see(&mut self, uri: &str) {
         if origin(uri) != self.own {
             self.count += 1;
@@ -26,7 +27,7 @@ impl ForeignResources {
         }
     }
 
-    /// Warns of the resources, if there are any. Returns `true` if there are.
+    /// Prints a warning if there are such resources. Returns `true` if there are.
     pub(crate) fn warn(&self, output: &Output) -> bool {
         let Some(first) = &self.first else { return false };
         let more = match self.count - 1 {

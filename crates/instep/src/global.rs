@@ -32,7 +32,8 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Returns the output formats that an otherwise invalid command line requests.
+    /// Returns the output formats that a command line requests, found word by word: it is used for command lines that
+    /// clap has refused.
     pub(crate) fn as_written(argv: &[OsString]) -> Self {
         let words: Vec<_> = argv.iter().filter_map(|word| word.to_str()).collect();
         let has = |word: &str| words.contains(&word);
@@ -71,7 +72,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Reads the number of `-v` that a variable stands for; one that is set to nothing does not count.
+/// Reads the number of `-v` from an environment variable. An empty variable means 0.
 fn verbosity(text: &str) -> Result<u8, &'static str> {
     if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| "write 0, 1 or 2") }
 }

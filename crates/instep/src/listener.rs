@@ -1,4 +1,5 @@
-//! A client of the listener that a running `serve` has for applications.
+//! A client of the listener on which a running `serve` accepts changes from applications. With it `change` and
+//! `catalogue compact` work beside a server that holds the lock of the Source.
 
 use std::{
     fs,
@@ -15,9 +16,9 @@ use resourcesync::{Change, Uri};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-/// Timeout for an answer: longer than the server takes at most.
+/// The timeout for an answer. It is longer than the longest time in which the server answers a report.
 const TIMEOUT: Duration = Duration::from_secs(70);
-/// Timeout for a compaction.
+/// The timeout for the answer to a compaction, which takes minutes for a large catalogue.
 const COMPACTION_TIMEOUT: Duration = Duration::from_secs(1_860);
 
 /// The address of the listener and the token that it requires.
@@ -46,7 +47,8 @@ pub(crate) struct Compacted {
 }
 
 impl RunningServer {
-    /// Finds the listener that a state folder names; `None` if none answers, as after a killed server.
+    /// Finds the listener that a state folder names; `None` if there is none, or if it does not accept connections
+    /// because its server was killed.
     ///
     /// Errors: the file that names it cannot be read.
     pub(crate) fn find(state: &Path) -> anyhow::Result<Option<Self>> {
@@ -83,7 +85,7 @@ impl RunningServer {
         Ok(recorded)
     }
 
-    /// Makes the server drop history, and waits until the space is given back.
+    /// Makes the server drop history, and waits until the space on disk is free.
     ///
     /// Errors: the server does not answer, or refuses.
     pub(crate) fn compact(&self) -> anyhow::Result<Compacted> {

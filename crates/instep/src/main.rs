@@ -28,7 +28,7 @@ mod web_archive;
 
 use std::{env, process::ExitCode};
 
-/// The allocator of musl has one lock for all threads, which a run with many transfers waits for.
+/// Another allocator for musl, whose own has one lock for all threads: a run with many transfers would wait for it.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

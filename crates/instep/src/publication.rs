@@ -1,4 +1,4 @@
-//! Publishing once and serving until a signal, for the commands that do either.
+//! Publishing once, previewing a publication, and serving until a signal: the work of the commands that publish.
 
 use std::{
     pin::pin,
@@ -29,13 +29,13 @@ use crate::{
 /// The pause between two attempts of a standby server.
 const STANDBY_PAUSE: Duration = Duration::from_millis(200);
 
-/// The note about a publication without resources (D8).
+/// The note about a publication without resources (finding D8).
 pub(crate) const NOTHING_SELECTED: &str = "No resource: the folder or the list of resources has none that can be published, or none matches the filters";
 
-/// The longest time that a publication may continue after its server was ended for a restart.
+/// The longest wait for the lock after a restart: a publication of the former round may still continue for a while.
 const LOCKED_FOR: Duration = Duration::from_secs(60);
 
-/// Publishes once, and reports the result for a command.
+/// Publishes once and shows the result for a command.
 ///
 /// Errors: those of the publication.
 pub(crate) fn publish_once(
@@ -47,9 +47,9 @@ pub(crate) fn publish_once(
     publish_once_and(command, options, wait, output, &|_| Ok(()))
 }
 
-/// Publishes once, carries out the dependent work, and reports the result for a command.
+/// Publishes once, then calls `then` with the report, and shows the result for a command.
 ///
-/// Errors: those of the publication, and of the dependent work.
+/// Errors: those of the publication, and of `then`.
 pub(crate) fn publish_once_and(
     command: &str,
     options: &PublishOptions,
@@ -57,10 +57,10 @@ pub(crate) fn publish_once_and(
     output: &Output,
     then: &dyn Fn(&PublishReport) -> anyhow::Result<()>,
 ) -> anyhow::Result<Exit> {
-    // Only this command has the option that is advised.
+    // The advice names --host-setup, which only this command has.
     let is_first = command == "publish" && !instep_source::is_published(&options.state);
     let monitor = Publishing::new(*output);
-    // A server holds its Source for as long as it runs.
+    // It is hopeless to wait for a server, which holds its Source for as long as it runs.
     let is_served = || matches!(RunningServer::find(&options.state), Ok(Some(_)));
     let publish = || Ok(instep_source::publish(options, &monitor)?);
     let report = wait.until_free(&options.state, output, is_served, publish);
@@ -120,7 +120,7 @@ pub(crate) fn serve_until_signal(
             let mut serving = pin!(serve_when_free(options.clone(), events, &ending, restarted.is_some()));
             tokio::select! {
                 served = &mut serving => match (served, restarted) {
-                    // A publication of the round before may still have the lock.
+                    // A publication of the former round may still have the lock.
                     (Err(Error::Locked { .. }), Some(since)) if Instant::elapsed(&since) < LOCKED_FOR => {
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
@@ -138,7 +138,7 @@ pub(crate) fn serve_until_signal(
                     if let Err(error) = serving.await {
                         tracing::warn!(%error, "the server ended with an error");
                     }
-                    // Only options that have already worked are used again.
+                    // The former options are kept for a return to them only if they have worked.
                     if monitor.take_served() {
                         former = Some(options);
                     }
@@ -152,8 +152,8 @@ pub(crate) fn serve_until_signal(
     Ok(signals.exit())
 }
 
-/// Serves; a server that stands by first waits while another run holds its folder or its address, which after a restart is
-/// its own former round.
+/// Serves until `ending`. A server that stands by first waits while another run holds its Source or its address; after
+/// a restart that may be its own former round, so nothing is reported then.
 async fn serve_when_free(
     options: ServeOptions,
     monitor: Arc<dyn instep_source::PublishMonitor>,
@@ -178,7 +178,7 @@ async fn serve_when_free(
     }
 }
 
-/// Returns the holder of the Source, or the address that it is served at; `None` for another error.
+/// Returns the holder of the Source or of the address, for a message; `None` for any other error.
 fn held_by(error: &Error) -> Option<String> {
     match error {
         Error::Locked { holder, .. } => Some(holder.clone()),

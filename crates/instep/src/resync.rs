@@ -40,8 +40,8 @@ pub(crate) fn run(argv: &[OsString]) -> Option<ExitCode> {
     })
 }
 
-/// Returns the name of the reference client's program and its arguments: by the name the program was started with, or
-/// by its first argument.
+/// Returns the program of the reference client that is meant, and its arguments. It is named by the file name of this
+/// program, or by the first argument; `None` if neither names one.
 fn command(argv: &[OsString]) -> Option<(&'static str, &[OsString])> {
     const NAMES: [&str; 3] = ["resync-sync", "resync-build", "resync-explorer"];
     let called = Path::new(argv.first()?).file_stem();
@@ -78,7 +78,7 @@ fn built(rest: &[OsString]) -> ExitCode {
     }
 }
 
-/// Starts the program again with the translated command line, which is printed before.
+/// Prints the translated command line and starts the program again with it. Returns only if that fails.
 fn start(translated: &Translated) -> anyhow::Result<ExitCode> {
     let program = env::current_exe().context("The path of the program is not known")?;
     ui::translated(&translated.arguments);
@@ -90,7 +90,7 @@ fn start(translated: &Translated) -> anyhow::Result<ExitCode> {
     become_it(command)
 }
 
-/// Replaces this process, so that signals reach the command itself.
+/// Replaces this process by the command, so that signals reach the command itself.
 #[cfg(unix)]
 fn become_it(mut command: Command) -> anyhow::Result<ExitCode> {
     use std::os::unix::process::CommandExt as _;

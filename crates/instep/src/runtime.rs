@@ -32,12 +32,12 @@ pub(crate) fn start() -> anyhow::Result<Runtime> {
     builder.worker_threads(cores).enable_all().build().context("Cannot start the runtime")
 }
 
-/// Work that can be asked to end.
+/// A handle by which running work is asked to end. The handles of both libraries implement it.
 pub(crate) trait Ending: Send + Sync + 'static {
-    /// Asks it to end.
+    /// Asks the work to end.
     fn ask(&self);
 
-    /// Returns `true` once it was asked.
+    /// Returns `true` if the work was asked to end.
     fn is_asked(&self) -> bool;
 }
 
@@ -68,7 +68,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Tells the work to end at the first signal, and prints its progress until it ends (D9).
+    /// Asks the work to end at the first signal, and says what is still done before it ends (finding D9). Ends the
+    /// process at the second signal.
     pub(crate) fn listen(
         runtime: &Runtime,
         shutdown: impl Ending,
@@ -109,28 +110,31 @@ impl Signals {
     }
 }
 
-/// Takes the signal that ends a process at once when it writes beyond a limit on the size of files (`ulimit -f`). The
-/// write fails then, as on a full disk, and the command ends with its own message and exit code.
+/// Handles the signal XFSZ, which would end the process when it writes beyond a limit on the size of files (`ulimit
+/// -f`). With a handler the write fails instead, as on a full disk, and the command ends with its own message and exit
+/// code.
 pub(crate) fn survive_file_size_limit() {
-    // The handler stays when the runtime goes.
+    // The handler stays installed when this runtime is dropped.
     let Ok(runtime) = Builder::new_current_thread().enable_io().build() else { return };
     let _within = runtime.enter();
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
-/// SIGHUP, which asks a long-running command to read its configuration again and never ends it (D2).
+/// Receives SIGHUP, which makes a long-running command read its configuration again and never ends it (finding D2).
 pub(crate) struct Hangups {
     received: Arc<Notify>,
-    /// The options that were read last could not be used: the next signal tries them again, also if the file is as it was.
+    /// `true` if the options that were read last could not be used. Then the next signal tries them again, even if the
+    /// file has not changed.
     is_refused: AtomicBool,
 }
 
 impl Hangups {
-    /// Takes over SIGHUP.
+    /// Installs the handler of SIGHUP.
     pub(crate) fn listen(runtime: &Runtime) -> Self {
         let received = Arc::new(Notify::new());
         let notify = Arc::clone(&received);
-        // Before this returns: a task that was only spawned would leave a moment in which the signal ends the process.
+        // The handler is installed before this returns. In the spawned task it might be too late: until then the signal
+        // ends the process.
         let hangup = {
             let _within = runtime.enter();
             signal(SignalKind::hangup())
@@ -145,14 +149,14 @@ impl Hangups {
         Self { received, is_refused: AtomicBool::new(false) }
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal. Signals that came since the last call count as one.
     pub(crate) async fn next(&self) {
         self.received.notified().await;
     }
 }
 
-/// Reads the options of a command again; `None` if the configuration has not changed. If its argument is `true`, it returns
-/// them regardless.
+/// Reads the options of a command again. Returns `None` if the configuration has not changed, unless the argument is
+/// `true`.
 pub(crate) type Reload<'a, T> = &'a dyn Fn(bool) -> anyhow::Result<Option<T>>;
 
 /// Waits until SIGHUP brings new options. Options that cannot be used are reported, and the old ones stay.

@@ -1,4 +1,4 @@
-//! A simulated Source: generated resources, changes and faults, all derived from a seed.
+//! A simulated Source: generated resources, changes and faults. All follow from a seed, so that a run can be repeated.
 
 mod faults;
 mod generated;

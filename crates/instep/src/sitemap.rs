@@ -1,5 +1,5 @@
-//! Sitemaps of other programs, and the additions that make them Resource Lists: elements in the root, with everything
-//! else kept byte for byte.
+//! Turns Sitemaps that other programs write into Resource Lists: adds elements to the root and keeps everything else
+//! byte for byte.
 
 mod amended;
 mod files;

@@ -1,4 +1,5 @@
-//! Output for people and programs: results on standard output, everything else on standard error.
+//! Output for people and programs: results on standard output, everything else on standard error. Here are the monitors
+//! that turn events of the libraries into lines, progress bars, JSON and metrics.
 
 pub(crate) mod changes;
 pub(crate) mod format;

@@ -1,4 +1,5 @@
-//! The resources of a web archive as content of a Source: the newest state of each, unpacked, with a manifest of them.
+//! The resources of a web archive (WARC files) as content of a Source. The newest state of each resource is unpacked
+//! into a file, and a manifest lists them. Writing web archives is not done here but by the Destination.
 
 mod block;
 mod digest;
@@ -21,12 +22,13 @@ use serde_json::json;
 
 use states::States;
 
-/// The folder of the unpacked bodies, in that of the catalogue, and the manifest in it.
+/// The folder of the unpacked bodies, in the folder of the catalogue.
 const FOLDER: &str = "web-archive";
+/// The manifest in that folder.
 const MANIFEST: &str = "resources.jsonl";
 
-/// Places behind damage that are tried before the rest of a file is given up: a file that was made for it would cost much
-/// time at each.
+/// The most places after damage at which a record is looked for in vain. Then the rest of the file is given up, because
+/// a hostile file could cost much time at each.
 const MOST_IN_VAIN: u32 = 1_000;
 
 /// An archive that was unpacked.
@@ -34,18 +36,19 @@ const MOST_IN_VAIN: u32 = 1_000;
 pub(crate) struct Unpacked {
     /// The manifest of its resources.
     pub(crate) manifest: PathBuf,
-    /// Invalid records, each with its file and its first byte.
+    /// The faults of records, each with its file and its first byte.
     pub(crate) faults: Vec<String>,
-    /// Resources that are not below the base URL.
+    /// The number of records about resources that are not below the base URL.
     pub(crate) elsewhere: u64,
 }
 
-/// Returns `true` if a path names a web archive: a WARC file, or a folder that has some.
+/// Returns `true` if a path names a web archive: a WARC file, or a folder with WARC files.
 pub(crate) fn is_web_archive(path: &Path) -> bool {
     is_warc(path) || path.is_dir() && files(path).is_ok_and(|files| !files.is_empty())
 }
 
-/// Returns the way to make a web archive in a form that is not read here one that is; `None` for all other files.
+/// Returns advice to convert a file into WARC files, if it is a web archive in a form that is not read here; `None` for
+/// all other files.
 pub(crate) fn way_to_warc(path: &Path) -> Option<&'static str> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let ways = [
@@ -64,10 +67,10 @@ fn is_warc(path: &Path) -> bool {
     name.ends_with(".warc") || name.ends_with(".warc.gz")
 }
 
-/// Unpacks the resources of an archive that lie below a base URL, below the folder of a catalogue. A record that
+/// Unpacks the resources of an archive whose URIs are below a base URL, into the folder of a catalogue. A record that
 /// cannot be read does not affect the records after it.
 ///
-/// Errors: the archive cannot be read at all, or the folder cannot be written.
+/// Errors: a file cannot be read at all, the folder cannot be written, or no resource is below the base URL.
 pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Result<Unpacked> {
     let folder = std::path::absolute(state.join(FOLDER))?;
     fs::create_dir_all(&folder).with_context(|| format!("Cannot write {}", folder.display()))?;
@@ -104,7 +107,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
         bail!("{archive} has no resource below {base_url}{why}");
     }
     list.persist(&manifest)?;
-    // Bodies that nothing names any more.
+    // Removes the bodies of an earlier run that the new manifest does not name.
     for entry in fs::read_dir(&folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -115,7 +118,9 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     Ok(Unpacked { manifest, faults, elsewhere })
 }
 
-/// Takes the records of one file.
+/// Takes the records of one file into `states`.
+///
+/// Errors: the file cannot be read. Damage in the file is a fault.
 fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> anyhow::Result<()> {
     let unreadable = || format!("Cannot unpack {}", path.display());
     let open = |from: u64| -> std::io::Result<_> {
@@ -124,8 +129,8 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
         Ok(BufReader::with_capacity(256 << 10, file))
     };
     let mut reader = WarcReader::new(open(0).with_context(unreadable)?);
-    // The number of places after a damage at which no record began. Until the next record they all count as one
-    // damage.
+    // The number of places after a damage at which no record began. Until the next good record they count as one
+    // damage, which is reported once.
     let mut in_vain = 0_u32;
     loop {
         let mut fault = None;

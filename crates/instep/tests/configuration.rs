@@ -1,4 +1,4 @@
-//! The origins of an option: flag, environment, file.
+//! Options from the command line, the environment and `instep.toml`: which one counts, and the errors of each.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{fs, path::Path};
@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use assert_cmd::Command;
 use tempfile::TempDir;
 
-/// A folder with one resource and a configuration file.
+/// Makes a folder with one resource and a configuration file.
 fn folder(configuration: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("data")).unwrap();
@@ -30,12 +30,12 @@ fn source_description(command: &mut Command) -> String {
 }
 
 #[test]
-fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+fn a_flag_wins_over_the_environment_and_the_environment_over_the_file() {
     let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
     let found = source_description(&mut instep(folder.path()));
     assert_eq!(found, "http://file.example/.well-known/resourcesync");
 
-    // Another base URL over the same state is refused: each run starts as a new Source.
+    // Each run needs a new Source, because another base URL for the same state is refused.
     let start_anew = || {
         for own in [".instep", "resourcesync", ".well-known"] {
             fs::remove_dir_all(folder.path().join("data").join(own)).unwrap();
@@ -91,7 +91,7 @@ fn o267_a_wrong_value_of_the_environment_is_named_and_a_switch_is_true_or_false(
         let output = command.env("INSTEP_ALLOW_EMPTY", value).args(["publish", "data"]).output().unwrap();
         assert!(output.status.success(), "{value:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    // A typed value is not the environment's.
+    // A typed value replaces that of the environment, so its fault does not name the variable.
     let mut command = instep(folder.path());
     command.env("INSTEP_MAX_DELETE", "5").args(["publish", "data", "--max-delete", "all"]);
     let message = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
@@ -134,7 +134,7 @@ fn an_option_that_is_missing_or_wrong_ends_with_2() {
 }
 
 #[test]
-fn o123_no_time_at_all_for_an_answer_is_not_a_timeout() {
+fn o123_a_timeout_of_0_is_refused() {
     let folder = folder("");
     let output =
         instep(folder.path()).args(["sync", "http://x.example/", "--timeout", "0s"]).output().unwrap();
@@ -144,7 +144,7 @@ fn o123_no_time_at_all_for_an_answer_is_not_a_timeout() {
 }
 
 #[test]
-fn the_exit_codes_are_one_table() {
+fn help_prints_the_table_of_all_exit_codes() {
     let folder = folder("");
     let help = instep(folder.path()).args(["help", "exit-codes"]).output().unwrap();
     let text = String::from_utf8(help.stdout).unwrap();
@@ -222,13 +222,13 @@ fn finding_d15_a_wrong_value_in_the_file_names_the_file() {
     };
     let message = said(&[]);
     assert!(message.contains("instep.toml line 2: [sync] transfers: invalid value 'many'"), "{message}");
-    // On the command line it wins over the file, and is its own fault.
+    // A typed value replaces that of the file, so its fault does not name the file.
     let message = said(&["--transfers", "few"]);
     assert!(message.contains("'few'") && !message.contains("instep.toml"), "{message}");
 }
 
 #[test]
-fn finding_d15_a_command_that_is_not_whole_names_nothing_that_only_the_file_sets() {
+fn finding_d15_the_error_of_an_incomplete_command_does_not_show_options_of_the_file() {
     let folder = folder("[sync]\ndelete = true\ntransfers = 16\nmax-delete = \"10%\"\nevents = \"log\"\n");
     let said = |arguments: &[&str]| {
         let output = instep(folder.path()).args(arguments).output().unwrap();
@@ -238,13 +238,13 @@ fn finding_d15_a_command_that_is_not_whole_names_nothing_that_only_the_file_sets
     let message = said(&["sync"]);
     assert!(message.contains("<URL>") && message.contains("Usage: instep sync [OPTIONS]"), "{message}");
     assert!(!message.contains("--delete") && !message.contains("--transfers"), "{message}");
-    // Two options that exclude each other, one of them from the file.
+    // Two options exclude each other, and one of them is in the file.
     let message = said(&["sync", "http://127.0.0.1:1/", "--on-change", "cat"]);
     assert!(message.contains("instep.toml line 5: [sync] events: "), "{message}");
 }
 
 #[test]
-fn finding_d7_wrong_usage_is_json_where_json_was_asked_for() {
+fn finding_d7_wrong_usage_is_reported_as_json_if_json_was_requested() {
     let folder = folder("");
     let output = instep(folder.path()).args(["sync", "--json", "--log-format", "json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,5 @@
-//! The help texts: one screen for each command, grouped by purpose.
+//! The help texts: the short help of each command fits one screen, options are grouped by purpose, and the reference,
+//! the man pages and the completions have the same options.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{
@@ -11,13 +12,14 @@ use std::{
 
 use assert_cmd::Command;
 
-/// A screen, in lines and columns.
+/// The size of a screen, in lines and columns.
 const SCREEN: (usize, usize) = (40, 100);
 
 /// The most options that a short help shows beside the global ones.
 const USUAL: usize = 10;
 
-/// Every command that the program lists, with those below it; the program itself is the first, without a name.
+/// Returns all commands that the program lists, with those below them. The first one is the program itself, without a
+/// name.
 fn commands() -> Vec<Vec<String>> {
     let mut found = vec![Vec::new()];
     let mut next = 0;
@@ -30,7 +32,7 @@ fn commands() -> Vec<Vec<String>> {
     found
 }
 
-/// The names under the heading of commands. `help` shows other commands' texts and has none of its own.
+/// Returns the names under the heading of commands, without `help`, which shows the texts of other commands.
 fn names_of_commands(help: &str) -> Vec<String> {
     let below = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = below.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
@@ -44,14 +46,14 @@ fn help(command: &[impl AsRef<OsStr> + Debug], flag: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The headings of groups of options, in order.
+/// Returns the headings of the groups of options, in order.
 fn headings(help: &str) -> Vec<&str> {
     let is_heading = |line: &&str| line.ends_with(':') && !line.starts_with(' ');
     let other = ["Arguments:", "Commands:", "Examples:"];
     help.lines().filter(is_heading).filter(|line| !other.contains(line)).collect()
 }
 
-/// The lines that begin an option, up to a heading.
+/// Returns the lines that begin an option, up to a heading.
 fn options<'h>(help: &'h str, end: &str) -> Vec<&'h str> {
     let lines = help.lines().take_while(|line| *line != end);
     lines.filter(|line| line.trim_start().starts_with('-') && line.starts_with("  ")).collect()
@@ -138,14 +140,14 @@ fn the_man_page_and_the_completions_of_each_command_name_every_option() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// The lines below a heading of the reference, up to the next one.
+/// Returns the lines below a heading of the reference, up to the next heading.
 fn section<'r>(reference: &'r str, heading: &str) -> &'r str {
     let start = reference.find(&format!("\n{heading}\n")).unwrap() + heading.len() + 2;
     let end = reference[start..].find("\n## ").map_or(reference.len(), |end| start + end);
     &reference[start..end]
 }
 
-/// The long names of the options that lines describe; such lines begin with `start` and then the option.
+/// Returns the long names of the options that a text describes, in lines that begin with `start` and the option.
 fn names(text: &str, start: &str) -> BTreeSet<String> {
     let name = |line: &str| {
         let option = line.strip_prefix(start)?.trim_start();
@@ -155,7 +157,7 @@ fn names(text: &str, start: &str) -> BTreeSet<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// Options whose name means something else from command to command, so that their texts differ.
+/// The options that have different meanings in different commands, so that their texts differ.
 const OF_SEVERAL_MEANINGS: [&str; 17] = [
     "allow-empty",
     "base-url",

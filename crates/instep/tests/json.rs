@@ -1,4 +1,4 @@
-//! The output for programs, held against the JSON Schema that is published for it (D16).
+//! The output for programs agrees with the JSON Schema that is published for it (finding D16).
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{
@@ -18,7 +18,7 @@ fn definitions() -> Map<String, Value> {
     schema["$defs"].as_object().unwrap().clone()
 }
 
-/// The JSON Schema type of a value; an integer is a number, too.
+/// Returns `true` if a value has a type of JSON Schema. An integer is also a number.
 fn is_of(value: &Value, kind: &str) -> bool {
     match kind {
         "string" => value.is_string(),
@@ -42,7 +42,7 @@ fn allows(rule: &Value, value: &Value) -> bool {
     by_type && by_enum && (rule["const"].is_null() || rule["const"] == *value)
 }
 
-/// The definition that a line follows: all its fields are there, and no field is undocumented.
+/// Returns the name of the definition that a line follows exactly: it has all fields of the definition and no others.
 fn definition(line: &Value) -> Option<String> {
     let object = line.as_object().unwrap();
     definitions().into_iter().find_map(|(name, definition)| {
@@ -54,7 +54,8 @@ fn definition(line: &Value) -> Option<String> {
     })
 }
 
-/// Judges a line as a validator of JSON Schema does: further fields are allowed, and those required must be there.
+/// Returns `true` if a line is valid by the rules of JSON Schema: required fields are present, further fields are
+/// allowed.
 fn validates(line: &Value) -> bool {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let follows = |reference: &&Value| {
@@ -226,7 +227,7 @@ fn o225_a_standby_server_and_the_exit_codes_follow_the_schema() {
 }
 
 #[test]
-fn finding_d16_what_takes_its_time_follows_the_schema_too() {
+fn finding_d16_the_lines_of_commands_that_run_for_long_follow_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let check = |command: &mut Command, until: &str| {

@@ -1,5 +1,5 @@
-//! The program under a service manager: it reports when it is ready, reloads, stops and is still working, and SIGHUP
-//! ends no server.
+//! The program under a service manager: it reports when it is ready, reloads, stops, or is still working, and SIGHUP
+//! does not end servers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{
@@ -16,10 +16,11 @@ use instep_testkit::LONG;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The time within which a watchdog wants a sign, in microseconds.
+/// The time within which the watchdog expects a message, in microseconds.
 const WATCHDOG: &str = "200000";
 
-/// A service manager with one unit.
+/// A service manager with one unit: it receives the messages of the program and has the folder that the program runs
+/// in.
 struct Manager {
     messages: mpsc::Receiver<String>,
     folder: TempDir,
@@ -30,7 +31,7 @@ impl Manager {
         let folder = tempfile::tempdir().unwrap();
         let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
         let (sender, messages) = mpsc::channel();
-        // Always read, as systemd does: else a program would wait until there is room for its next message.
+        // Messages are read all the time, as by systemd: a program waits if there is no room for its next message.
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(length) = socket.recv(&mut bytes) {
@@ -58,7 +59,7 @@ impl Manager {
         Running { child, lines }
     }
 
-    /// Returns the next message that the condition holds for.
+    /// Returns the next message for which `is_it` returns `true`.
     fn wait_for(&self, is_it: impl Fn(&str) -> bool) -> String {
         loop {
             let message = self.messages.recv_timeout(LONG).unwrap();
@@ -68,7 +69,7 @@ impl Manager {
         }
     }
 
-    /// Replaces the configuration as editors do.
+    /// Replaces the configuration by renaming a new file, as editors do.
     fn configure(&self, text: &str) {
         fs::write(self.path("new.toml"), text).unwrap();
         fs::rename(self.path("new.toml"), self.path("instep.toml")).unwrap();
@@ -113,7 +114,7 @@ fn is_ready(message: &str) -> bool {
     message == "READY=1\n"
 }
 
-/// Reads a configuration that has not changed, and ends.
+/// Makes a command read its configuration again, which has not changed, and ends it. Checks the messages about both.
 fn reload_and_end(manager: &Manager, running: Running) {
     manager.wait_for(|message| message == "WATCHDOG=1\n");
     running.signal("HUP");
@@ -127,7 +128,7 @@ fn reload_and_end(manager: &Manager, running: Running) {
 }
 
 #[test]
-fn a_server_is_ready_when_it_listens_and_says_what_it_serves() {
+fn a_server_reports_ready_when_it_listens_and_its_resources_in_the_status() {
     let manager = Manager::new();
     let mut server = manager.start(&["serve", "data", "--listen", "127.0.0.1:0"]);
     manager.wait_for(is_ready);
@@ -142,7 +143,7 @@ fn a_server_is_ready_when_it_listens_and_says_what_it_serves() {
 }
 
 #[test]
-fn a_copy_that_follows_is_ready_after_its_first_round_and_says_how_each_ended() {
+fn a_copy_that_follows_reports_ready_after_its_first_round_and_the_result_of_each() {
     let manager = Manager::new();
     let source = Manager::new();
     let mut server = source.start(&["serve", "data", "--listen", "127.0.0.1:0"]);
@@ -153,7 +154,8 @@ fn a_copy_that_follows_is_ready_after_its_first_round_and_says_how_each_ended() 
     manager.wait_for(is_ready);
     assert_eq!(fs::read_to_string(manager.path("copy/a.txt")).unwrap(), "a");
     reload_and_end(&manager, following);
-    // The Source is away at the next start, and comes back: the copy that is held is kept in step all the same.
+    // At the next start the Source is away. The command reports ready all the same, because the copy that is held can
+    // be used.
     assert_eq!(server.end(), Some(143));
     let following = manager.start(&["sync", &url, "copy", "--follow", "--poll", "200ms", "--retries", "0"]);
     manager.wait_for(is_ready);

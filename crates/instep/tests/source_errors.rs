@@ -1,4 +1,4 @@
-//! The errors of the commands of a Source: what failed, for which path or URL, why, and what to do (D15).
+//! The errors of the commands of a Source: what failed, for which path or URL, why, and what to do (finding D15).
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{
@@ -16,7 +16,7 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 
 const BASE: &str = "http://source.example/";
 
-/// The command, its exit code, and what its message names: the subject, the reason, what to do.
+/// A command, its exit code, and parts of its message: the subject, the reason, and what to do.
 type Case = (&'static str, i32, [&'static str; 3]);
 
 const CASES: &[Case] = &[

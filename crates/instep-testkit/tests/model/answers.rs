@@ -1,4 +1,4 @@
-//! Requests, and the answers to them.
+//! Reads requests and answers them, with the habits and oddities of the server.
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
@@ -23,6 +23,7 @@ struct Asked {
     takes_gzip: bool,
 }
 
+/// Answers the requests of a connection until it ends.
 pub(super) fn converse(stream: &TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
@@ -104,7 +105,7 @@ fn answer(pages: &Pages, asked: &Asked) -> Answer {
         headers += "Content-Encoding: gzip\r\n";
     }
     let tag: String = Md5::digest(&page).iter().map(|byte| format!("{byte:02x}")).collect();
-    // Some answers have no validator, some only one.
+    // With this oddity some answers have no validator, and some only one.
     let lacks = |remainder: usize| oddities.few_validators && path.len() % 4 == remainder;
     let has_tag = pages.etag && !lacks(0) && !lacks(1);
     let has_time = habits.last_modified && !lacks(0);
@@ -132,7 +133,7 @@ fn answer(pages: &Pages, asked: &Asked) -> Answer {
     Answer { head, body, is_broken_off }
 }
 
-/// Writes a body in chunks, the last of which says that it is whole.
+/// Returns a body in chunks. Only a complete body gets the last chunk, which marks its end.
 fn chunked(body: &[u8], is_whole: bool) -> Vec<u8> {
     let mut text = Vec::new();
     for chunk in body.chunks(100) {

@@ -1,4 +1,4 @@
-//! Change Lists, Change Dumps and archives.
+//! Writes Change Lists, Change Dumps and archives.
 
 use super::{Attributes, Claim, Part, Writer, body};
 use crate::{source::Segment, style::Changes};

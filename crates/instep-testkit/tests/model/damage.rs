@@ -1,10 +1,10 @@
-//! Damage to a copy behind the back of the program.
+//! Damages files of a copy between two runs.
 
 use std::{fs, path::Path};
 
 use crate::{draw::Draw, run::files};
 
-/// Removes or overwrites one or two files of a copy that has more; returns `true` if it did.
+/// Removes or overwrites one or two files of a copy, if it has at least four. Returns `true` if it did.
 pub(crate) fn damage(copy: &Path, draw: &mut Draw) -> bool {
     let held: Vec<_> = files(copy).into_keys().collect();
     if held.len() < 4 {

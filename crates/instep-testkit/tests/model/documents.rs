@@ -1,4 +1,4 @@
-//! The documents of a Source as text, each with the claims that it makes.
+//! Writes the documents of a Source as text, and returns the claims that each of them makes.
 
 mod changes;
 mod entries;
@@ -21,17 +21,18 @@ pub(crate) struct Claim {
     pub(crate) version: Option<u32>,
 }
 
-/// Claims that are readable if each of these paths is.
+/// Claims that can be read if all of some paths can be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
+    /// The paths.
     pub(crate) needs: Vec<String>,
-    /// A path that can replace the last of them: the copy of a manifest that is also in a package.
+    /// A path that can replace the last of these paths: the copy of a manifest that is also in a package.
     pub(crate) or: Option<String>,
     pub(crate) claims: Vec<Claim>,
 }
 
 impl Part {
-    /// Returns `true` if it can be read although these paths cannot.
+    /// Returns `true` if the claims can be read although some paths are broken.
     pub(crate) fn is_whole(&self, is_broken: &dyn Fn(&str) -> bool) -> bool {
         let others = &self.needs[..self.needs.len() - 1];
         let last = self.needs.last().into_iter().chain(&self.or);
@@ -53,10 +54,11 @@ pub(crate) struct Offer {
     pub(crate) changes: Vec<Part>,
     /// The time since which every change is listed.
     pub(crate) covered_from: i64,
-    /// Older changes, which a Destination reads only if that closes a gap.
+    /// Older changes in an archive, which a Destination reads only if they close a gap.
     pub(crate) archived: Vec<Part>,
+    /// The time since which every change is listed, here or in the archive.
     pub(crate) archived_from: i64,
-    /// `true` if the documents say which times they cover.
+    /// `true` if the documents state which times they cover.
     pub(crate) certain: bool,
 }
 
@@ -64,7 +66,7 @@ pub(crate) struct Offer {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
     pub(crate) pages: BTreeMap<String, Vec<u8>>,
-    /// One a set.
+    /// The offer of each set.
     pub(crate) offers: Vec<Offer>,
     /// The path of the URL that the Destination is given.
     pub(crate) start: String,
@@ -106,7 +108,7 @@ pub(crate) fn body(style: &Style, seed: u64, set: &Set, resource: usize, version
     (text + &"x".repeat(extra)).into_bytes()
 }
 
-/// Returns a number that depends on a seed and a text alone, so that a document rendered again is the same.
+/// Returns a number that depends only on a seed and a text, so that a document that is rendered again is the same.
 fn roll(seed: u64, text: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = seed.to_le_bytes().into_iter().chain(text.bytes()).fold(0xcbf2_9ce4_8422_2325, fnv);
@@ -145,6 +147,7 @@ fn write_description(source: &Source, oddities: &Oddities, seed: u64, base: &str
     };
 }
 
+/// Writes the documents of one set.
 struct Writer<'a> {
     style: &'a Style,
     oddities: &'a Oddities,

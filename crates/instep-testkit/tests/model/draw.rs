@@ -1,6 +1,6 @@
-//! Numbers drawn from a seed: the same on every machine and with every version of every library.
+//! Numbers drawn from a seed. They are the same on every machine and with every version of a library.
 
-/// SplitMix64. A seed is printed when a Source fails, so its numbers must never change.
+/// A generator of numbers (SplitMix64). Its numbers must never change, because seeds of failures are printed and kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw(u64);
 
@@ -31,6 +31,7 @@ impl Draw {
         self.below(100) < percent
     }
 
+    /// Returns one of the choices, each with the same probability.
     pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
     }

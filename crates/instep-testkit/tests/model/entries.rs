@@ -1,4 +1,4 @@
-//! The entries of lists and manifests.
+//! Writes the entries of lists and manifests.
 
 use md5::{Digest as _, Md5};
 
@@ -84,7 +84,7 @@ impl Writer<'_> {
             events.reverse();
         }
         if self.style.shuffled {
-            // Of several changes with one written time only their order tells which is the last.
+            // Changes with the same written time keep their order, because only that tells which is the last.
             events.sort_by_key(|event| roll(self.seed, &format!("{key} {}", self.time(event.time))));
         }
         events

@@ -1,6 +1,6 @@
 //! The features of generated Sources.
 
-/// A habit that a Source may have. Each can be switched off to narrow down a difference.
+/// A feature that a Source, its server or the runs may have. Each can be switched off to narrow down a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Feature {
     /// Members of a Change List Index carry no `from`, `until` or both.

@@ -1,5 +1,5 @@
-//! The habits of a Source's server and of the operator of the copy. They are drawn separately from those of the
-//! documents, so that a seed with documents that are known to be difficult keeps them when a habit is added.
+//! The habits of a Source's server and of the operator of the copy. They are drawn separately from the style of the
+//! documents, so that a seed keeps its documents when a habit is added.
 
 use crate::{
     draw::Draw,
@@ -10,28 +10,28 @@ use crate::{
 /// The habits of one server, and of the runs against it.
 #[derive(Clone, Debug)]
 pub(crate) struct Habits {
-    /// Some documents and resources are at other URLs, to which theirs redirect.
+    /// `true` if some documents and resources are at other URLs, to which their own URLs redirect.
     pub(crate) redirects: bool,
-    /// Documents are sent in gzip to clients that accept it.
+    /// `true` if documents are sent in gzip to clients that accept it.
     pub(crate) gzip: bool,
-    /// Answers state `Last-Modified`, and are conditional on it.
+    /// `true` if answers state `Last-Modified`, and are conditional on it.
     pub(crate) last_modified: bool,
-    /// Answers state their time.
+    /// `true` if answers state their time (`Date`).
     pub(crate) dates: bool,
-    /// A run before the judged one meets a server that refuses everything after some requests.
+    /// `true` if a run before the judged one meets a server that refuses everything after some requests.
     pub(crate) refuses: bool,
-    /// A run before the judged one has nearly no time.
+    /// `true` if a run before the judged one has nearly no time.
     pub(crate) hurries: bool,
-    /// Now and then the Source Description leaves out one of several sets.
+    /// `true` if the Source Description sometimes leaves out one of several sets.
     pub(crate) vanishes: bool,
-    /// Two sets name one resource.
+    /// `true` if two sets name one resource.
     pub(crate) shares: bool,
-    /// Documents that are broken may be halves, pages or nothing at all.
+    /// `true` if a broken document may be half of one, another page, or empty.
     pub(crate) truncates: bool,
 }
 
 impl Habits {
-    /// Draws the habits of a seed's server. Removes from a style what could not be distinguished without them.
+    /// Draws the habits of a server. Changes a style in which two states could not be distinguished.
     pub(crate) fn draw(draw: &mut Draw, style: &mut Style, allows: &dyn Fn(Feature) -> bool) -> Self {
         use Feature as F;
         let mut has = |feature, percent| {
@@ -52,7 +52,7 @@ impl Habits {
         let is_coarse =
             style.precision == Precision::Days || style.precision == Precision::Seconds && style.same_length;
         if is_coarse && !(habits.dates && has(F::CoarseWithoutDigest, 50)) {
-            // Two states of a day, or of a second with equal length, differ in nothing else.
+            // Without a digest, two states within one day, or with one length within one second, would look the same.
             style.hash = Written::Always;
         }
         habits

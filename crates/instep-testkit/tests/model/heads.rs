@@ -1,4 +1,4 @@
-//! The parts that all documents have: paths, times, root metadata and links.
+//! Writes the parts that all documents have: paths, times, root metadata and links.
 
 use super::{Attributes, Writer, roll};
 use crate::{
@@ -18,7 +18,7 @@ impl Writer<'_> {
         format!("{}{}{name}", self.base, self.set.folder)
     }
 
-    /// Decides whether an attribute is written.
+    /// Returns `true` if an attribute is written. For the same `key` the answer is the same.
     pub(super) fn writes(&self, written: Written, key: &str) -> bool {
         match written {
             Written::Always => true,
@@ -27,6 +27,7 @@ impl Writer<'_> {
         }
     }
 
+    /// Returns a time as this Source writes it: by its clock, in its precision and zone.
     pub(super) fn time(&self, time: i64) -> String {
         let stated = self.clock.stated(time);
         let text = written(stated, self.style.precision);
@@ -36,6 +37,7 @@ impl Writer<'_> {
         }
     }
 
+    /// Adds an attribute with a time to a list, if this Source writes it.
     pub(super) fn timed(
         &self,
         list: &mut Attributes,

@@ -1,4 +1,4 @@
-//! Resource Lists and Resource Dumps.
+//! Writes Resource Lists and Resource Dumps.
 
 use super::{Claim, Inventory, Part, Writer, body, heads::attributes, roll};
 use crate::{package, source::Event, style::Dialect};
@@ -7,7 +7,7 @@ use crate::{package, source::Event, style::Dialect};
 const COPY: &str = ".xml";
 
 impl Writer<'_> {
-    /// Returns the resources of an inventory, divided into so many parts.
+    /// Returns the resources of an inventory, divided into the parts that the style has.
     pub(super) fn divided(&self, at: i64) -> Vec<Vec<Event>> {
         let mut parts = vec![Vec::new(); self.style.parts];
         for event in self.set.state_at(at).into_iter().flatten() {
@@ -99,12 +99,12 @@ impl Writer<'_> {
         Inventory { at, parts }
     }
 
-    /// Returns the path of the copy of a package's manifest, if there is one.
+    /// Returns the path of the copy of a package's manifest; `None` if this Source writes no copies.
     pub(super) fn copy_of_manifest(&self, package: &str) -> Option<String> {
         self.style.contents.then(|| self.path(&format!("{package}{COPY}")))
     }
 
-    /// Writes a package and perhaps a copy of its manifest; returns the entry of the dump.
+    /// Writes a package, and a copy of its manifest if this Source has copies. Returns the entry of the dump.
     pub(super) fn package(
         &mut self,
         name: &str,

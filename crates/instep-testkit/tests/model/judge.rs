@@ -1,4 +1,4 @@
-//! The comparison of a phase with what the naive model says.
+//! Compares the outcome of a phase with the naive model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::{
 /// The exit code of a run that was refused.
 const REFUSED: u8 = 6;
 
-/// A phase: what is broken in it, what was held before it.
+/// A phase: the documents served, the broken paths, and the files that were held before it.
 pub(crate) struct Phase {
     pub(crate) site: Site,
     pub(crate) broken: BTreeMap<String, Break>,
@@ -27,18 +27,18 @@ pub(crate) struct Phase {
 pub(crate) struct Ended {
     pub(crate) sync: u8,
     pub(crate) audit: u8,
-    /// The run knows what the copy covers.
+    /// `true` if the run knows what the copy covers.
     pub(crate) is_covered: bool,
-    /// The run says that the copy equals the Source.
+    /// `true` if the run says that the copy equals the Source.
     pub(crate) is_in_step: bool,
-    /// The run compared the complete copy with an inventory, and did not only follow changes.
+    /// `true` if the run compared the complete copy with an inventory, and did not only follow changes.
     pub(crate) compared_all: bool,
-    /// Everything that an audit before the run said otherwise than the run did.
+    /// The differences between the run and an audit before it.
     pub(crate) contradictions: Vec<String>,
 }
 
 impl Story<'_> {
-    /// Returns the state of each path that is right.
+    /// Returns the right state of each path, by all sets together.
     fn expected(&self, verdicts: &[Verdict]) -> BTreeMap<String, (&Set, usize, Expected)> {
         let mut all: BTreeMap<String, (&Set, usize, Expected)> = BTreeMap::new();
         for (set, verdict) in self.source.sets.iter().zip(verdicts) {
@@ -59,7 +59,7 @@ impl Story<'_> {
         self.source.vanished.is_some_and(|number| std::ptr::eq(&raw const self.source.sets[number], set))
     }
 
-    /// Returns everything that is held and was never listed.
+    /// Returns the files that are held although no version of them was ever published.
     fn unknown(&self, held: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
         let mut listed: BTreeMap<String, BTreeSet<Vec<u8>>> = BTreeMap::new();
         for set in &self.source.sets {
@@ -76,15 +76,15 @@ impl Story<'_> {
         held.iter().filter(is_unknown).map(|(path, _)| format!("{path} is what it never was")).collect()
     }
 
-    /// Returns everything that is not as the model has it.
+    /// Returns the differences from the model; empty if there are none.
     pub(crate) fn judge(&self, phase: &Phase, verdicts: &[Verdict], ended: &Ended) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut held = files(self.copy.path());
         if self.clock_went_back && !(ended.sync == 0 && ended.is_covered) {
-            // The order of what is listed cannot be known, and the run says so.
+            // The order of changes cannot be known, and the run reports it. Only unknown files are wrong.
             return self.unknown(&held);
         }
-        // The limit is about what an inventory lists first; what is held beyond that stays.
+        // The limit concerns new resources only: resources that are held beyond it stay.
         let new = held.keys().filter(|path| !phase.before.contains_key(*path)).count() as u64;
         if self.wishes.limit.is_some_and(|limit| limit < new) {
             wrong.push(format!("{new} came, the limit is {:?}", self.wishes.limit));
@@ -120,7 +120,7 @@ impl Story<'_> {
         if self.clock_went_back {
             return wrong;
         }
-        // While nothing names its set, a damaged resource may have got other bytes at the Source.
+        // While no document names its set, a damaged resource may have got other bytes at the Source.
         let may_be_unknown = self.repairs && self.source.vanished.is_some();
         let untroubled = phase.broken.is_empty() && !state.stale && !doubtful && !may_be_unknown;
         let Wishes { guard, delete, .. } = self.wishes;
@@ -138,7 +138,7 @@ impl Story<'_> {
             wrong.push("in step, although something differs or is kept".to_owned());
         }
         let is_certain = phase.site.offers.iter().all(|offer| offer.certain);
-        // Of what is kept since a deletion without a time only the number is known: a return may not be noticed.
+        // Of resources kept after a deletion without a time only the number is known, so a return may not be noticed.
         let is_counted = self.wishes.delete || is_certain;
         let is_whole = ended.sync == 0 && ended.is_covered && untroubled && !misses && is_counted;
         if !ended.is_in_step && is_whole && !state.unsatisfied && !state.kept_surplus {
@@ -162,23 +162,24 @@ impl Story<'_> {
         if !matches!(ended.audit, 0 | 3 | 20) && anything_readable {
             wrong.push(format!("audit ends with {}: what could be read was not used", ended.audit));
         }
-        // A document that one of them does not need may be missed by the other.
+        // Run and audit may need different documents, so a broken one may concern only one of them.
         let alike = phase.broken.is_empty() || misses || state.unsatisfied;
-        // A damaged file that is not selected is pending once a run has looked for damage; an audit has a selection of its own.
-        // And changes of what is not selected are forgotten, so that an inventory without a time may seem to be later.
+        // A repair leaves a damaged file that is not selected pending, and an audit does not look at it. Changes of
+        // resources that are not selected are forgotten, so that an inventory without a time may seem to be later.
         let alike = alike && !(state.holds_left_out && (self.oddities.damages || !is_certain));
-        // Deletions make room for what a limit left out; the next run that compares the complete copy adds it.
+        // Deletions make room for resources that the limit left out, which the next run with an inventory adds.
         let alike = alike && (self.wishes.limit.is_none() || !has_deleted);
-        // A limit that is reached is about what an inventory lists first, as an audit reads it. Changes add nothing to a
-        // copy that holds as many others.
+        // If the limit is reached, an audit expects the resources that the inventory lists first. A run that follows
+        // changes adds none to a copy that already holds as many others.
         let is_cut = self.wishes.limit.is_some_and(|limit| limit < state.resources);
         let fills_alike = ended.compared_all || !is_cut;
-        // An audit reads the list of the other set, or finds gone what only a set without a name still had (O416).
+        // An audit reads the list of the other set, which a run skips while it is unchanged, or finds gone what only a
+        // set without a name still had (O416).
         let alike = alike && fills_alike && !state.holds_given_up;
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
         }
-        // A repair takes what is missing for no longer held, and so deletes less than an audit finds.
+        // In a repair, missing files are no longer held, so it deletes less than an audit finds.
         if untroubled && !state.kept_surplus && !self.repairs && fills_alike {
             wrong.extend(ended.contradictions.iter().cloned());
         }
@@ -186,8 +187,8 @@ impl Story<'_> {
     }
 }
 
-/// Returns what a run did otherwise than an audit just before it said. What could not be compared may turn out either way.
-/// Bytes that are fetched and turn out to be those that were held contradict nobody.
+/// Returns the differences between a run and an audit just before it. Resources that the audit could not compare may
+/// turn out either way, and fetched bytes that equal those held are no difference.
 pub(crate) fn contradictions(
     audit: &AuditReport,
     run: &SyncReport,
@@ -215,22 +216,23 @@ fn later(set: &Set, resource: usize, expected: &Expected) -> BTreeSet<u32> {
     right.flat_map(|version| set.versions_since(resource, *version)).collect()
 }
 
-/// The observations of all resources.
+/// The observations of all resources together.
 #[derive(Default)]
 struct Judged {
     /// The number of resources that exist or are held.
     resources: u64,
-    /// Something is not as it is listed.
+    /// `true` if a resource differs from what is listed.
     unsatisfied: bool,
-    /// Something that is listed is not what is served, or cannot be had.
+    /// `true` if the listed state of a resource is not served any more, or cannot be fetched.
     stale: bool,
-    /// Something that may be deleted is kept, as the operator wants it.
+    /// `true` if a resource that could be deleted is kept, as the operator wants.
     kept_surplus: bool,
-    /// Something deleted is kept, and no document that may count says that it is as it is.
+    /// `true` if a deleted resource is kept, and no document that may count lists it in the state that is held.
     kept_gone: bool,
-    /// Something that is not selected is held in an earlier state.
+    /// `true` if a resource that is not selected is held in an earlier state.
     holds_left_out: bool,
-    /// A resource of two sets that is gone is held, in a later state than one of them lists, or as nothing is deleted.
+    /// `true` if a resource of two sets that is gone is held, in a later state than one of them lists, or because nothing
+    /// is deleted.
     holds_given_up: bool,
 }
 
@@ -239,7 +241,7 @@ struct Resource {
     was: Option<Vec<u8>>,
     served: Option<Vec<u8>>,
     right: Option<Vec<u8>>,
-    /// The states after the right one: a resource that could not be had at first may have come in one of them.
+    /// The states after the right one: a resource that could not be fetched at first may have come in one of them.
     later: Vec<Vec<u8>>,
     or: Vec<Option<Vec<u8>>>,
     is_broken: bool,
@@ -251,17 +253,17 @@ impl Resource {
     fn judge(&self, path: &str, expected: &Expected, state: &mut Judged, wrong: &mut Vec<String>) {
         let states = [&self.is, &self.was, &self.right];
         state.resources += u64::from(states.into_iter().any(Option::is_some));
-        // Listed is a state that the Source does not serve any more: the rest was in a list that is lost.
+        // The Source does not serve the listed state any more: the later changes were in a list that is lost.
         let outdated = self.right.is_some() && self.right != self.served;
         state.stale |= outdated || (self.is_broken && self.is != self.right);
-        // The documents may not tell if it was deleted; then what is served does.
+        // If the documents do not tell if the resource was deleted, the server does.
         let is_gone = self.right.is_none() || self.served.is_none() && self.or.contains(&None);
         let is_surplus = is_gone && self.is.is_some() && self.is_kept && self.is == self.was;
         state.kept_surplus |= is_surplus;
         // A listed state, or a served one that may be right, is not surplus: an archive may count or not.
         let may_be_right = self.is == self.right || self.is == self.served && self.or.contains(&self.is);
         state.kept_gone |= is_surplus && !may_be_right;
-        // Nothing can be had for the damaged file of a resource that is gone.
+        // The damaged file of a resource that is gone cannot be fetched again.
         state.stale |= is_surplus && self.is.as_deref() == Some(&b"damaged"[..]);
         let is_left_out = self.is_left_out && (self.is.is_none() || self.is == self.was);
         // A held resource that is not selected stays, or goes with a deletion that is known from before.
@@ -279,7 +281,7 @@ impl Resource {
             return;
         }
         state.unsatisfied = true;
-        // A state that may be right as well, and that the Source does not serve any more, cannot be had either.
+        // A state that may be right, and that the Source does not serve any more, cannot be fetched either.
         if (self.is_broken || may_be_later || expected.may_wait) && self.is == self.was {
             return;
         }

@@ -1,4 +1,4 @@
-//! A run in its own process, so that it can be killed.
+//! Starts a run in a process of its own, so that it can be killed.
 
 use std::{
     env,
@@ -8,20 +8,20 @@ use std::{
 
 use instep_destination::{Durability, MaxDelete, SyncOptions, TestMonitor, sync};
 
-/// A forked process holds the locks of all copies that are open here until it runs its program. So no copy may be
-/// open then.
+/// Locked for writing while a process is started. Between fork and exec the new process holds the locks of all copies
+/// that are open here, so no copy may be open then.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// Works on a copy while no process is started.
+/// Does work on a copy while no process is being started.
 pub(crate) fn while_none_starts<T>(work: impl FnOnce() -> T) -> T {
     let _guard = STARTING.read().unwrap_or_else(PoisonError::into_inner);
     work()
 }
 
-/// The variable that has the options of such a run.
+/// The environment variable with the options of such a run.
 const OPTIONS: &str = "INSTEP_MODEL_RUN";
 
-/// Starts a run with these options: this test program does it.
+/// Starts this test program again, which makes a run with these options.
 pub(crate) fn start(options: &SyncOptions) -> Arc<Mutex<Child>> {
     let SyncOptions { url, dir, delete, max_delete, repair, selection, access, state, .. } = options;
     let limit = selection.limit.map_or(String::new(), |limit| limit.to_string());

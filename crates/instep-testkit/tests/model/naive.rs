@@ -1,4 +1,4 @@
-//! The copy that a Destination must hold: the newest claim about each resource, and nothing cleverer than that.
+//! The naive model of the copy that a Destination must hold: the newest claim about each resource, kept in maps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ pub(crate) struct Knowledge {
     newest: BTreeMap<usize, Claim>,
     /// The time up to which every change is known; `None` before the first run.
     until: Option<i64>,
-    /// States that were right as well, because the documents did not tell which is newer, with the claim beside which they
-    /// were. Until there is another claim, nothing takes them back.
+    /// States of a resource that were right as well, because the documents did not tell which is newer, with the newest
+    /// claim at that time. They stay right until there is another claim.
     perhaps: BTreeMap<usize, (Option<Claim>, BTreeSet<Option<u32>>)>,
 }
 
@@ -20,11 +20,11 @@ pub(crate) struct Knowledge {
 pub(crate) struct Expected {
     /// The newest version listed, or `None` if the resource is absent.
     pub(crate) version: Option<u32>,
-    /// Other states that are right too, because the documents do not tell which is newer.
+    /// Other states that are right as well, because the documents do not tell which is newer.
     pub(crate) or: Vec<Option<u32>>,
     /// Further such states, if the run says that something could not be read.
     pub(crate) doubted: Vec<Option<u32>>,
-    /// It may stay as it was if the run says that something is left to do.
+    /// `true` if the resource may stay as it was, provided that the run reports that it could not do everything.
     pub(crate) may_wait: bool,
 }
 
@@ -33,8 +33,8 @@ impl Expected {
         Self { version, or: Vec::new(), doubted: Vec::new(), may_wait }
     }
 
-    /// Returns the state of a resource of two sets: it stays until neither names it, and the newer version counts.
-    /// Versions of a shared resource have one count.
+    /// Returns the state of a resource of two sets. It exists while one of them names it, and the newer version counts.
+    /// Versions of a shared resource are numbered across both sets.
     pub(crate) fn with(self, other: Self) -> Self {
         let (version, older) = (self.version.max(other.version), self.version.min(other.version));
         let may_wait = self.may_wait || other.may_wait || version != older;
@@ -47,14 +47,14 @@ impl Expected {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) resources: BTreeMap<usize, Expected>,
-    /// Something new is listed in a document that cannot be read.
+    /// `true` if a document that cannot be read lists something new.
     pub(crate) misses: bool,
-    /// An old inventory contradicts what is known from lists that are gone: 0 and 3 are both right.
+    /// `true` if an old inventory contradicts lists that are gone. Then the exit codes 0 and 3 are both right.
     pub(crate) doubtful: bool,
 }
 
 impl Knowledge {
-    /// Says what is right while the Source does not name the set: everything stays.
+    /// Returns the right outcome while the Source does not name the set: everything stays.
     pub(crate) fn stay(&mut self) -> Verdict {
         let state = |claim: &Claim| Expected::new(claim.version, true);
         let resources = self.newest.iter().map(|(resource, claim)| (*resource, state(claim))).collect();
@@ -63,7 +63,7 @@ impl Knowledge {
         verdict
     }
 
-    /// Adds to a verdict the states that may be held since an earlier phase, and keeps those of this one.
+    /// Adds the states that may still be held from an earlier phase to a verdict, and keeps those of this phase.
     fn remember_perhaps(&mut self, verdict: &mut Verdict, may_wait: bool) {
         self.perhaps.retain(|resource, (claim, _)| self.newest.get(resource) == claim.as_ref());
         for (resource, (_, versions)) in &self.perhaps {
@@ -79,8 +79,8 @@ impl Knowledge {
         }
     }
 
-    /// Keeps absent what was perhaps absent, while only inventories name it that may be older than its deletion: they take
-    /// back no change (O11).
+    /// Keeps absence right for a resource that was perhaps absent, while only inventories name it that may be older
+    /// than its deletion: an inventory does not undo a change (O11).
     fn stay_absent(&mut self, offer: &Offer) {
         let changes = || offer.changes.iter().chain(&offer.archived).flat_map(|part| &part.claims);
         for (resource, (claim, versions)) in &mut self.perhaps {
@@ -92,40 +92,40 @@ impl Knowledge {
         }
     }
 
-    /// Reads what is published, except for the broken paths, and says what is right now.
+    /// Reads everything that is published, except for the broken paths. Returns the right outcome.
     pub(crate) fn read(&mut self, offer: &Offer, broken: &BTreeSet<String>, published: i64) -> Verdict {
         let is_whole = |part: &Part| part.is_whole(&|path| broken.contains(path));
         let before = self.newest.clone();
-        // Whoever never read everything knows the changes up to the inventory, if all of that can be read.
+        // A copy that never read everything knows the changes up to the inventory, if all parts of that can be read.
         let inventories = offer.inventories.iter().filter(|inventory| inventory.parts.iter().all(is_whole));
         let until = self.until.or(inventories.map(|inventory| inventory.at).max());
         let continuous = until.is_none_or(|until| offer.covered_from <= until);
         let bridged = !continuous && until.is_some_and(|until| offer.archived_from <= until);
         let mut verdict = Verdict::default();
 
-        // Everything that is published, readable or not.
+        // `whole` has everything that is published, readable or not.
         let mut whole = self.newest.clone();
         note_offer(&mut whole, offer, &|_| true);
         note_offer(&mut self.newest, offer, &is_whole);
         let mut archived = self.newest.clone();
         note_archive(&mut archived, offer, &is_whole);
         let has_archive = bridged && offer.certain;
-        // Whoever cannot read the current lists does not know that the archive closes a gap.
+        // If the current lists cannot be read, it is unknown that the archive closes a gap.
         let archive_counts =
             has_archive && offer.archived.iter().all(is_whole) && offer.changes.iter().all(is_whole);
         if archive_counts {
             self.newest.clone_from(&archived);
             note_archive(&mut whole, offer, &is_whole);
         }
-        // Of an inventory that can be read in part the rest waits for the next run, with the changes that are older; and
-        // a dump without a time may be older than the list that was applied.
+        // If only some parts of an inventory can be read, the rest and all older changes wait for the next run. And a
+        // dump without a time may be older than the list that was applied.
         let some_parts = |inventory: &Inventory| {
             let readable = inventory.parts.iter().filter(|part| is_whole(part)).count();
             readable < inventory.parts.len()
                 && (readable > 0 || offer.inventories.len() > 1 && !offer.certain)
         };
         let may_wait = offer.inventories.iter().any(some_parts);
-        // If the documents do not tell what came first, each of them may be right.
+        // If the documents do not tell what came first, each of their claims may be right.
         let is_doubtful = !offer.certain && !broken.is_empty();
 
         let gap = !(continuous || archive_counts) || !offer.certain;
@@ -146,7 +146,7 @@ impl Knowledge {
             }
             let told = [Some(claim), archived.get(resource)].map(|one| one.map(|one| one.version));
             verdict.misses |= whole.get(resource).is_some_and(|whole| !told.contains(&Some(whole.version)));
-            // An inventory that is older than what is known, and lists that no longer say why.
+            // An inventory is older than the known claim and differs from it, and no list has the change between them.
             let contradicted = offer.inventories.iter().any(|inventory| {
                 let listed = inventory.parts.iter().flat_map(|part| &part.claims);
                 let listed =
@@ -164,7 +164,7 @@ impl Knowledge {
             verdict.resources.insert(*resource, expected);
         }
         if !offer.certain || has_archive {
-            // The documents do not tell if the archive closes a gap.
+            // The documents do not tell if the archive closes a gap, so its resources may be held or not.
             for (resource, claim) in
                 archived.iter().filter(|(resource, _)| !self.newest.contains_key(resource))
             {
@@ -173,7 +173,7 @@ impl Knowledge {
                     .insert(*resource, Expected { or: vec![claim.version], ..Expected::new(None, may_wait) });
             }
         }
-        // That something is gone which nobody ever heard of is no loss.
+        // The deletion of a resource that was never known is not missed.
         let is_new =
             |(resource, claim): (&usize, &Claim)| claim.version.is_some() && !archived.contains_key(resource);
         verdict.misses |= whole.iter().any(is_new);
@@ -193,11 +193,11 @@ fn note(newest: &mut BTreeMap<usize, Claim>, claims: &[Claim]) {
     }
 }
 
-/// Notes the content of an offer, as far as it can be read.
+/// Notes the claims of an offer, as far as they can be read.
 fn note_offer(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole: &dyn Fn(&Part) -> bool) {
     note_inventories(newest, offer, is_whole);
     offer.changes.iter().filter(|part| is_whole(part)).for_each(|part| note(newest, &part.claims));
-    // What a change created may be gone at the time of an inventory, which then says so.
+    // Inventories are noted again: a resource that a change created may be absent at the time of an inventory.
     note_inventories(newest, offer, is_whole);
 }
 
@@ -213,7 +213,7 @@ fn note_inventories(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole
     }
 }
 
-/// Notes a complete inventory: a resource that it does not list is absent as of its time.
+/// Notes an inventory. If it is complete, a resource that it does not list is absent as of its time.
 fn note_inventory(newest: &mut BTreeMap<usize, Claim>, at: i64, parts: &[&Part], complete: bool) {
     parts.iter().for_each(|part| note(newest, &part.claims));
     let listed: BTreeSet<_> =

@@ -1,5 +1,5 @@
-//! Further habits of a Source, of its server and of the operator of the copy. They are drawn separately from the
-//! others, so that a seed that is known to be difficult keeps its documents and its runs when one is added.
+//! Further habits of a Source, of its server and of the operator of the copy. They are drawn separately from the other
+//! habits, so that a seed keeps its documents and its runs when an oddity is added.
 
 use crate::{
     draw::Draw,
@@ -11,37 +11,38 @@ use crate::{
 /// The oddities of one Source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oddities {
-    /// Times are written in any zone, and with as few digits as they need.
+    /// `true` if times are written in any zone, and with as few digits as they need.
     pub(crate) zones: bool,
-    /// Entries of inventories are in any order.
+    /// `true` if the entries of inventories are in any order.
     pub(crate) reorders: bool,
-    /// A Resource List of one part is behind an index.
+    /// `true` if a Resource List of one part is behind an index.
     pub(crate) lone_index: bool,
-    /// Some answers have weak tags, and some no validators.
+    /// `true` if some answers have weak tags, and some no validators.
     pub(crate) few_validators: bool,
-    /// Bodies are sent in chunks, without a length.
+    /// `true` if bodies are sent in chunks, without a length.
     pub(crate) chunked: bool,
-    /// Everything is sent in gzip to every client.
+    /// `true` if everything except packages is sent in gzip, even to clients that do not accept it.
     pub(crate) gzip_unasked: bool,
-    /// The number of resources that the second set shares with the first one, beyond the one that habits know of.
+    /// The number of resources that the second set shares with the first one, or 0. If it is larger than 0, it replaces
+    /// the one resource that the habits may have.
     pub(crate) shares: usize,
-    /// Resources move to another host, and perhaps back.
+    /// `true` if resources move to another host, and perhaps back.
     pub(crate) moves: bool,
-    /// A run before the judged one is a process that is killed.
+    /// `true` if a run before the judged one may be a process that is killed.
     pub(crate) kills: bool,
-    /// Some phases have a limit of resources.
+    /// `true` if some phases have a limit of resources.
     pub(crate) limits: bool,
-    /// Some phases select only some of the resources.
+    /// `true` if some phases select only some of the resources.
     pub(crate) selects: bool,
-    /// Files of the copy are removed or overwritten, and repaired.
+    /// `true` if files of the copy are removed or overwritten between runs, and repaired.
     pub(crate) damages: bool,
-    /// Each phase has deletions or not.
+    /// `true` if the operator switches deletions on or off for each phase.
     pub(crate) toggles_delete: bool,
-    /// Some phases allow no deletion.
+    /// `true` if the guard allows no deletion in some phases.
     pub(crate) guards: bool,
-    /// The Source's clock jumps, with that of its server.
+    /// `true` if the Source's clock jumps, together with that of its server.
     pub(crate) clock_steps: bool,
-    /// Each version states the `lastmod` of the one before.
+    /// `true` if each version states the `lastmod` of the version before.
     pub(crate) restores_times: bool,
 }
 
@@ -76,13 +77,13 @@ impl Oddities {
             damages: false,
             toggles_delete: has(F::DeleteToggled, 15),
             guards: has(F::GuardedDeletion, 10),
-            // Without the time of an answer it is unknown that a clock went back, and if some times are left out, the
-            // order of events is unknown.
+            // The clock may jump only if answers state their time, by which a step back is noticed, and if all changes
+            // have times or none has, because otherwise the order of events would be unknown.
             clock_steps: has(F::ClockStep, 10) && habits.dates && style.datetime != Written::Sometimes,
             restores_times: false,
         };
         oddities.damages = tastes.chance(12) && allows(F::DamagedCopy) && !oddities.clock_steps;
-        // Only the time of a change shows that it is one, so no inventory may have to.
+        // Restored times hide a change from inventories, so every change must be in a Change List with its time.
         let tells_times = (style.dialect, style.datetime) == (Dialect::V1_1, Written::Always);
         oddities.restores_times = tastes.chance(80)
             && allows(F::RestoredTimes)

@@ -1,4 +1,4 @@
-//! ZIP packages written by hand: members stored as they are.
+//! Writes ZIP packages byte by byte, with members that are stored and not compressed.
 
 use flate2::Crc;
 

@@ -1,4 +1,4 @@
-//! The publications of a Source: which changes its lists and segments have afterwards.
+//! The publications of a Source: each decides which changes its lists and segments have afterwards.
 
 use super::{BEGINNING, SECOND, Segment, Set, Source};
 use crate::{
@@ -19,7 +19,8 @@ impl Source {
         }
     }
 
-    /// Publishes what changed, and perhaps a new inventory, which may be behind an index.
+    /// Publishes the changes, and a new inventory if it is to be `anew` or at random. `is_index` is `true` if the
+    /// Resource List is behind an index.
     pub(crate) fn publish(&mut self, draw: &mut Draw, anew: bool, is_index: bool) {
         self.pass_time(draw);
         if is_index && self.style.precision == Precision::Seconds {
@@ -30,7 +31,7 @@ impl Source {
         for set in sets {
             if anew || draw.chance(style.renews) {
                 set.inventory = now;
-                // A dump that is older than the list is read with the changes since then.
+                // The dump may stay older than the list: it is read with the changes since then.
                 if draw.chance(70) || anew || style.keeps == Keeps::SinceInventory || style.is_still {
                     set.dump = now;
                 }
@@ -44,8 +45,8 @@ impl Source {
         self.pass_time(draw);
     }
 
-    /// Waits until the second of the published inventories is over. An index of another inventory of that second would
-    /// be the same document, and only its time tells that its parts are others (O12).
+    /// Lets time pass until the second of the published inventory is over. An index of another inventory in that second
+    /// would be the same document, although its parts are others (O12).
     fn leave_second(&mut self) {
         let published = self.sets.iter().map(|set| set.inventory).max().unwrap_or(BEGINNING);
         self.now = self.now.max((published.div_euclid(SECOND) + 1) * SECOND);
@@ -77,7 +78,7 @@ fn renew_list(style: &Style, set: &mut Set, now: i64, draw: &mut Draw) {
 
 fn renew_index(style: &Style, set: &mut Set, draw: &mut Draw) {
     if draw.chance(60) {
-        // A segment that ends before the last publication is closed by now; later changes are in the next.
+        // The open segment is closed at the last publication. Later changes are in the next one.
         let end = set.before;
         if let Some(open) = set.segments.last_mut().filter(|open| open.from < end) {
             open.until = Some(end);

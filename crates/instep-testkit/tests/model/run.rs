@@ -1,4 +1,4 @@
-//! One generated Source, phase by phase: `sync`, `audit`, and what the naive model says of both.
+//! Follows one generated Source phase by phase: runs `sync` and `audit`, and compares both with the naive model.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +25,7 @@ use crate::{
     wishes::Wishes,
 };
 
-/// A difference between the Destination and the model, with all that is needed to understand it.
+/// A difference between the Destination and the model, with the log of everything that led to it.
 #[derive(Debug)]
 pub(crate) struct Difference {
     pub(crate) seed: u64,
@@ -33,6 +33,7 @@ pub(crate) struct Difference {
     pub(crate) story: String,
 }
 
+/// A Source, its server, a copy, and everything that happens to them.
 pub(crate) struct Story<'a> {
     pub(crate) seed: u64,
     pub(crate) source: Source,
@@ -40,14 +41,15 @@ pub(crate) struct Story<'a> {
     pub(crate) copy: TempDir,
     pub(crate) knowledge: Vec<Knowledge>,
     pub(crate) runtime: &'a Runtime,
-    /// Decides about runs before the one that counts; apart from the Source, so that this stays the same.
+    /// Decides about runs before the judged one. It is separate from the draws of the Source, so that they stay the
+    /// same.
     pub(crate) runs: Draw,
     pub(crate) stops: bool,
     pub(crate) repeats: bool,
-    /// Decides about what the habits bring, apart from the Source as well.
+    /// Decides when habits have an effect.
     pub(crate) chances: Draw,
     pub(crate) habits: Habits,
-    /// Decides about what the oddities bring.
+    /// Decides when oddities have an effect.
     pub(crate) whims: Draw,
     /// Decides about selections and damage.
     pub(crate) tastes: Draw,
@@ -56,17 +58,17 @@ pub(crate) struct Story<'a> {
     pub(crate) oddities: Oddities,
     /// The operator's wishes in this phase.
     pub(crate) wishes: Wishes,
-    /// `true` once something may be left out because of a limit or a selection.
+    /// `true` if resources may have been left out in an earlier phase because of a limit or a selection.
     pub(crate) was_narrow: bool,
-    /// `true` once the Source's clock went back.
+    /// `true` if the Source's clock has gone back.
     pub(crate) clock_went_back: bool,
     pub(crate) log: String,
-    /// The URL of the state, if it is in a database.
+    /// The URL of the state if it is in a database; `None` for a file.
     pub(crate) state: Option<String>,
 }
 
-/// Follows the Source of a seed through all its phases; returns the first difference. The state of the copy is in a
-/// database if one is given.
+/// Follows the Source of a seed through all its phases. Returns the first difference; `None` if there is none. The
+/// state of the copy is in the `database`, if one is given.
 pub(crate) fn follow(
     seed: u64,
     runtime: &Runtime,
@@ -130,7 +132,7 @@ pub(crate) fn follow(
 }
 
 impl Story<'_> {
-    /// Changes the wishes of the operator at random; for the last phase they are the whole copy.
+    /// Draws the wishes of the operator for a phase. In the last phase the operator wants the whole copy.
     fn wish(&mut self, is_last: bool) {
         self.was_narrow |= self.wishes.is_narrow();
         let delete = self.source.style.delete;
@@ -148,7 +150,8 @@ impl Story<'_> {
         }
     }
 
-    /// Resources change, and documents are published.
+    /// Changes resources and publishes documents, once or several times. The last publication has a new inventory if it
+    /// is to be `anew`.
     fn go_on(&mut self, draw: &mut Draw, anew: bool) {
         self.turn();
         let style = &self.source.style;
@@ -163,6 +166,8 @@ impl Story<'_> {
         }
     }
 
+    /// Serves the documents, some of them broken if the phase `breaks` them, and runs `sync` and `audit`. Returns the
+    /// differences from the model.
     fn run_phase(&mut self, number: u64, draw: &mut Draw, breaks: bool) -> Vec<String> {
         let vanishes = self.habits.vanishes && number > 0 && breaks && self.chances.chance(50);
         let sets = self.source.sets.len() as u64;
@@ -234,7 +239,7 @@ impl Story<'_> {
     }
 }
 
-/// Returns the files of a copy.
+/// Returns the files of a copy by their paths, without instep's own.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let visible = |entry: &walkdir::DirEntry| entry.file_name() != ".instep";
     let files = walkdir::WalkDir::new(folder).min_depth(1).into_iter().filter_entry(visible);

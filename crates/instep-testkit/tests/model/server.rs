@@ -1,4 +1,4 @@
-//! A small HTTP server for the pages of a generated Source, some of which it damages.
+//! A small HTTP server for the pages of a generated Source. It damages some of them, and can end a run.
 
 mod answers;
 
@@ -18,7 +18,9 @@ use crate::{habits::Habits, oddities::Oddities};
 /// The fault of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Break {
+    /// The answer is 404.
     Missing,
+    /// The answer is 500.
     Failing,
     /// The last bytes are missing, and `Content-Length` agrees.
     CutOff,
@@ -33,11 +35,12 @@ pub(crate) enum Break {
 }
 
 impl Break {
-    /// Ways to break a document.
+    /// The ways to break a document.
     pub(crate) const DOCUMENT: [Self; 4] = [Self::Missing, Self::Failing, Self::CutOff, Self::Interrupted];
-    /// Further ways to break a document.
+    /// Further ways to break a document, which the habits of a server may have.
     pub(crate) const TRUNCATED: [Self; 3] = [Self::Halved, Self::Replaced, Self::Emptied];
-    /// Ways to break a resource. A resource that is cut off with the matching length would be another version of it.
+    /// The ways to break a resource. It is never cut off with a matching length, because that would be another version
+    /// of it.
     pub(crate) const RESOURCE: [Self; 3] = [Self::Missing, Self::Failing, Self::Interrupted];
 
     fn of(self, page: &[u8]) -> &[u8] {
@@ -68,15 +71,15 @@ struct Pages {
     etag: bool,
     habits: Habits,
     oddities: Oddities,
-    /// The folder of what lies on the other host.
+    /// The folder of the pages that are on the other host.
     elsewhere: String,
     /// The Source's time, in microseconds.
     now: i64,
-    /// The time at which each page became what it is.
+    /// The time at which each page last changed.
     modified: BTreeMap<String, i64>,
     ended: bool,
     log: Vec<String>,
-    /// The number of requests after which a run ends.
+    /// The number of requests after which a run is ended, and the way.
     end: Option<(usize, End)>,
     refuses: bool,
 }
@@ -94,7 +97,7 @@ impl Pages {
     }
 }
 
-/// A server on a free port of the loopback address; it ends when dropped.
+/// A server on a free port of the loopback address, which ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct PageServer {
     shared: Arc<Mutex<Pages>>,
@@ -136,7 +139,7 @@ impl PageServer {
         format!("http://{}/", self.address)
     }
 
-    /// Returns the folder of the copy for what lies on the other host, and of the pages of that.
+    /// Returns the folder of resources on the other host, in the copy and among the pages.
     pub(crate) fn elsewhere(&self) -> String {
         self.shared.lock().unwrap().elsewhere.clone()
     }
@@ -165,7 +168,7 @@ impl PageServer {
         (shared.end, shared.refuses) = (None, false);
     }
 
-    /// Returns the requests since the pages were put there.
+    /// Returns the requests since the pages were last replaced, each with its status.
     pub(crate) fn log(&self) -> Vec<String> {
         self.shared.lock().unwrap().log.clone()
     }

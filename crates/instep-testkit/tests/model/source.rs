@@ -1,4 +1,4 @@
-//! A Source over time: its changes, and its publications.
+//! A generated Source over time: its resources, their changes, and its clock.
 
 mod publishing;
 
@@ -45,15 +45,17 @@ pub(crate) struct Set {
     /// The published Change Lists, oldest first.
     pub(crate) segments: Vec<Segment>,
     pub(crate) archived: Vec<Segment>,
-    /// The end of what is published.
+    /// The time of the last publication, up to which changes are published.
     pub(crate) published: i64,
     /// The paths of its first resources that are those of another set.
     shared: Vec<String>,
-    /// The folder of the copy for what lies on the other host.
+    /// The folder of resources on the other host, in the copy and among the pages.
     elsewhere: String,
-    /// `true` if its resources are on the other host now.
+    /// `true` if its resources are now on the other host.
     is_elsewhere: bool,
+    /// The time of the publication before the last one.
     before: i64,
+    /// The number of segments so far.
     number: usize,
 }
 
@@ -86,7 +88,8 @@ impl Set {
         state
     }
 
-    /// Returns the changes of a list as it is written: since the beginning of the day or second that it states.
+    /// Returns the changes of a list as it is written: from the beginning of the day or second that it states as
+    /// `from`.
     pub(crate) fn listed(&self, segment: &Segment, precision: Precision) -> Vec<Event> {
         let unit = match precision {
             Precision::Micros => 1,
@@ -107,7 +110,7 @@ impl Set {
         event.version.is_some() && self.state_before(event).is_none()
     }
 
-    /// Returns the state of a resource before a change of it, if it existed.
+    /// Returns the state of a resource before a change of it; `None` if it did not exist.
     pub(crate) fn state_before(&self, event: &Event) -> Option<&Event> {
         let mut earlier =
             self.events.iter().filter(|one| one.resource == event.resource && one.time < event.time);
@@ -120,8 +123,8 @@ impl Set {
         events.filter_map(|event| event.version).filter(move |later| version.is_some_and(|one| one < *later))
     }
 
-    /// The path of a resource in the copy, and with [`PageServer`](crate::server::PageServer). Each has a second self on the
-    /// other host, with a number as much higher as there are resources.
+    /// Returns the path of a resource in the copy and with [`PageServer`](crate::server::PageServer). Numbers from the
+    /// number of resources on are those of the same resources on the other host.
     pub(crate) fn path(&self, resource: usize) -> String {
         match resource.checked_sub(self.resources) {
             Some(number) => format!("{}/{}", self.elsewhere, self.path_at_home(number)),
@@ -149,7 +152,7 @@ impl Set {
     }
 }
 
-/// The clock of a Source: the offsets that it had, each since a time.
+/// The clock of a Source: the times at which it was set, each with the offset since then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock(Vec<(i64, i64)>);
 
@@ -161,7 +164,7 @@ impl Clock {
     }
 }
 
-/// Returns the same base URL at another host.
+/// Returns a base URL at the other host.
 pub(crate) fn elsewhere(base: &str) -> String {
     base.replace("127.0.0.1", "localhost")
 }
@@ -173,13 +176,13 @@ pub(crate) struct Source {
     pub(crate) sets: Vec<Set>,
     pub(crate) now: i64,
     pub(crate) clock: Clock,
-    /// The set that the Source Description leaves out.
+    /// The set that the Source Description leaves out in this phase; `None` if it names all.
     pub(crate) vanished: Option<usize>,
 }
 
 impl Source {
-    /// Returns a Source of a style. Its second set names this number of resources of the first one. Resources on the
-    /// other host belong into a folder of the copy.
+    /// Returns a Source of a style, after its first publication. Its second set names `shares` resources of the first
+    /// one. `elsewhere` is the folder of resources on the other host.
     pub(crate) fn new(style: Style, shares: usize, elsewhere: &str, draw: &mut Draw) -> Self {
         let alone = style.sets == 1;
         let folder = |number: usize| if alone { String::new() } else { format!("s{number}/") };
@@ -227,7 +230,7 @@ impl Source {
         }
     }
 
-    /// Moves all resources to the other host, or back: there they are created, and here deleted.
+    /// Moves all resources to the other host, or back: they are deleted at one host and created at the other.
     pub(crate) fn move_host(&mut self, draw: &mut Draw) {
         for set in 0..self.sets.len() {
             let to_elsewhere = !self.sets[set].is_elsewhere;
@@ -246,7 +249,7 @@ impl Source {
         self.pass_time(draw);
     }
 
-    /// Sets the clock ahead by years, back by days, or right again. Returns `true` if it goes back.
+    /// Sets the clock ahead by years, back by days, or to the right time. Returns `true` if it goes back.
     pub(crate) fn step_clock(&mut self, draw: &mut Draw) -> bool {
         const DAY: i64 = 86_400 * SECOND;
         let before = self.clock.0.last().map_or(0, |(_, offset)| *offset);

@@ -1,4 +1,4 @@
-//! The habits of a generated Source: which documents it publishes, and what it leaves out of them.
+//! The style of a generated Source: the documents that it publishes, and the attributes that it leaves out.
 
 use crate::{draw::Draw, feature::Feature};
 
@@ -52,13 +52,13 @@ pub(crate) enum Precision {
     Days,
 }
 
-/// The habits of one Source.
+/// The style of one Source.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
     pub(crate) dialect: Dialect,
     pub(crate) precision: Precision,
     pub(crate) list: bool,
-    /// Parts of the Resource List or the Resource Dump; an index if more than one.
+    /// The number of parts of the Resource List and the Resource Dump. With more than one there is an index.
     pub(crate) parts: usize,
     pub(crate) dump: bool,
     /// `true` if the Resource Dump offers the manifests beside its packages.
@@ -87,7 +87,7 @@ pub(crate) struct Style {
     pub(crate) sets: usize,
     /// The prefix of the namespace.
     pub(crate) prefix: &'static str,
-    /// Per cent of publications that renew the inventory.
+    /// The percentage of publications that renew the inventory.
     pub(crate) renews: u64,
     pub(crate) delete: bool,
     pub(crate) start: Start,
@@ -108,10 +108,11 @@ pub(crate) enum Start {
 }
 
 impl Style {
-    /// Draws the habits of a Source from the features that `allows` accepts.
+    /// Draws the style of a Source, with the features that `allows` accepts.
     pub(crate) fn draw(draw: &mut Draw, allows: &dyn Fn(Feature) -> bool) -> Self {
         use Feature as F;
-        // Each feature is drawn before it is looked up: what is switched off must not change the other draws.
+        // Each feature is drawn before it is looked up, so that a feature that is switched off does not change other
+        // draws.
         let mut has = |feature, percent| {
             let drawn = draw.chance(percent);
             drawn && allows(feature)
@@ -243,13 +244,13 @@ impl Style {
             }
         }
         if !self.list && !self.dump {
-            // Changes dropped before the first run could never be known.
+            // Without an inventory, changes that were dropped before the first run could never be known.
             self.keeps = Keeps::All;
         }
         if self.dialect == Dialect::Sitemap {
             self.start = Start::ResourceList;
         }
-        // A list is found from the Resource List by its links upwards, which a member reaches over its index.
+        // The Change List is found from the Resource List by its links upwards; from a member they lead over the index.
         if self.start == Start::ResourceList && (!self.list || self.sets > 1) {
             self.start = Start::Root;
         }
@@ -264,7 +265,7 @@ impl Style {
             self.shuffled = self.dialect == Dialect::V1_1;
         }
         if self.lastmod == Written::Sometimes && self.datetime != Written::Always {
-            // Some `lastmod` and no `datetime` would be taken for change times, which these are.
+            // Without `datetime`, each `lastmod` would be taken for the time of a change, so there must be none.
             self.lastmod = Written::Never;
         }
     }

@@ -1,4 +1,4 @@
-//! The runs and audits of a phase: those that count, and others before them that are cut off.
+//! The runs and audits of a phase: the judged ones, and runs before them that are cut off.
 
 use std::{fmt::Write as _, sync::Arc, thread, time::Duration};
 
@@ -21,7 +21,7 @@ impl Story<'_> {
         let mut options = SyncOptions::new(url, self.copy.path());
         self.wishes.apply(&mut options);
         options.repair = self.repairs;
-        // Runs follow each other: nobody waits until the heartbeat of a killed one has stopped.
+        // Only one run exists at a time, so the next one need not wait until the heartbeat of a killed one has stopped.
         (options.state, options.succeeds) = (self.state.clone(), self.state.is_some());
         options.access.allow_origins = self.origins();
         options.allow_empty = true;
@@ -30,7 +30,7 @@ impl Story<'_> {
         options
     }
 
-    /// Returns the origins of what the Source lists, beside its own.
+    /// Returns the other origins of resources that the Source lists.
     fn origins(&self) -> Vec<String> {
         let other = elsewhere(&self.server.url()).trim_end_matches('/').to_owned();
         if self.oddities.moves { vec![other] } else { Vec::new() }
@@ -41,7 +41,7 @@ impl Story<'_> {
         killed::while_none_starts(|| self.runtime.block_on(run))
     }
 
-    /// Runs before the one that counts: they may do a part of its work, and nothing else.
+    /// Makes runs before the judged one. They may do a part of its work and nothing else.
     fn sync_before(&mut self, url: &str) {
         if self.oddities.kills && self.whims.chance(60) {
             let after = usize::try_from(self.whims.within(1, 12)).unwrap();
@@ -62,7 +62,7 @@ impl Story<'_> {
         }
     }
 
-    /// Runs that a server or the operator cuts off.
+    /// Makes runs that the server or the operator cuts off.
     fn sync_in_vain(&mut self, url: &str) {
         let (is_refused, is_hurried) = (self.chances.chance(50), self.chances.chance(50));
         let after = usize::try_from(self.chances.within(1, 14)).unwrap();
@@ -81,7 +81,7 @@ impl Story<'_> {
         }
     }
 
-    /// Runs the program in a process of its own, which is killed.
+    /// Makes a run in a process of its own, which is killed after a number of requests.
     fn sync_killed(&mut self, url: &str, after: usize) {
         let run = killed::start(&self.options(url));
         self.server.end_after(after, End::Kill(Arc::clone(&run)));
@@ -95,6 +95,7 @@ impl Story<'_> {
         let _ = writeln!(self.log, "-- sync, killed after {after} requests: {status}");
     }
 
+    /// Makes the judged run of a phase, with other runs before it and an audit after it.
     pub(crate) fn sync_and_audit(&mut self, site: &Site) -> Ended {
         let url = format!("{}{}", self.server.url(), site.start);
         self.sync_before(&url);
@@ -132,8 +133,8 @@ impl Story<'_> {
         Ended { sync: ended, audit: audited, is_covered, is_in_step, compared_all, contradictions }
     }
 
-    /// Audits the copy before a run, if there is one: of every other Source, since it takes time. An audit counts what two
-    /// sets share for each of them, and a run once.
+    /// Audits the copy before a run, for every second seed, because it takes time. Returns `None` if there is no audit.
+    /// Seeds with shared resources are left out: an audit counts them for each of their sets, and a run once.
     fn foretell(&mut self, url: &str) -> Option<AuditReport> {
         let has_copy = self.copy.path().join(".instep").exists();
         let is_asked =

@@ -1,10 +1,10 @@
-//! Times as W3C writes them.
+//! Writes times in the format of W3C, with code of this test.
 
 use crate::style::Precision;
 
 const SECOND: i64 = 1_000_000;
 
-/// Returns a time as W3C writes it, cut to a precision.
+/// Returns a time in the format of W3C, cut to a precision.
 pub(crate) fn written(time: i64, precision: Precision) -> String {
     let (day, rest) = (time.div_euclid(86_400 * SECOND), time.rem_euclid(86_400 * SECOND));
     // Days since 1970 to a date of the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").

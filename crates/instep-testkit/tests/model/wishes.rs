@@ -1,4 +1,4 @@
-//! The wishes of whoever keeps the copy: what is deleted, and what is selected.
+//! The wishes of the operator of the copy: deletions, and the selection of resources.
 
 use instep_destination::{MaxDelete, SelectionOptions, SyncOptions};
 
@@ -7,21 +7,24 @@ use crate::{draw::Draw, oddities::Oddities};
 /// The wishes of the operator in one phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wishes {
+    /// `true` if resources that are gone at the Source are deleted.
     pub(crate) delete: bool,
-    /// No deletion is allowed.
+    /// `true` if the guard allows no deletion.
     pub(crate) guard: bool,
+    /// The most resources to copy; `None` for all.
     pub(crate) limit: Option<u64>,
-    /// Resources with an odd number are not selected.
+    /// `true` if resources with an odd number are not selected.
     pub(crate) only_even: bool,
 }
 
 impl Wishes {
-    /// Returns the whole copy.
+    /// Returns the wish for the whole copy.
     pub(crate) fn of_all(delete: bool) -> Self {
         Self { delete, guard: false, limit: None, only_even: false }
     }
 
-    /// Draws the wishes of a phase; in the last one they are the whole copy. `delete` is what the Source's style has.
+    /// Draws the wishes of a phase. In the last phase the operator wants the whole copy. `delete` is the setting of the
+    /// style.
     pub(crate) fn draw(
         whims: &mut Draw,
         tastes: &mut Draw,
@@ -40,7 +43,7 @@ impl Wishes {
         }
     }
 
-    /// Returns `true` if something may be left out.
+    /// Returns `true` if resources may be left out.
     pub(crate) fn is_narrow(self) -> bool {
         self.limit.is_some() || self.only_even
     }

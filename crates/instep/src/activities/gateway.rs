@@ -1,4 +1,5 @@
-//! The collection of a served Source: updated on request.
+//! The collection of activities of a served Source: written anew when a client requests it after a publication, so that
+//! a collection that nobody reads costs nothing.
 
 use std::{
     fs, io,
@@ -19,7 +20,7 @@ use tokio::task::spawn_blocking;
 
 use super::{COLLECTION, FOLDER, withdraw, write};
 
-/// The share of the time spent on writing the collection: at most one part in this number.
+/// Writing the collection takes at most one part in this number of the time, however often it is requested.
 const SHARE: u32 = 20;
 
 /// A collection of activities beside the documents of a Source that is served.
@@ -32,8 +33,8 @@ pub(crate) struct ActivityGateway {
 }
 
 impl ActivityGateway {
-    /// Returns a collection whose objects have a type, beside the documents in a folder. Without a type it removes the
-    /// collection of earlier runs, which would be served further on as it was.
+    /// Returns a collection whose objects have this type, beside the documents in a folder. Without a type there is
+    /// none, and the collection of an earlier run is removed when the Source is served: it would never be updated.
     pub(crate) fn new(kind: Option<String>, out: PathBuf) -> Self {
         Self { kind, out }
     }
@@ -42,7 +43,7 @@ impl ActivityGateway {
 impl Gateway for ActivityGateway {
     fn routes(&self, source: &Arc<SourceView>) -> io::Result<Router> {
         let Some(kind) = &self.kind else {
-            // Here and not before: until this server has the Source, another one may serve the collection.
+            // Removed here and not in `new`: until this server has the Source, another one may serve the collection.
             withdraw(&self.out).map_err(io::Error::other)?;
             return Ok(Router::new());
         };
@@ -66,11 +67,12 @@ struct ServedActivities {
     written: Mutex<WrittenState>,
 }
 
-/// The publication that the collection shows.
+/// The state of the collection that was last written.
 #[derive(Debug, Default)]
 struct WrittenState {
+    /// The number of publications at that time.
     publications: u64,
-    /// The time before which it is not written again.
+    /// The collection is not written again before this time; `None` if it was not written yet.
     not_before: Option<Instant>,
 }
 
@@ -100,7 +102,7 @@ impl ServedActivities {
             return Ok(None);
         }
         let publications = self.view.overview().publications;
-        // Concurrent requests wait for the same collection.
+        // The lock is held while the collection is written: concurrent requests wait for it and do not write it again.
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let may_write = written.not_before.is_none_or(|time| Instant::now() >= time);
         if written.publications != publications && may_write {
@@ -113,7 +115,7 @@ impl ServedActivities {
     }
 }
 
-/// Returns the pause after the collection was written, which is long if that took long.
+/// Returns the pause after the collection was written, in proportion to the time that this took.
 fn pause_after(took: Duration) -> Duration {
     took * SHARE
 }

@@ -1,4 +1,5 @@
-//! The newest activity of each resource, in a temporary database: memory does not grow with their number.
+//! The newest activity of each resource. They are gathered in a temporary database, so that memory does not grow with
+//! their number.
 
 use resourcesync::{Change, DateTime};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -40,18 +41,18 @@ fn change_of(number: i64) -> Change {
     }
 }
 
-/// The newest activities while they are gathered, and those of the collection before.
+/// The newest activities while they are gathered, and beside them those of the former collection.
 pub(super) struct NewestActivities(Connection);
 
 impl NewestActivities {
-    /// Begins without any.
+    /// Begins without activities, in a database that is removed with this value.
     pub(super) fn begin() -> rusqlite::Result<Self> {
         let connection = Connection::open("")?;
         connection.execute_batch(TABLES)?;
         Ok(Self(connection))
     }
 
-    /// Takes an activity of the collection before.
+    /// Takes an activity of the former collection.
     pub(super) fn take_former(&self, activity: &ResourceActivity) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO former VALUES (?1, ?2, ?3)";
         let ResourceActivity { uri, time, change } = activity;
@@ -59,7 +60,7 @@ impl NewestActivities {
         Ok(())
     }
 
-    /// Returns the activity of a resource in the collection before.
+    /// Returns the activity of a resource in the former collection.
     pub(super) fn former(&self, uri: &str) -> rusqlite::Result<Option<ResourceActivity>> {
         let sql = "SELECT uri, time, change FROM former WHERE uri = ?1";
         self.0.prepare_cached(sql)?.query_row([uri], ResourceActivity::read).optional()
@@ -75,7 +76,7 @@ impl NewestActivities {
         Ok(())
     }
 
-    /// Takes the deletions of the collection before, which no Change List may name any more.
+    /// Takes the deletions of the former collection: the Change Lists that named them may have been removed.
     pub(super) fn note_former_deletions(&self) -> rusqlite::Result<()> {
         let mut statement = self.0.prepare("SELECT uri, time, change FROM former WHERE change = 2")?;
         let mut gone = statement.query_map([], ResourceActivity::read)?;
@@ -88,7 +89,7 @@ impl NewestActivities {
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Passes pages of the newest activities on, in the order of time.
+    /// Passes on pages of up to `most` activities, in the order of time.
     pub(super) fn pages(
         &self,
         most: usize,
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_resource_the_newest_activity_stays_and_they_come_in_the_order_of_time() {
+    fn the_newest_activity_of_each_resource_is_kept_and_pages_are_in_the_order_of_time() {
         let time = |text: &str| DateTime::parse(text).unwrap();
         let newest = NewestActivities::begin().unwrap();
         newest.note("http://x/a", time("2026-01-02T00:00:00.5Z"), &Change::Updated).unwrap();

@@ -1,4 +1,5 @@
-//! Options for requests: speed, credentials, and which hosts may be asked.
+//! Options for requests: speed, credentials, and the hosts to which requests may go. `[credentials]` of `instep.toml`
+//! is read here as well.
 
 use std::{
     collections::BTreeMap,
@@ -96,7 +97,7 @@ impl LimitArgs {
         options.transfers = self.transfers.max(1);
         options.per_host = self.per_host.max(1);
         options.rate = self.rate;
-        // As in rsync and rclone. With no bytes allowed at all, a run would wait forever.
+        // 0 means no limit, as in rsync and rclone: with no bytes allowed, a run would wait forever.
         options.bwlimit = self.bwlimit.filter(|limit| *limit > 0);
         options.retries = self.retries;
         options.timeout = self.timeout;
@@ -155,7 +156,9 @@ impl AccessArgs {
     }
 }
 
-/// Reads the `[credentials]` table: the credentials for each origin.
+/// Reads the `[credentials]` table, which has the credentials for each origin; none if there is no such table.
+///
+/// Errors: the table is not complete, or names a file that cannot be read. The place in the configuration is named.
 pub(crate) fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     let Some(table) = config.shared("credentials") else { return Ok(Vec::new()) };
     let wrong = || {
@@ -196,7 +199,7 @@ fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
 
 fn read_secret(path: &PathBuf) -> anyhow::Result<String> {
     match read_text(path)?.trim() {
-        // Sent as it is, it would look like a login that the Source refuses.
+        // An empty secret would be sent, and the Source's refusal would look like a wrong login.
         "" => bail!("{} is empty; write the secret into it", path.display()),
         secret => Ok(secret.to_owned()),
     }

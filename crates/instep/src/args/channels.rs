@@ -98,7 +98,7 @@ pub(crate) struct AdminArgs {
 }
 
 impl AdminArgs {
-    /// Returns the settings; `None` if there is no such listener.
+    /// Returns the settings; `None` if the listener is switched off.
     ///
     /// Errors: the token file cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Option<AdminOptions>> {

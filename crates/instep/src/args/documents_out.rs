@@ -1,4 +1,4 @@
-//! The place of the documents of a Source, as `--out` names it.
+//! The value of `--out`: the place of the documents of a Source, in a folder or in object storage.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,16 @@ use super::values;
 /// The place of the documents.
 #[derive(Clone, Debug)]
 pub(super) enum DocumentsOut {
+    /// The documents are written to this folder.
     Folder(PathBuf),
+    /// The documents are written to a folder of the state and delivered from there.
     Objects(ObjectPlace),
 }
 
 impl DocumentsOut {
     /// Parses the value of `--out`.
     ///
-    /// Errors: it is no path, or a place in object storage that cannot be used.
+    /// Errors: it is a URL, or a place in object storage that cannot be used.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match ObjectPlace::is_meant(text) {
             true => ObjectPlace::parse(text).map(Self::Objects).map_err(|error| error.to_string()),

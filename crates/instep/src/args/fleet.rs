@@ -1,4 +1,4 @@
-//! The place of a fleet.
+//! Options for the place of a fleet: its folder, and the database that its workers share.
 
 use std::path::PathBuf;
 
@@ -26,8 +26,9 @@ impl FleetArgs {
         FleetPlace::in_folder(&self.folder).with_state(self.state.last().cloned())
     }
 
-    /// Removes the argument that is a state of Sources, for the command that lists those in a state: `--state` has
-    /// both meanings.
+    /// Removes the value of `--state` that is a state of Sources, such as `failing`, and returns it; `None` if all
+    /// values are URLs. The command that lists Sources has this option in both meanings, and a URL is known by its
+    /// `://`.
     ///
     /// Errors: a value that is neither a URL nor a state.
     pub(crate) fn take_state_of_sources(&mut self) -> anyhow::Result<Option<SourceState>> {

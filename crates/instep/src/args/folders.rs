@@ -1,4 +1,4 @@
-//! Default folders, if the operator names none.
+//! The folders that are used if the operator names none.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,8 @@ pub(crate) fn state(dir: &Path, state: Option<PathBuf>) -> PathBuf {
     state.unwrap_or_else(|| dir.join(".instep"))
 }
 
-/// Returns the state folder of a Source that publishes a copy again: beside the copy's own state.
+/// Returns the state folder of a Source that publishes a copy again. It is below the copy's own state, so that both are
+/// moved or removed with the copy.
 pub(crate) fn state_of_republished(copy: &Path) -> PathBuf {
     copy.join(".instep/source")
 }

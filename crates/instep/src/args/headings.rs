@@ -1,4 +1,4 @@
-//! The headings of help texts, each for one purpose. They appear in the order in which a command first uses them.
+//! The headings under which `--help` groups options. They appear in the order in which a command first uses them.
 
 pub(crate) const WHAT_TO_COPY: &str = "What to copy";
 pub(crate) const WHAT_TO_PUBLISH: &str = "What to publish";

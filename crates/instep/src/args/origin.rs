@@ -67,9 +67,9 @@ impl OriginArgs {
         self.inventory.is_some()
     }
 
-    /// Refuses options that only a repository has a use for, if none is harvested.
+    /// Refuses the options that have an effect on a harvested repository only. It is called if none is harvested.
     ///
-    /// Errors: one of them is given.
+    /// Errors: one of these options is given.
     pub(crate) fn refuse_harvest_options(&self) -> anyhow::Result<()> {
         let given = [
             ("--full-text", self.full_text),
@@ -110,7 +110,8 @@ impl OriginArgs {
             }
             return Ok(Content::Supplied { supply: Supply(Arc::new(objects)), prefix: place.prefix });
         }
-        // Like every name, from the current folder; a table of a set may also name a copy below the folder it publishes.
+        // A relative path begins at the current folder, as everywhere; if there is no such folder, at the published
+        // one, because a `[[set]]` may name a copy below it.
         let folder = if from.is_dir() { from.clone() } else { place.root.join(&from) };
         if folder.is_dir() {
             if !Contents::are_at(&folder) {
@@ -123,7 +124,8 @@ impl OriginArgs {
             return Ok(Arc::new(CopyContent::open(&folder)?).into_content(place.prefix));
         }
         if from != Path::new("-") {
-            // A manifest that goes later is a problem of that publication; one that was never there is a mistyped name.
+            // Checked at the start, because a manifest that never existed is a mistyped name. One that is removed later
+            // is a problem of that publication.
             std::fs::metadata(&from).map_err(|error| {
                 let from = from.display().to_string();
                 let advice = match from.starts_with("http://") || from.starts_with("https://") {
@@ -172,7 +174,8 @@ fn object_place(text: &str) -> Result<ObjectPlace, String> {
     ObjectPlace::parse(text).map_err(|error| error.to_string())
 }
 
-/// Returns the folder that a prefix is served from by any web server; `None` for a prefix elsewhere, or one with escapes.
+/// Returns the folder from which a web server serves the URIs of a prefix; `None` if the prefix is not below the base
+/// URL, or has escapes or hidden folders.
 fn plain_folder(prefix: &str) -> Option<PathBuf> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     let path = Path::new(prefix);
@@ -187,7 +190,7 @@ mod tests {
     use super::plain_folder;
 
     #[test]
-    fn records_lie_where_a_web_server_finds_them() {
+    fn only_a_plain_prefix_is_the_folder_of_its_records() {
         for (prefix, folder) in [
             ("museum/", Some("museum/")),
             ("a/b", Some("a/b")),

@@ -62,7 +62,8 @@ enum DumpChoice {
 }
 
 impl PackageArgs {
-    /// Adds the settings to those of a publication. `dumps` is the default for dumps.
+    /// Adds the settings to those of a publication. `dumps` says when to offer a Resource Dump if `--dump` is not
+    /// given.
     pub(crate) fn apply(self, dumps: DumpPolicy, options: &mut PublishOptions) {
         options.dumps.policy = match self.dump {
             Some(DumpChoice::Auto) => DumpPolicy::Auto,

@@ -1,5 +1,5 @@
-//! Options of a Source that `sync` and `republish` have for copies that are published again, and that mean nothing
-//! without that or for a copy.
+//! `sync` and `republish` share the options of a Source, for copies that are published again. Some of these options
+//! have no effect there; they are refused here, or described differently in the help.
 
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use super::headings::{ADMINISTRATION, NOTIFICATION, SERVING, VERSIONS};
 /// Refuses an option of a Source, such as `--base-url` or `--tls-cert`, without `--republish`. The pages of a copy have
 /// `--listen` only: they would be served without the certificate that was named.
 ///
-/// A variable of the environment may be meant for another command, so it is no fault.
+/// A variable of the environment may be meant for another command, so it is no error.
 pub(crate) fn refuse_alone(command: &Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let Some(("sync", given)) = matches.subcommand() else { return Ok(()) };
     if given.get_flag("republish") {
@@ -45,7 +45,8 @@ pub(crate) fn for_copies(arg: Arg) -> Arg {
 /// Refuses options of `republish` that have no effect: `--from`, since its content is copies, and those of a server
 /// without `--listen`.
 ///
-/// The file and the environment may have them for `publish` or `serve`, so only the `typed` words count.
+/// The file and the environment may have them for `publish` or `serve`, so only options among the `typed` words are
+/// refused.
 pub(crate) fn refuse_for_copies(
     command: &Command,
     matches: &ArgMatches,
@@ -53,7 +54,7 @@ pub(crate) fn refuse_for_copies(
 ) -> Result<(), clap::Error> {
     let Some(("republish", given)) = matches.subcommand() else { return Ok(()) };
     let is_served = given.contains_id("listen");
-    // The file has the rest.
+    // The typed words alone may lack what the file provides. Then there is nothing to refuse here.
     let Ok(typed) = command.clone().try_get_matches_from(typed) else { return Ok(()) };
     let Some((_, typed)) = typed.subcommand() else { return Ok(()) };
     let arguments = command.find_subcommand("republish").into_iter().flat_map(Command::get_arguments);

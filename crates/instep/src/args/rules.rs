@@ -1,5 +1,5 @@
-//! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: additional metadata of resources, by
-//! their path.
+//! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: metadata that a Source adds to the
+//! resources whose paths match a pattern.
 
 use anyhow::bail;
 use instep_source::{CodingRule, FrequencyRule, GenericRule, LinkRule, SetOptions};
@@ -31,6 +31,7 @@ struct LinkTable {
     pri: Option<u32>,
 }
 
+/// A `[[changefreq]]` table: the change frequency of resources.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrequencyTable {
@@ -39,6 +40,7 @@ struct FrequencyTable {
     frequency: String,
 }
 
+/// A `[[coded]]` table: resources whose files are already compressed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CodedTable {
@@ -47,6 +49,7 @@ struct CodedTable {
     coding: String,
 }
 
+/// A `[[generic]]` table: a URI that is answered with one of several files.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GenericTable {
@@ -93,7 +96,7 @@ impl Rules {
         for table in config.tables::<CodedTable>("coded")? {
             let place = config.place_at(table.span().start);
             let CodedTable { resource, coding } = table.into_inner();
-            // Servers and readers would take the bytes for another coding than they have.
+            // An unknown coding is refused: servers would announce it, and readers could not decode the bytes.
             if coding != "gzip" {
                 bail!("{place} [[coded]] {resource}: the coding {coding:?} is not known; write gzip");
             }

@@ -1,4 +1,5 @@
-//! Options of a server: its address, and how it stays current.
+//! Options of a server: its address and certificate, when it looks for changes, and what it answers beside documents
+//! and resources (batches, OAI-PMH, activities, prior versions).
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -80,7 +81,7 @@ pub(crate) struct ServerArgs {
 impl ServerArgs {
     /// Adds the settings to those of a server.
     ///
-    /// Errors: an address for all interfaces, without the URL that clients use.
+    /// Errors: the address is that of all interfaces, and there is no base URL.
     pub(crate) fn apply(self, options: &mut ServeOptions) -> anyhow::Result<()> {
         let listen = self.listen.unwrap_or_else(|| LISTEN.to_owned());
         let wildcard = ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| listen.starts_with(address));

@@ -19,14 +19,14 @@ use crate::config::Config;
 struct Table {
     /// The name of the set, which is also the folder of its documents.
     name: String,
-    /// A folder, relative to the folder that is published.
+    /// A folder, relative to the published folder; not together with `from`.
     content: Option<PathBuf>,
     /// A manifest, CSV or JSON Lines; the folder of a copy; or the URL of a repository.
     from: Option<PathBuf>,
-    /// Fetches the full texts that the records of a repository name.
+    /// `true` to fetch the full texts that the records of a repository name.
     #[serde(default)]
     full_text: bool,
-    /// An inventory of the bucket that `from` names.
+    /// The place of an inventory of the bucket that `from` names.
     inventory: Option<String>,
     /// The URI at which the folder is served; by default its place below the base URL.
     prefix: Option<String>,
@@ -35,7 +35,7 @@ struct Table {
     #[serde(default)]
     exclude: Vec<String>,
     describedby: Option<String>,
-    /// The capabilities that are offered, of `resourcelist` and `changelist`.
+    /// The capabilities that are offered, among `resourcelist` and `changelist`; `None` for both.
     capabilities: Option<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Options of a Source: its content and its documents.
+//! Options of a Source: its content and its documents. The options of a server are in `server.rs`.
 
 use std::{
     fs, io,
@@ -192,7 +192,7 @@ impl SourceArgs {
     /// Returns the settings for a folder that is published at a base URL. `documents` and `dumps` are the defaults
     /// for the place of documents and for dumps.
     ///
-    /// Errors: a missing folder, or invalid configuration.
+    /// Errors: the folder is missing, the configuration is invalid, or options contradict it or each other.
     pub(crate) fn options(
         self,
         folder: &Path,
@@ -256,7 +256,7 @@ impl SourceArgs {
             options.state = state;
         }
         (options.out, options.deliver_to) = match self.out {
-            // They are written to a separate folder, and delivered from there.
+            // Documents for object storage are written to a folder of the state, and delivered from there.
             Some(DocumentsOut::Objects(place)) => (options.state.join(DELIVERED_DOCUMENTS), Some(place)),
             Some(DocumentsOut::Folder(folder)) => (folder, None),
             None => (documents, None),

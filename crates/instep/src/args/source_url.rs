@@ -20,8 +20,9 @@ pub(crate) fn source_url(text: &str) -> anyhow::Result<Uri> {
     values::url(text).map_err(anyhow::Error::msg)
 }
 
-/// Returns `folder` or `file` if a text names one rather than a host. A host typed alone has its copy in a folder with
-/// its name, so a folder says nothing if its name could be that of a host on the Internet, or if it has that copy.
+/// Returns `folder` or `file` if a text names one rather than a host. The copy of a host that was typed alone is in a
+/// folder with that name. So a folder does not count if its name could be that of a host on the Internet, or if the
+/// copy of that host is in it.
 fn kind_of_path(text: &str) -> Option<&'static str> {
     let first = text.split('/').next().unwrap_or_default();
     if first.is_empty() || first.contains(':') {
@@ -46,8 +47,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn o318_a_host_is_known_from_a_path() {
-        // The folder of a package is the current one of its tests.
+    fn o318_a_path_on_this_machine_is_not_taken_for_a_host() {
+        // Tests run in the folder of their package, which has `src` and `Cargo.toml`.
         for (text, kind) in [
             ("src", Some("folder")),
             ("src/", Some("folder")),

@@ -1,4 +1,4 @@
-//! Values as people write them: `30s`, `10MiB`, `4/s`, `10%`.
+//! Parsers of the values of options, as people write them: `30s`, `10MiB`, `4/s`, `10%`. Each error says what to write.
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
@@ -18,7 +18,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     signed.try_into().map_err(|_| wrong())
 }
 
-/// Reads the time that something may take. With none at all it would fail each time that it has to wait.
+/// Reads a timeout. Refuses 0, with which everything that waits would fail.
 pub(crate) fn patience(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err(format!("{text:?} leaves no time for an answer; write 30s")),
@@ -26,7 +26,7 @@ pub(crate) fn patience(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads the pause between two requests or scans. With none at all they would follow one another without end.
+/// Reads the pause between two requests or scans. Refuses 0, with which they would follow one another without end.
 pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err(format!("{text:?} leaves no pause; write 1s")),
@@ -68,12 +68,12 @@ pub(crate) fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("{text:?} is not a whole number in the range of this option"))
 }
 
-/// Reads a word of a selection. An empty one would select everything or nothing without a word (O158).
+/// Reads a word of a selection. Refuses an empty one, which would select everything or nothing unnoticed (O158).
 pub(crate) fn word(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// Reads a number of things of which there must be one at least.
+/// Reads a whole number from 1.
 pub(crate) fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| format!("{text:?} cannot be used; write a whole number from 1"))
@@ -90,7 +90,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
         "h" => 3600.0,
         _ => return Err(wrong()),
     };
-    // Between two requests at a lower rate, a run would seem to hang (O69).
+    // At less than one request a day, a run would seem to hang (O69).
     let rate = number / seconds;
     if rate.is_finite() && rate >= 1.0 / 86_400.0 {
         return Ok(rate);
@@ -145,8 +145,8 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     }
 }
 
-/// Writes a host with letters that no URI has in its ASCII form, as browsers do: `bücher.example` is
-/// `xn--bcher-kva.example`. The path stays as it is: what lies at another spelling of it is another document.
+/// Writes a host with letters outside of ASCII in its ASCII form, as browsers do: `bücher.example` becomes
+/// `xn--bcher-kva.example`. The path stays as it is, because another spelling of it may lead to another document.
 fn with_ascii_host(text: String) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
@@ -160,13 +160,13 @@ fn with_ascii_host(text: String) -> String {
     }
 }
 
-/// Returns `true` for a text with the scheme of a web URL, whatever follows.
+/// Returns `true` if a text begins with `http:` or `https:`, whatever follows.
 fn is_of_the_web(text: &str) -> bool {
     let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (D4).
+/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (finding D4).
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     match text.split_once("://") {
         Some(("s3", _)) => Err(format!(
@@ -178,7 +178,7 @@ pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Checks an address to listen on, HOST:PORT.
+/// Checks that an address to listen on is HOST:PORT, and returns it as it is written.
 pub(crate) fn address(text: &str) -> Result<String, String> {
     let is_port = |port: &str| port.parse::<u16>().is_ok();
     match text.rsplit_once(':') {
@@ -191,7 +191,7 @@ pub(crate) fn address(text: &str) -> Result<String, String> {
     }
 }
 
-/// Splits URI=PATH: at the first `=`, but at the last one if the URI has a query, which may contain `=`.
+/// Splits URI=PATH at the first `=`, or at the last one if the URI has a query, which may contain `=`.
 pub(crate) fn mapping(text: &str) -> Result<(String, String), String> {
     let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
     if !is_of_the_web(first.0) {

@@ -1,4 +1,4 @@
-//! The time that a command waits for another run over the same Source.
+//! `--wait`: the time that a command waits until another run over the same Source ends.
 
 use std::{path::Path, thread, time::Duration};
 
@@ -8,7 +8,7 @@ use instep_source::Error;
 use super::values;
 use crate::ui::Output;
 
-/// The pause between two attempts.
+/// The pause between two attempts to get the lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The time to wait for another run.
@@ -21,8 +21,8 @@ pub(crate) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Runs `attempt` until no other run holds the Source, the time is over, or it `is_hopeless` to wait; returns its last
-    /// result.
+    /// Runs `attempt` again and again while another run holds the Source, until the time is over or `is_hopeless`
+    /// returns `true`. Returns the last result. The time of the attempts themselves does not count.
     pub(crate) fn until_free<T>(
         self,
         state: &Path,

@@ -107,7 +107,7 @@ fn show(output: &Output, report: &AuditReport, is_offline: bool) {
     let compared = report.same + report.missing + report.differing + report.surplus;
     let state = match report.exit_code() {
         0 if compared + report.unauditable == 0 => "Nothing compared",
-        // The Source was not asked, only the bytes were compared with the state of the copy.
+        // "In step" would be wrong: the files were compared with the state of the copy, and not with the Source.
         0 if is_offline => "Undamaged",
         0 => "In step",
         20 => "Not in step",
@@ -148,7 +148,7 @@ fn summary(report: &AuditReport) -> serde_json::Value {
     })
 }
 
-/// Returns the result for one Source of several.
+/// Returns the line about one Source, for a copy of several.
 fn line(source: &SourceAudit) -> String {
     let state = match &source.error {
         Some((_, what)) => format!("not compared: {what}"),

@@ -1,4 +1,5 @@
-//! `instep change`: an application or its operator reports changed resources.
+//! `instep change`: an application or its operator reports changed resources. A running server takes the report;
+//! without one it is recorded in the catalogue.
 
 mod stream;
 
@@ -76,7 +77,7 @@ impl ChangeCommand {
             (false, Some(Verb::Remove(uris))) => (Kind::Deleted, uris.read()?),
             _ => bail!("Say add or remove and the URIs, or --stdin alone"),
         };
-        // A server may have started while another run was waited for.
+        // Looked up in each attempt: a server may have started while this command waited.
         let (recorded, by) = self.wait.until_free(
             &state,
             output,
@@ -131,7 +132,7 @@ impl UriArgs {
     }
 }
 
-/// Reads an absolute URI, because a relative reference would name no resource.
+/// Reads an absolute URI. A relative reference is refused, because it names no resource.
 fn parse(text: &str) -> anyhow::Result<Uri> {
     match Uri::parse(text) {
         Ok(uri) => Ok(uri),

@@ -1,4 +1,4 @@
-//! `instep completions`: shell completions and man pages.
+//! `instep completions`: writes shell completions, man pages, and the book's page of all options.
 
 mod reference;
 

@@ -1,4 +1,5 @@
-//! `instep demo`: publish, serve, copy, change, update, repair and audit on one machine, each in a separate process.
+//! `instep demo`: publishes, serves, copies, changes, updates, repairs and audits a sample on one machine. Each step
+//! runs this program as a separate process, as an operator would, and its JSON output gives the figures that are shown.
 
 mod child;
 mod sample;
@@ -145,7 +146,8 @@ impl DemoSteps<'_> {
         Ok(())
     }
 
-    /// Runs `sync` until the Source has published the changes and the copy has them.
+    /// Runs `sync` until the copy has all changes. The Source publishes them a moment after they were made, so the
+    /// first runs may find only some of them.
     fn update(
         &self,
         server: &ServeProcess,

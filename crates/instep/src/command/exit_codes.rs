@@ -1,4 +1,4 @@
-//! `instep help exit-codes`, also `instep exit-codes`.
+//! `instep exit-codes` and `instep help exit-codes`: prints the table of exit codes, which is in `exit.rs`.
 
 use clap::Args;
 use serde_json::json;

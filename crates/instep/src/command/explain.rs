@@ -1,4 +1,4 @@
-//! `instep explain`: prints rules of the standard.
+//! `instep explain`: prints rules of the standard, as `resourcesync` has them in its table.
 
 use anyhow::bail;
 use clap::Args;

@@ -1,4 +1,5 @@
-//! `instep export`: a copy in the form that an archive or a browser of buckets takes in.
+//! `instep export`: writes a copy in another form, for archives and for tools that know no packs. The forms are in
+//! `export/`; here are the options, the loop over the resources and the counts.
 
 use std::path::{Path, PathBuf};
 
@@ -74,11 +75,11 @@ struct ExportTally {
     gone: u64,
     /// Resources of which the copy has only later versions.
     later: u64,
-    /// Resources that no pack has.
+    /// Resources that are objects of their own and so in no pack.
     unpacked: u64,
 }
 
-/// Refuses a folder within the copy: its files would be in the way of resources.
+/// Refuses a folder within the copy, because its files could get the names of resources.
 fn expect_outside(copy: &Path, folder: &Path) -> anyhow::Result<()> {
     let folder = std::path::absolute(folder)?;
     let above = folder.ancestors().find_map(|above| above.canonicalize().ok());

@@ -1,4 +1,4 @@
-//! `instep init`: writes a commented `instep.toml` after looking at a folder or a Source.
+//! `instep init`: examines a folder or a Source and writes an `instep.toml` with comments for it.
 
 mod copy;
 mod draft;

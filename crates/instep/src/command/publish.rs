@@ -128,7 +128,7 @@ pub(super) fn moved_to(rebase: &[String], base_url: Option<String>) -> anyhow::R
     Ok(base_url.or(moved))
 }
 
-/// Removes a collection of activities that would stay as it was and be served further on.
+/// Removes the collection of activities of earlier publications, which would be served but not updated any more.
 fn withdraw_activities(options: &PublishOptions, output: &Output) -> anyhow::Result<()> {
     if options.deliver_to.is_none() && activities::withdraw(&options.out)? {
         output.note("The collection of activities is removed, because --activities is not given any more");
@@ -159,8 +159,8 @@ fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     !unpacked.faults.is_empty()
 }
 
-/// Prints the settings that the operator adds to the host, so that readers find the Source and cannot read its state
-/// (D13, C17).
+/// Prints the settings that the operator adds to the web server, so that readers find the Source (finding D13) and
+/// cannot read its state (C17).
 fn show_setup(server: WebServer, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
     let setup = instep_source::setup(options)?;
     let (name, directives) = match server {

@@ -87,7 +87,7 @@ impl RepublishCommand {
     }
 }
 
-/// Sets the copies as content, unless the configuration has sets.
+/// Sets the copies as the content of the Source, unless the configuration has `[[set]]` tables, which name them.
 fn take_content(options: &mut PublishOptions, dirs: &[PathBuf], config: &Config) -> anyhow::Result<()> {
     if config.shared("set").is_none() {
         options.sets[0].content = contents(dirs)?;
@@ -95,7 +95,9 @@ fn take_content(options: &mut PublishOptions, dirs: &[PathBuf], config: &Config)
     Ok(())
 }
 
-/// Returns one copy at the base URL, or several, each below its name.
+/// Returns the copies as content: a single one at the base URL, several each below its name.
+///
+/// Errors: a copy cannot be opened.
 fn contents(dirs: &[PathBuf]) -> anyhow::Result<Vec<Content>> {
     let content = |dir: &PathBuf| {
         let copy = Arc::new(CopyContent::open(dir)?);

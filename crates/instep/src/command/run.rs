@@ -105,7 +105,8 @@ Examples:
   instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB
   instep run --state postgres://me@db.example/copies --store s3://bucket/copies";
 
-/// Reads the number of parallel looks. Each has a thread, and needs some of the remaining ones.
+/// Reads the number of Sources that are processed at the same time. Each has a thread of its own and uses threads of
+/// the runtime, so there is a limit.
 fn looks(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=256).contains(number));
     number.ok_or_else(|| format!("{text:?} is not a number from 1 to 256"))
@@ -118,7 +119,7 @@ fn mail_address(text: &str) -> Result<String, String> {
     }
 }
 
-/// The settings of a fleet, as command line and configuration have them.
+/// The settings of a fleet, from command line and configuration.
 struct FleetSetup {
     options: FleetOptions,
     sources: Vec<SourceDefinition>,
@@ -126,7 +127,7 @@ struct FleetSetup {
     access: OperatorAccess,
 }
 
-/// The settings of the dashboard, and of the server for hubs, that hold until the process ends.
+/// The settings of the dashboard and of the server for hubs. A SIGHUP does not change them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PagesSetup {
     listen: Option<String>,
@@ -201,7 +202,7 @@ async fn keep(
     let display = Arc::new(FleetDisplay::new(*output));
     let dir = setup.options.dir.clone();
     let pages = setup.pages;
-    // First: a command that cannot listen leaves no folder and no record behind.
+    // The listener comes first: if it fails, no folder and no record are left behind.
     let listener = match &pages.listen {
         Some(address) => Some(FleetListener::bind(address, &setup.access).await?),
         None => None,

@@ -1,4 +1,5 @@
-//! `instep serve`: publishes a folder continuously and serves it.
+//! `instep serve`: publishes a folder continuously and serves it. The work is in `publication.rs`, which `republish`
+//! shares.
 
 use std::path::PathBuf;
 

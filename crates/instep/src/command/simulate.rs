@@ -1,4 +1,5 @@
-//! `instep simulate`: serves a Source that changes at a given rate and fails on request.
+//! `instep simulate`: serves a Source that changes at a given rate and fails on request, to test clients. The resources
+//! and the faults are in `simulation/`.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -111,7 +112,7 @@ impl SimulateCommand {
         let shutdown = CancellationToken::new();
         let ending = "requests in flight are finished";
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
-        // SIGHUP ends no server; there is no configuration to read again.
+        // SIGHUP must not end a server. It has no further effect: there is no configuration to read again.
         let _hangups = runtime::Hangups::listen(&runtime);
         let monitor = Arc::new(Publishing::new(*output));
         let simulated = self.simulate(&state, &faults, &monitor, &shutdown);
@@ -201,12 +202,12 @@ impl SimulateCommand {
         }
         options.publish.lists.rotation.entries = self.list_entries as u64;
         if faults.has_gaps() {
-            // A Destination that meets a gap needs a current Resource List.
+            // A Destination that meets a gap in the Change Lists needs a current Resource List to continue.
             options.publish.lists.small_snapshot_every = Duration::ZERO;
         }
         options.limits.grace = Duration::from_millis(200);
         options.live.watch = false;
-        // Only reported changes happen, so no scan is needed.
+        // All changes are reported by the generator, so no scan is needed.
         options.live.scan_every = Duration::from_secs(365 * 24 * 3_600);
         options.admin = None;
         options.pages = Some(Arc::new(SourcePages::default()));

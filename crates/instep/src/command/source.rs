@@ -1,4 +1,5 @@
-//! `instep source`: the Sources of a fleet.
+//! `instep source`: adds, lists and operates the Sources of a fleet, directly in its record. A running `instep run`
+//! sees the changes there.
 
 mod acting;
 mod adding;

@@ -1,4 +1,5 @@
-//! `instep state`: moves the state of a copy between engines.
+//! `instep state`: writes the state of a copy to a file, and makes a state from such a file, to move it between
+//! engines.
 
 use std::{
     fs::File,
@@ -99,7 +100,9 @@ impl StateCommand {
     }
 }
 
-/// Writes a file that gets its name only when it is complete.
+/// Writes the state to a new file, which gets its name only when it is complete and on disk.
+///
+/// Errors: the file exists or cannot be written, or the state cannot be read.
 fn export_to(dir: &Path, file: &Path) -> anyhow::Result<StateFigures> {
     if file.exists() {
         bail!("{} is there already; name a file that is not", file.display());

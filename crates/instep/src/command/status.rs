@@ -1,4 +1,4 @@
-//! `instep status`: prints the state of a copy.
+//! `instep status`: prints the state of a copy, or serves it as pages. It reads beside a run and changes nothing.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,8 @@ impl StatusCommand {
         let shutdown = CancellationToken::new();
         let signals =
             runtime::Signals::listen(&runtime, shutdown.clone(), *output, "pages that are open are closed");
-        // Nothing of it is in a file that could be read again, so the signal has no effect (D2).
+        // SIGHUP must not end the server (finding D2). It has no further effect: there is no configuration to read
+        // again.
         let _hangups = runtime::Hangups::listen(&runtime);
         runtime.block_on(async {
             let server = CopyServer::listen(address, &self.dir, None, output).await?;
@@ -66,9 +67,11 @@ impl StatusCommand {
     }
 }
 
-/// Keeps only the Source with a URL, and counts only its pending resources.
+/// Keeps only the Source with a URL in the status, with its problems and pending resources.
+///
+/// Errors: the copy has no Source with this URL.
 fn choose(status: &mut Status, url: &str) -> anyhow::Result<()> {
-    // As a person types it: without the last slash, or with the host in capitals.
+    // URLs are compared in parsed form, because people leave out the last slash or write the host in capitals.
     let parsed = |url: &str| url::Url::parse(url).ok();
     let is_meant =
         |known: &str| known == url || parsed(known).is_some_and(|known| parsed(url) == Some(known));

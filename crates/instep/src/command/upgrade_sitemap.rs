@@ -1,4 +1,5 @@
-//! `instep upgrade-sitemap`: makes a Resource List with Change Lists of a Sitemap that something else writes.
+//! `instep upgrade-sitemap`: turns a Sitemap that another program writes into a Resource List, and adds Change Lists.
+//! The reading and rewriting of Sitemaps is in `sitemap/`.
 
 use std::path::PathBuf;
 
@@ -75,14 +76,14 @@ impl UpgradeSitemapCommand {
         foreign.warn(output);
         faults.iter().for_each(|faults| show(faults, output));
         if faults.iter().any(|faults| faults.nameless > 0) {
-            // The resource of an entry without a usable `loc` would seem to be deleted (B33).
+            // No deletion is published: the resource of an entry without a usable `loc` would seem to be deleted (B33).
             options.guard.most = MaxDeletions::Count(0);
         }
         let root = sitemap.folder().to_owned();
         options.sets[0].content = vec![Content::Manifest { path: manifest, root }];
         options.out = sitemap.folder().to_owned();
         options.dumps.policy = DumpPolicy::Never;
-        // The host has one already, or its Sitemap would not be found.
+        // No robots.txt is written. The host has one already, or search engines would not find its Sitemap.
         options.robots = false;
         if self.allow_deletions {
             options.guard.most = MaxDeletions::Count(u64::MAX);

@@ -1,4 +1,6 @@
-//! `instep validate`: checks documents, packages and Sources against the standard.
+//! `instep validate`: checks documents, packages and Sources against the standard. The rules are in `resourcesync`;
+//! this command reads files (`files.rs`) or follows links (`walk.rs`), and prints the findings (`judgement.rs`,
+//! `sarif.rs`).
 
 mod files;
 mod judgement;

@@ -1,4 +1,5 @@
-//! Tables of `instep.toml` that have a type of their own: `[[set]]`, `[[link]]` and others.
+//! Tables of `instep.toml` that are no options of a command: `[[set]]`, `[[link]]` and others. They are read into types
+//! of the modules that use them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The words of a command line that a key of `instep.toml` stands for.
+//! Turns keys of `instep.toml` into words of the command line.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use toml::Value;
 
 /// Returns the words of an option and its value.
 ///
-/// Errors: a value of the wrong kind, with what to write.
+/// Errors: the value has the wrong kind; the message says what to write.
 pub(super) fn as_words(argument: &Arg, value: &Value) -> anyhow::Result<Vec<OsString>> {
     let key = argument.get_long().unwrap_or_default();
     let takes_value = argument.get_action().takes_values();

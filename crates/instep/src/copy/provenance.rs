@@ -1,11 +1,13 @@
-//! The links of a resource that is published again: its origin, and those of its links that are still true (§14.8).
+//! The links of a resource that is published again: a link to its origin, and those of its links that are still true
+//! (§14.8).
 
 use std::io;
 
 use instep_destination::{Contents, HeldResource, ResourceMetadata};
 use resourcesync::{Link, Relation, Uri};
 
-/// Links of a resource, and apart from them those to resources of the same copy, each with the path of its target.
+/// The links of a resource: those that are published as they are, and those to resources of the same copy, each with
+/// the path of its target.
 type SplitLinks = (Vec<Link>, Vec<(Link, Vec<u8>)>);
 
 /// Returns the links of a held resource.
@@ -18,7 +20,8 @@ pub(super) fn links(held: &HeldResource, contents: &Contents) -> io::Result<Spli
     })
 }
 
-/// Returns the links of a resource; `path_of` returns the place of a URI in the copy (LN-21 to LN-23).
+/// Returns the links of a resource (LN-21 to LN-23). `path_of` returns the path of a URI in the copy; `None` if the
+/// copy does not have it.
 fn links_of(
     uri: &Uri,
     metadata: &ResourceMetadata,
@@ -40,8 +43,9 @@ fn links_of(
     Ok((links, siblings))
 }
 
-/// Returns the one link to the resource at its original Source: the one that came with it, else one to its URI here.
-/// Earlier drafts added one per hop; of several, the oldest is that of the origin.
+/// Returns the one `via` link to the resource at its original Source: the link that came with the resource, or else a
+/// link to the URI that it was fetched from. Earlier drafts of the standard added a link per hop; of several links, the
+/// oldest is that to the origin.
 fn via(uri: &Uri, metadata: &ResourceMetadata) -> Link {
     let came = metadata.links.iter().filter(|link| link.rel == Relation::Via);
     let age = |link: &&Link| link.modified.map_or(i64::MAX, |modified| modified.unix_micros());
@@ -55,7 +59,7 @@ fn via(uri: &Uri, metadata: &ResourceMetadata) -> Link {
     })
 }
 
-/// The treatment of an upstream link.
+/// The treatment of a link that the Source of the copy stated.
 enum LinkTreatment {
     /// The link is true of the copy too.
     Kept,
@@ -101,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn ln_21_what_came_first_hand_leads_to_where_it_came_from_with_what_was_said_of_it() {
+    fn ln_21_a_resource_from_its_origin_gets_a_via_link_with_the_metadata_of_the_origin() {
         let mut metadata = ResourceMetadata::new();
         metadata.lastmod = Some(DateTime::parse("2013-01-03T07:00:00Z").unwrap());
         metadata.length = Some(8876);
@@ -114,20 +118,20 @@ mod tests {
     }
 
     #[test]
-    fn ln_22_the_via_that_came_with_it_stays_the_only_one() {
+    fn ln_22_a_via_link_that_came_with_a_resource_stays_the_only_one() {
         let via = |href: &str, modified: &str| {
             let mut link = Link::new(Relation::Via, uri(href));
             link.modified = Some(DateTime::parse(modified).unwrap());
             link
         };
         let mut metadata = ResourceMetadata::new();
-        // As in earlier drafts: one for each hop.
+        // Two links, one for each hop, as in earlier drafts.
         metadata.links = vec![via("http://a2/res1", "2013-01-04"), via("http://a/res1", "2013-01-03")];
         assert_eq!(published(&metadata).0, vec![via("http://a/res1", "2013-01-03")]);
     }
 
     #[test]
-    fn ln_23_links_that_are_no_longer_right_are_dropped_and_those_within_the_copy_follow_it() {
+    fn ln_23_links_that_are_no_longer_true_are_dropped_and_links_within_the_copy_lead_to_the_copy() {
         let link = |rel: &str, href: &str| Link::new(Relation::parse(rel), uri(href));
         let mut metadata = ResourceMetadata::new();
         metadata.links = vec![

@@ -1,4 +1,4 @@
-//! A copy as a bag (BagIt 1.0, RFC 8493), a format that digital archives accept.
+//! A copy as a bag: a folder with files and their digests (BagIt 1.0, RFC 8493), which digital archives accept.
 
 use std::{
     fs::{self, File},
@@ -23,13 +23,13 @@ pub(crate) struct BagWriter {
     folder: UnfinishedFolder,
     manifest: BufWriter<File>,
     resources: BufWriter<File>,
-    /// Files and bytes of the payload.
+    /// The number of files in the payload, and their bytes.
     files: u64,
     bytes: u64,
 }
 
 impl BagWriter {
-    /// Begins a bag in a folder that is not there yet.
+    /// Begins a bag in a folder that does not exist yet.
     ///
     /// Errors: something has the name of the folder, or it cannot be written.
     pub(crate) fn begin(folder: &Path) -> anyhow::Result<Self> {
@@ -100,7 +100,7 @@ impl ExportForm for BagWriter {
 }
 
 /// Returns the name of a path in the payload. Tools disagree about percent signs in manifests, so a percent sign is
-/// escaped, and so is the escape character.
+/// written as `=25`, and the escape character `=` as `=3D`.
 fn payload_name(path: &str) -> String {
     path.replace('=', "=3D").replace('%', "=25").replace('\r', "=0D").replace('\n', "=0A")
 }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_without_percent_signs_stay_apart() {
+    fn two_paths_never_get_the_same_name_in_a_bag() {
         assert_eq!(payload_name("a/%40index"), "a/=2540index");
         assert_eq!(payload_name("a/=2540index"), "a/=3D2540index");
     }

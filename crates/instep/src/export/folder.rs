@@ -1,4 +1,4 @@
-//! A folder that gets its name when it is complete, and a copy in this form.
+//! A folder that gets its name when it is complete, and a copy in this form. Bags use this folder, too.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ impl UnfinishedFolder {
     /// A file that marks the folder as ours until it is complete. No resource of a copy has a name like it.
     const MARK: &str = ".instep-export";
 
-    /// Begins a folder that is not there yet.
+    /// Begins a folder that does not exist yet.
     ///
     /// Errors: something has its name, or it cannot be written.
     pub(super) fn begin(folder: &Path) -> anyhow::Result<Self> {
@@ -44,7 +44,10 @@ impl UnfinishedFolder {
         Ok(Self { folder: folder.to_owned(), path })
     }
 
-    /// Removes what an export that was killed has left. A folder without its mark belongs to somebody else.
+    /// Removes the folder that a killed export has left. A folder without the mark belongs to somebody else and is
+    /// removed only if it is empty.
+    ///
+    /// Errors: it has no mark and is not empty, or it cannot be removed.
     fn remove_leftover(path: &Path) -> anyhow::Result<()> {
         let is_export = path.join(Self::MARK).symlink_metadata().is_ok_and(|mark| mark.is_file());
         let removed = if is_export { fs::remove_dir_all(path) } else { fs::remove_dir(path) };
@@ -53,7 +56,7 @@ impl UnfinishedFolder {
         })
     }
 
-    /// Copies a resource into a file of the folder; a resource with a fault leaves no file.
+    /// Copies a resource into a file of the folder. A resource with a fault leaves no file.
     ///
     /// Errors: the file cannot be written.
     pub(super) fn add(&self, name: &str, held: &HeldResource, bytes: Bytes) -> anyhow::Result<CopiedBytes> {
@@ -61,7 +64,7 @@ impl UnfinishedFolder {
         let failed = || format!("Cannot write {}", target.display());
         let made = fs::create_dir_all(target.parent().unwrap_or(&self.path));
         let mut out = match made.and_then(|()| File::create_new(&target)) {
-            // Of two that were never held at the same time.
+            // With `--as-of`, two resources that the copy never held at the same time may have one path.
             Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory) => {
                 return Ok(Err("another resource has its path".to_owned()));
             }
@@ -101,7 +104,7 @@ impl UnfinishedFolder {
 pub(crate) struct FolderWriter(UnfinishedFolder);
 
 impl FolderWriter {
-    /// Begins a folder that is not there yet.
+    /// Begins a folder that does not exist yet.
     ///
     /// Errors: something has its name, or it cannot be written.
     pub(crate) fn begin(folder: &Path) -> anyhow::Result<Self> {

@@ -1,4 +1,4 @@
-//! The index of the packs of a copy in object storage, as readers of web archives take it.
+//! The index of the packs of a copy in object storage (CDXJ), with which tools for web archives find resources in them.
 
 use std::{
     fs,
@@ -12,7 +12,8 @@ use instep_warc::CdxjLine;
 use rusqlite::Connection;
 use tempfile::NamedTempFile;
 
-/// An index while its lines are gathered: in a temporary database, since they come in another order.
+/// An index while its lines are gathered. They are kept in a temporary database, because they do not come in the order
+/// of the index.
 #[derive(Debug)]
 pub(crate) struct IndexWriter {
     lines: Connection,
@@ -21,7 +22,7 @@ pub(crate) struct IndexWriter {
 impl IndexWriter {
     /// Begins the index of a copy.
     ///
-    /// Errors: the file is there already, or the copy has no packs.
+    /// Errors: the file exists, or the copy has no packs.
     pub(crate) fn begin(contents: &Contents, file: &Path) -> anyhow::Result<Self> {
         if file.exists() {
             bail!("{} is there already; name a file that is not", file.display());
@@ -29,7 +30,7 @@ impl IndexWriter {
         if contents.place().is_none_or(|place| place.layout != ObjectLayout::Packs) {
             bail!("{} has no packs, so there is nothing to index", contents.folder().display());
         }
-        // Without a name it is a temporary file that is removed with the connection.
+        // A database without a name is a temporary file, which SQLite removes with the connection.
         let lines = Connection::open("")?;
         lines.execute_batch("CREATE TABLE line (text TEXT NOT NULL); BEGIN")?;
         Ok(Self { lines })
@@ -37,13 +38,13 @@ impl IndexWriter {
 
     /// Adds a line.
     ///
-    /// Errors: the disk fails.
+    /// Errors: the temporary database cannot be written.
     pub(crate) fn add(&self, line: &CdxjLine) -> anyhow::Result<()> {
         self.lines.prepare_cached("INSERT INTO line VALUES (?1)")?.execute([line.as_str()])?;
         Ok(())
     }
 
-    /// Writes the lines in order, and gives the file its name. Returns its bytes.
+    /// Writes the lines in order and gives the file its name. Returns its length in bytes.
     ///
     /// Errors: the file cannot be written.
     pub(crate) fn finish(self, file: &Path) -> anyhow::Result<u64> {

@@ -9,14 +9,15 @@ use instep_objects::{Bucket, BucketError, NewObject, ObjectPlace};
 use super::{Bytes, ExportForm, Exported, verified::copy_verified};
 use crate::exit::Exit;
 
-/// Objects that are put together, and their bytes.
+/// The most objects that are put together.
 const TOGETHER: usize = 256;
+/// The bytes from which on the waiting objects are put, even if they are fewer.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes that the key of an object may have.
+/// The most bytes of the key of an object, in S3.
 const LONGEST_KEY: usize = 1_024;
 
-/// Objects while they are put.
+/// The objects of an export, with those that wait to be put together.
 #[derive(Debug)]
 pub(crate) struct ObjectWriter {
     bucket: Bucket,
@@ -25,9 +26,9 @@ pub(crate) struct ObjectWriter {
 }
 
 impl ObjectWriter {
-    /// Opens a place that has no object yet.
+    /// Opens a place in object storage.
     ///
-    /// Errors: it has some, or cannot be used.
+    /// Errors: the place has objects, or cannot be used.
     pub(crate) fn begin(place: &ObjectPlace) -> anyhow::Result<Self> {
         let failed = |error: BucketError| failure(place, &error);
         let bucket = Bucket::open(place).map_err(failed)?;

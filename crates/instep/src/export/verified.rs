@@ -1,4 +1,4 @@
-//! Bytes that are compared with the copy's record while they are copied.
+//! Copies the bytes of a resource and compares their digests with the copy's record.
 
 use std::{
     io::{self, Read, Write},
@@ -11,13 +11,14 @@ use resourcesync::{Algorithm, Digests, Hasher};
 
 use super::Bytes;
 
-/// Bytes that are copied at a time.
+/// The number of bytes that are copied at a time.
 pub(super) const STEP: usize = 256 << 10;
 
-/// The length and the digests of copied bytes, including SHA-256; or their fault.
+/// The length and the digests of copied bytes, always with SHA-256; or the reason why they cannot be used.
 pub(super) type CopiedBytes = Result<(u64, Digests), String>;
 
-/// Copies the bytes of a held resource to a file. A fault of the bytes affects only this resource.
+/// Copies the bytes of a held resource to a file. A fault of the bytes is returned as a value, because it affects only
+/// this resource; the file then has some of them.
 ///
 /// Errors: the file cannot be written.
 pub(super) fn copy_verified(

@@ -1,4 +1,5 @@
-//! The lines of `instep run`: failed looks, all of them with `-v`, and JSON lines for programs.
+//! The output of `instep run`: a line for each failed run over a Source (a *look*), for all of them with `-v`, and JSON
+//! lines for programs. It also keeps the figures that the dashboard shows.
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +17,10 @@ use crate::{
     ui::{LineLevel, Output, format::name},
 };
 
-/// Hosts with their own figures; further hosts share one.
+/// The most hosts with figures of their own. All further hosts share one entry, so that memory is bounded.
 const MOST_HOSTS: usize = 200;
 
-/// Looks in progress by Source.
+/// The looks in progress, by Source.
 type LooksUnderWay = BTreeMap<SourceName, Arc<CopyMonitor<'static>>>;
 
 /// Prints the events of a fleet, and stores the data for its pages: the looks in progress and the traffic with hosts.
@@ -30,7 +31,7 @@ pub(crate) struct FleetDisplay {
 }
 
 impl FleetDisplay {
-    /// Creates a display that has shown nothing yet.
+    /// Creates a display without looks and traffic.
     pub(crate) fn new(output: Output) -> Self {
         Self { output, looks: Mutex::default(), hosts: Mutex::default() }
     }

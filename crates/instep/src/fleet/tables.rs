@@ -1,4 +1,4 @@
-//! `[[source]]` of `instep.toml`: the Sources that `instep run` keeps current.
+//! `[[source]]` of `instep.toml`: definitions of Sources that `instep run` keeps current.
 
 use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
 
@@ -10,13 +10,14 @@ use toml::Spanned;
 
 use crate::{args::values, config::Config};
 
-/// The part of the file that is read here.
+/// The part of the file that is read here; other tables are ignored.
 #[derive(Debug, Deserialize)]
 struct SourceTables {
     #[serde(default)]
     source: Vec<Spanned<SourceTable>>,
 }
 
+/// A `[[source]]` table. Values whose faults are reported have their place in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SourceTable {
@@ -43,6 +44,7 @@ struct SourceTable {
     approve: bool,
 }
 
+/// The value of `priority`. It is an enum so that serde reports a wrong value with the text of `expecting`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "priority: write a whole number from -128 to 127, such as 10")]
 enum Rank {
@@ -79,7 +81,7 @@ fn line(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// A fault, and its place.
+/// The byte at which a fault begins, and its description.
 type TableFault = (usize, String);
 
 fn read(text: &str) -> Result<Vec<SourceDefinition>, TableFault> {
@@ -152,7 +154,9 @@ fn definition(table: SourceTable) -> Result<SourceDefinition, TableFault> {
     Ok(definition)
 }
 
-/// Reads times of the day, UTC: `03:30`.
+/// Reads times of the day in UTC, such as `03:30`.
+///
+/// Errors: a text is not a time of the day; the message says what to write.
 pub(crate) fn times_of_day(times: &[String]) -> Result<Cadence, String> {
     let minutes = times.iter().map(|time| {
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

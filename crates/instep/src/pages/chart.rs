@@ -29,7 +29,7 @@ impl ChartRange {
     /// All of them, the shortest first.
     pub(crate) const ALL: [Self; 3] = [Self::Day, Self::Month, Self::Year];
 
-    /// Returns the range with a name; one day if there is none.
+    /// Returns the range with a name; one day if there is no such range.
     pub(crate) fn parse(name: &str) -> Self {
         Self::ALL.into_iter().find(|range| range.name() == name).unwrap_or(Self::Day)
     }
@@ -52,7 +52,7 @@ impl ChartRange {
         }
     }
 
-    /// Returns the hours of a bar, and the number of bars.
+    /// Returns the length of a bar in hours, and the number of bars.
     pub(crate) fn bars(self) -> (u32, usize) {
         match self {
             Self::Day => (1, 24),
@@ -61,7 +61,7 @@ impl ChartRange {
         }
     }
 
-    /// The number of bars from one label of the axis to the next.
+    /// Returns the number of bars from one label of the axis to the next.
     fn label_every(self) -> usize {
         match self {
             Self::Day | Self::Month => 6,
@@ -186,15 +186,16 @@ fn stack(x: u64, counts: &ChangeCounts, top: u64, label: &str) -> Markup {
     }
 }
 
-/// The time at which a bar begins. Bars begin at multiples of their length since 1970, as the counts do.
+/// Returns the time at which a bar begins. Bars begin at multiples of their length since 1970, as the counts of the
+/// catalogue do.
 fn begin(range: ChartRange, now: DateTime, bars: usize, bar: usize) -> String {
     let seconds = i64::from(range.bars().0) * 3_600;
     let last = now.unix_micros().div_euclid(1_000_000).div_euclid(seconds);
     DateTime::from_unix_seconds((last + 1 - bars as i64 + bar as i64) * seconds).to_string()
 }
 
-/// The value at the top of the axis: a round number not below the highest bar, and even, so that its half is an
-/// integer.
+/// Returns the value at the top of the axis: a round number not below the highest bar, and even (or 1), so that its
+/// half is an integer.
 fn nice_top(highest: u64) -> u64 {
     let mut power = 1;
     loop {
@@ -205,7 +206,7 @@ fn nice_top(highest: u64) -> u64 {
     }
 }
 
-/// The values at the axis, the highest first.
+/// Returns the values at the axis, the highest first.
 fn ticks(top: u64) -> Vec<u64> {
     if top.is_multiple_of(2) { vec![top, top / 2, 0] } else { vec![top, 0] }
 }

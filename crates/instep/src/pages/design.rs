@@ -1,4 +1,5 @@
-//! The design that all pages share: the frame, and the parts that pages are made of.
+//! The design that all pages share: the frame with style and script, and the parts that pages are made of. It knows
+//! neither Sources nor copies.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -12,14 +13,14 @@ use resourcesync::{Change, DateTime};
 
 use crate::ui::format::{count, elapsed};
 
-/// The `Content-Security-Policy` of pages. Style, script, pictures and events come from this host, and nothing runs that is
-/// written in a page itself, so that a name that slipped through as markup would still do nothing.
+/// The `Content-Security-Policy` of pages. Style, script, pictures and events come only from this host, and no script
+/// in the page itself is run. So a name that was not escaped would still have no effect.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
      frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const STYLE: &str = include_str!("style.css");
 
-/// Adds to open pages; they are complete without it. It inserts everything as text.
+/// The script that updates open pages. Pages are complete without it, and it inserts everything as text.
 const SCRIPT: &str = include_str!("live.js");
 
 const ICON: &str = include_str!("icon.svg");
@@ -57,13 +58,13 @@ pub(crate) struct PageBody {
 }
 
 impl PageBody {
-    /// A page for an existing address.
+    /// Creates a page for an existing address, with status 200.
     pub(crate) fn new(title: impl Into<String>, belongs_to: &'static str, content: Markup) -> Self {
         Self { status: StatusCode::OK, title: title.into(), belongs_to, content }
     }
 }
 
-/// Returns a page in its frame.
+/// Returns a page in its frame. `typed` is the text in the search field.
 pub(crate) fn page(frame: &Frame, body: &PageBody, typed: &str) -> Response<Vec<u8>> {
     let home = frame.links.first().map(|(_, address)| address.as_str()).unwrap_or_default();
     let title = if body.title == frame.name {
@@ -127,7 +128,8 @@ pub(crate) fn file(name: &str) -> Option<Response<Vec<u8>>> {
     Some(answer(StatusCode::OK, media_type, "public, max-age=86400", text.to_owned()))
 }
 
-/// Returns the address of a file of the design, with a mark that changes with it.
+/// Returns the address of a file of the design. It has a mark that changes with the files, because browsers keep them
+/// for a day.
 fn asset(frame: &Frame, name: &str) -> String {
     static MARK: OnceLock<u64> = OnceLock::new();
     let mark = MARK.get_or_init(|| {
@@ -156,7 +158,7 @@ fn answer(
     response
 }
 
-/// Figures side by side: label, name for the script, value, and a note.
+/// Draws figures side by side. Each has a label, a name for the script, a value and a note.
 pub(crate) fn figures(figures: &[(&str, &str, Markup, Markup)]) -> Markup {
     html! {
         dl.figures {
@@ -170,31 +172,31 @@ pub(crate) fn figures(figures: &[(&str, &str, Markup, Markup)]) -> Markup {
     }
 }
 
-/// Lines to copy into a terminal.
+/// Draws lines to copy into a terminal.
 pub(crate) fn copyable(lines: &str) -> Markup {
     html! { div.copy { pre tabindex="0" { code { (lines) } } } }
 }
 
-/// A message about a fault, with what to do about it.
+/// Draws a message about a fault, with what to do about it.
 pub(crate) fn warning(what: &str, remedy: &str) -> Markup {
     html! { div.warning role="status" { p { strong { (what) } } @if !remedy.is_empty() { p { (remedy) } } } }
 }
 
-/// A moment to the second; the rest is in its attribute.
+/// Draws a moment to the second. Its attribute has the complete time.
 pub(crate) fn moment(moment: DateTime) -> Markup {
     let whole = moment.to_string();
     let short = whole.get(..19).map_or_else(|| whole.clone(), |short| short.replace('T', " "));
     html! { time datetime=(whole) title=(whole) { (short) } }
 }
 
-/// The time that has passed since a moment: `3 min 10 s ago`.
+/// Returns the time since a moment, such as `3 min 10 s ago`.
 pub(crate) fn ago(moment: DateTime, now: DateTime) -> String {
     let since = now.unix_micros().saturating_sub(moment.unix_micros());
     let since = Duration::from_micros(u64::try_from(since).unwrap_or(0));
     if since.as_secs() == 0 { "just now".to_owned() } else { format!("{} ago", passed(since)) }
 }
 
-/// A time between two clocks, for which fractions of a second are meaningless.
+/// Returns a duration in words. Fractions of a second are left out: between two clocks they mean nothing.
 pub(crate) fn passed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -202,17 +204,17 @@ pub(crate) fn passed(time: Duration) -> String {
     }
 }
 
-/// A kind of change as a coloured word.
+/// Draws a kind of change as a coloured word.
 pub(crate) fn change_kind(change: &Change) -> Markup {
     html! { span class=(format!("kind {change}")) { (change) } }
 }
 
-/// A link to a URI from outside, if browsers open such URIs harmlessly; else its text.
+/// Draws a link to a URI from outside if it is http or https. Any other URI is text, because it may be a script (C18).
 pub(crate) fn outside_link(uri: &str) -> Markup {
     outside_link_as(uri, uri)
 }
 
-/// A link to a URI from outside, as [`outside_link`], under another text.
+/// Draws a link to a URI from outside as [`outside_link`] does, with another text.
 pub(crate) fn outside_link_as(uri: &str, text: &str) -> Markup {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     html! {
@@ -221,7 +223,8 @@ pub(crate) fn outside_link_as(uri: &str, text: &str) -> Markup {
     }
 }
 
-/// Rows with a bar each: label, number of resources, and a note. The longest bar is the largest number.
+/// Draws rows of label, number of resources and note, with a bar for each number. The longest bar is the largest
+/// number.
 pub(crate) fn bars(caption: &str, rows: &[(Markup, u64, String)]) -> Markup {
     let largest = rows.iter().map(|(_, number, _)| *number).max().unwrap_or(0).max(1);
     html! {

@@ -1,5 +1,5 @@
-//! The dashboard of a fleet: every Source with its state, a page for each, the actions of operators, and the same as
-//! JSON.
+//! The dashboard of a fleet: all Sources with their states, a page for each, the actions of operators, and the same
+//! data as JSON and as metrics.
 
 mod access;
 mod api;

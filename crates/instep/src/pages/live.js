@@ -1,4 +1,4 @@
-// What a page shows without this it shows with it too: this adds a button to copy, and changes while they happen.
+// Pages are complete without this script. It adds buttons to copy a command, and shows changes as they happen.
 const made = (name, text, kind) => Object.assign(document.createElement(name), { textContent: text, className: kind || '' });
 
 const addCopyButtons = () => {
@@ -19,7 +19,7 @@ const addCopyButtons = () => {
 };
 addCopyButtons();
 
-// A page that is out of date is read again. Somebody who uses something in it keeps it as it is.
+// Reads a page again that is out of date, but not while somebody uses a part of it.
 const { events: outdated } = document.body.dataset;
 if (outdated) {
   const main = document.getElementById('content');

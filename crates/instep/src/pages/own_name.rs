@@ -1,4 +1,4 @@
-//! The host that requests must name while only this machine can send them.
+//! Checks the host that a request names, for servers that only this machine can reach.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn o113_the_host_in_the_target_of_a_request_counts_and_not_the_header_beside_it() {
+    fn o113_the_host_in_the_target_of_a_request_counts_more_than_its_header() {
         for (target, host, is_ours) in [
             ("/status", Some("127.0.0.1:8080"), true),
             ("/status", Some("[::1]:8080"), true),
@@ -28,7 +28,7 @@ mod tests {
             ("/status", Some("localhost.evil.example"), false),
             ("/status", None, false),
             ("http://evil.example/status", Some("127.0.0.1:8080"), false),
-            // As HTTP/2 has it.
+            // HTTP/2 has the authority in the target and no header.
             ("http://localhost:8080/status", None, true),
         ] {
             let mut request = Request::builder().uri(target);

@@ -1,4 +1,4 @@
-//! The pages of a running Source: which page answers a request.
+//! The pages of a running Source. Here a request is led to its page; each page is a file below.
 
 mod browse;
 mod capabilities;
@@ -44,7 +44,7 @@ impl Pages for SourcePages {
         if let Some(document) = document::named_as_page(path) {
             return Some(moved(&site.document_path(&document)));
         }
-        // As a person types it.
+        // A person may type the address without its last slash.
         if request.accepts_html && format!("{path}/") == site::FOLDER {
             return Some(moved(&site.path(site::FOLDER)));
         }

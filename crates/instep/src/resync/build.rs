@@ -1,4 +1,4 @@
-//! `resync-build`: one document about local files, or about other documents.
+//! `resync-build`: writes one document about local files, or about other documents.
 
 mod files;
 
@@ -107,11 +107,13 @@ Refused, with the reason: --write-resourcedump, --write-changedump, --exclude, -
 --from, --eval, --logger, --logfile. A document that lacks what the standard asks for, such as the link `up`, is written
 all the same; instep validate names what is missing.";
 
-/// Entries of one document, by the Sitemap protocol.
+/// The most entries of one document, by the Sitemap protocol.
 const MOST_ENTRIES: usize = 50_000;
 
 impl ResyncBuild {
-    /// Writes the document, and returns it if it belongs on standard output.
+    /// Writes the document to the file of `--outfile`, or returns it if there is none.
+    ///
+    /// Errors: an option has no counterpart, a file or URI cannot be used, or there are too many entries.
     pub(super) fn run(&self) -> anyhow::Result<Option<String>> {
         self.refuse()?;
         let (header, entries) = self.document()?;

@@ -1,4 +1,4 @@
-//! `resync-explorer`: the documents of a Source.
+//! `resync-explorer`: translates its options into those of `instep explore`.
 
 use anyhow::bail;
 use clap::Parser;
@@ -61,7 +61,9 @@ pub(super) struct ResyncExplorer {
 }
 
 impl ResyncExplorer {
-    /// Returns the command that does the same.
+    /// Returns the equivalent command.
+    ///
+    /// Errors: an option has no counterpart, or no document is named.
     pub(super) fn translate(&self) -> anyhow::Result<Translated> {
         let unused = "the reference client does not use this option here";
         let no_hosts =

@@ -1,4 +1,5 @@
-//! `.resync-client-status.cfg`, in which the reference client keeps the time of the last change it saw of each Source.
+//! Reads `.resync-client-status.cfg`, in which the reference client keeps the time of the last change of each Source
+//! that it has applied. So a copy that it made is continued.
 
 use std::{fs, path::Path};
 
@@ -7,14 +8,14 @@ use resourcesync::DateTime;
 /// The name of the file, in the working folder of the reference client.
 pub(super) const STATUS_FILE: &str = ".resync-client-status.cfg";
 
-/// Returns the stored time of a Resource List; `None` if there is none.
+/// Returns the stored time for a Resource List; `None` if the file has none or cannot be read.
 pub(super) fn last_change(folder: &Path, list: &str) -> Option<DateTime> {
     let text = fs::read_to_string(folder.join(STATUS_FILE)).ok()?;
     read(&text, list)
 }
 
-/// Reads `[incremental]` with lines `NAME = SECONDS`. A time is rounded down to its second: reading a change twice
-/// costs nothing, but leaving one out loses it.
+/// Reads the section `[incremental]`, which has lines `NAME = SECONDS`. A time is rounded down to its second, because
+/// reading a change twice costs little, while a change that is left out is lost.
 fn read(text: &str, list: &str) -> Option<DateTime> {
     let name = option_name(list);
     let mut is_incremental = false;
@@ -32,7 +33,7 @@ fn read(text: &str, list: &str) -> Option<DateTime> {
     None
 }
 
-/// Returns the option's name of a Resource List: each character that is no letter, digit or `_` becomes `_`.
+/// Returns the name of a Resource List in the file: each character other than letters, digits and `_` becomes `_`.
 fn option_name(list: &str) -> String {
     let safe = |character: char| {
         if character.is_alphanumeric() || character == '_' { character } else { '_' }

@@ -1,4 +1,5 @@
-//! `resync-sync`: a baseline, an incremental synchronization, an audit, or the output of one document.
+//! `resync-sync`: translates a baseline, an incremental synchronization, an audit or the output of one document into
+//! `instep sync`, `audit`, `explore` or `validate`.
 
 use std::path::{Path, PathBuf};
 
@@ -114,7 +115,9 @@ pub(super) struct Mapping {
 }
 
 impl ResyncSync {
-    /// Returns the command that does the same.
+    /// Returns the equivalent command.
+    ///
+    /// Errors: an option has no counterpart, or Source and folder are not named.
     pub(super) fn translate(&self) -> anyhow::Result<Translated> {
         self.refuse()?;
         let mappings = mappings(&self.map)?;
@@ -129,7 +132,7 @@ impl ResyncSync {
         let mut arguments = vec![if self.audit { "audit" } else { "sync" }.to_owned(), url.clone()];
         arguments.push(text(&folder)?);
         if !self.audit {
-            // The base of a copy is the URL it was first made from; a mapping determines the paths of its resources.
+            // Paths in a copy begin after the folder of its URL, so a mapping is needed if it has another beginning.
             for mapping in mappings.iter().filter(|mapping| mappings.len() > 1 || mapping.differs_from(&url))
             {
                 let below = mapping.folder.strip_prefix(&folder).unwrap_or(Path::new("."));
@@ -162,7 +165,7 @@ impl ResyncSync {
         ])
     }
 
-    /// Returns the document that is named, or the Source.
+    /// Returns the URL of the document that an option names, or else of the Source.
     fn url(&self, first: &Mapping) -> String {
         let changes = self.changelist_uri.as_ref().filter(|_| self.incremental);
         let named = changes.or(self.sitemap.as_ref()).or(self.capabilitylist.as_ref());
@@ -232,7 +235,7 @@ impl Mapping {
     }
 }
 
-/// Reads `URI PATH`, `URI=PATH ...`, or a URI alone, whose folder is named by it.
+/// Reads `URI PATH`, any number of `URI=PATH`, or a URI alone, from which the name of the folder is made.
 pub(super) fn mappings(given: &[String]) -> anyhow::Result<Vec<Mapping>> {
     match given {
         [uri] if !uri.contains('=') => Ok(vec![Mapping::new(uri, &folder_of(uri))]),
@@ -247,7 +250,8 @@ pub(super) fn mappings(given: &[String]) -> anyhow::Result<Vec<Mapping>> {
     }
 }
 
-/// Returns the folder that the reference client chooses: host and path, each run of other characters as one `_`.
+/// Returns the folder that the reference client chooses for a URI: host and path, with one `_` for any characters that
+/// are not letters, digits, `-` or `.`.
 fn folder_of(uri: &str) -> String {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -262,7 +266,9 @@ fn folder_of(uri: &str) -> String {
     name.trim_matches(['_', '.']).to_owned()
 }
 
-/// Returns the folder that contains all mappings: a copy is one folder with one state.
+/// Returns the folder that contains the folders of all mappings, because a copy is one folder with one state.
+///
+/// Errors: they have no folder in common.
 fn common_folder(mappings: &[Mapping]) -> anyhow::Result<PathBuf> {
     let mut folders = mappings.iter().map(|mapping| &mapping.folder);
     let mut common = folders.next().cloned().unwrap_or_default();

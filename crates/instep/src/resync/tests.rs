@@ -1,4 +1,4 @@
-//! Command lines of the reference client beside those that do the same.
+//! Tests of the translation: command lines of the reference client, each beside the equivalent one of this program.
 
 use std::ffi::OsString;
 
@@ -14,7 +14,7 @@ fn sync(line: &str) -> Result<Translated, String> {
 }
 
 #[test]
-fn a_command_line_becomes_the_one_that_does_the_same() {
+fn a_command_line_is_translated_into_the_equivalent_one() {
     for (line, expected) in [
         ("-b http://example.com/ copy", "sync http://example.com/ copy"),
         ("--baseline --delete http://example.com copy", "sync http://example.com/ copy --delete"),
@@ -81,7 +81,7 @@ fn an_option_without_a_counterpart_is_refused_with_a_reason() {
 }
 
 #[test]
-fn a_mode_is_needed_and_only_one() {
+fn exactly_one_mode_and_a_folder_for_each_uri_are_required() {
     for line in
         ["http://example.com copy", "-b -i http://example.com copy", "-b", "-b http://example.com=a http://b"]
     {
@@ -92,7 +92,7 @@ fn a_mode_is_needed_and_only_one() {
 }
 
 #[test]
-fn a_token_is_no_argument_of_the_command() {
+fn a_token_does_not_appear_in_the_arguments_of_the_command() {
     let translated = sync("-b --access-token secret http://example.com copy").unwrap();
     assert_eq!(translated.bearer.as_deref(), Some("secret"));
     assert!(!translated.arguments.iter().any(|argument| argument.contains("secret")));

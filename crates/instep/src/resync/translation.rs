@@ -1,4 +1,5 @@
-//! A command line of this program in the place of one of the reference client, and options that have no place in it.
+//! The result of translating a command line of the reference client, and the refusal of options that have no
+//! counterpart.
 
 use anyhow::bail;
 
@@ -6,11 +7,13 @@ use anyhow::bail;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Translated {
     pub(super) arguments: Vec<String>,
-    /// A token, which must not be in an argument, because every user of the machine can read arguments.
+    /// The bearer token. It is passed in the environment, because every user of the machine can read arguments.
     pub(super) bearer: Option<String>,
 }
 
-/// Fails if an option was given that has no counterpart.
+/// Refuses options that have no counterpart. Each has its name, `true` if it is given, and the reason.
+///
+/// Errors: one of the options is given.
 pub(super) fn refuse(given: &[(&str, bool, &str)]) -> anyhow::Result<()> {
     match given.iter().find(|(_, is_given, _)| *is_given) {
         Some((option, _, reason)) => bail!("{option}: {reason}"),
@@ -18,7 +21,7 @@ pub(super) fn refuse(given: &[(&str, bool, &str)]) -> anyhow::Result<()> {
     }
 }
 
-/// Reasons that both programs give.
+// Reasons that several programs give.
 pub(super) const NO_LOG: &str =
     "there is no log file; redirect standard error, with -v and --log-format json for programs";
 pub(super) const NO_SPLIT: &str = "indexes are always read, and this program has its own limits";

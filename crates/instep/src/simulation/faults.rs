@@ -23,11 +23,12 @@ use tokio_util::sync::CancellationToken;
 use super::draw;
 use crate::args::values;
 
+// The purposes of numbers that are drawn from the seed.
 const ERRORS: u64 = 11;
 const TRUNCATIONS: u64 = 12;
 const CORRUPTIONS: u64 = 13;
 
-/// Largest answer that is changed; larger ones are sent unchanged.
+/// The most bytes of an answer that is changed. A larger one becomes an error 500.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The faults to apply. The seed and the number of a request decide which fault it meets.
@@ -97,7 +98,7 @@ impl Faults {
         router.layer(from_fn_with_state(Arc::clone(self), answer))
     }
 
-    /// Waits until the next restart, or the end.
+    /// Waits until the next simulated restart, or until `ended`.
     pub(crate) async fn until_restart(&self, ended: &CancellationToken) {
         match self.restart {
             Some(restart) => {
@@ -154,7 +155,7 @@ async fn answer(State(faults): State<Arc<Faults>>, request: Request, next: Next)
     response
 }
 
-/// Returns 404 for a closed list. The open one, which has no `until` yet, stays.
+/// Returns 404 instead of a closed list. The open list, whose header has no `until` yet, stays.
 async fn unless_closed(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, MOST_BYTES).await.unwrap_or_default();

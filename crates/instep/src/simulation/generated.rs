@@ -1,4 +1,4 @@
-//! Generated resources, whose bytes are computed on each request.
+//! Generated resources, whose bytes are computed on each request, and their changes.
 
 use std::{
     fs::File,
@@ -15,12 +15,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::draw;
 
+// The purposes of numbers that are drawn from the seed.
 const SIZES: u64 = 1;
 const BYTES: u64 = 2;
 const KINDS: u64 = 3;
 const CHOICES: u64 = 4;
 
-/// Bytes per line of a resource.
+/// The number of bytes in a line of a resource.
 const LINE: u64 = 17;
 
 /// Generated resources; each takes four bytes of memory, at any size.
@@ -32,6 +33,7 @@ pub(crate) struct Generated {
     sizes: (u64, u64),
     /// The version of each resource, from 1; negative for a deleted one.
     versions: Mutex<Vec<i32>>,
+    /// Reports changed paths to the Source, once that watches the resources.
     touched: OnceLock<ChangeReporter>,
 }
 
@@ -70,7 +72,7 @@ impl Generated {
         Content::Supplied { supply: Supply(self), prefix: None }
     }
 
-    /// Applies the first `changes` changes.
+    /// Returns the resources as they are after the first `changes` changes.
     #[must_use]
     pub(crate) fn after(self, changes: u64) -> Self {
         (0..changes).for_each(|number| drop(self.change_one(number)));
@@ -183,7 +185,7 @@ impl Supplier for Generated {
     }
 
     fn watch(&self, touched: ChangeReporter) {
-        // One Source publishes it, so this is set once.
+        // The value is set once, because one Source publishes the resources.
         let _ = self.touched.set(touched);
     }
 }
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_bytes_and_changes_and_another_others() {
+    fn the_same_seed_makes_the_same_bytes_and_changes_and_another_seed_others() {
         let made = |seed| {
             let generated = generated(seed);
             let paths: Vec<String> = (0..200).map(|number| generated.change_one(number)).collect();
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn each_resource_has_a_path_of_its_own_in_the_order_of_their_numbers() {
+    fn paths_are_unique_and_sort_as_the_numbers_of_their_resources() {
         let paths: Vec<String> = [0, 1, 999, 1_000, 999_999, 1_000_000].map(path).to_vec();
         assert!(paths.is_sorted());
         for (number, path) in [0, 1, 999, 1_000, 999_999, 1_000_000].into_iter().zip(&paths) {
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_is_what_is_opened() {
+    fn the_bytes_of_a_resource_have_the_length_and_digest_that_are_listed() {
         let generated = generated(5);
         (0..500).for_each(|number| drop(generated.change_one(number)));
         let mut seen = 0;

@@ -1,8 +1,9 @@
-//! The text of a Sitemap with the additions of a Resource List (§10.1), and without them again.
+//! Adds the elements of a Resource List (§10.1) to the text of a Sitemap, and removes those of an earlier run. The text
+//! is not parsed and written again, so that everything else stays as it is.
 
 use anyhow::Context;
 
-/// The marks around the additions, by which the next run finds them.
+/// The marks around the added elements, by which the next run finds them.
 const BEGIN: &str = "<!--instep-->";
 const END: &str = "<!--/instep-->";
 
@@ -11,27 +12,27 @@ const TERMS: &str = "http://www.openarchives.org/rs/terms/";
 
 /// The text that turns a Sitemap into a Resource List.
 pub(super) struct Addition<'a> {
-    /// The Capability List.
+    /// The URI of the Capability List.
     pub(super) up: &'a str,
-    /// The index that the list is a part of.
+    /// The URI of the index that the list is a part of; `None` if it is not a part.
     pub(super) index: Option<&'a str>,
     /// The time of the list.
     pub(super) at: &'a str,
 }
 
-/// Returns `true` if an earlier run has added something.
+/// Returns `true` if an earlier run has added elements.
 pub(super) fn is_amended(text: &[u8]) -> bool {
     find(text, BEGIN).is_some()
 }
 
 /// Returns a Sitemap with an addition in place of the former one. Everything else stays as it is.
 ///
-/// Errors: the text has no root element.
+/// Errors: the text has no root element, or the former addition has no end.
 pub(super) fn amended(text: &[u8], addition: &Addition<'_>) -> anyhow::Result<Vec<u8>> {
     let text = without_addition(text)?;
     let (start, end) = root(&text).context("no root element; a Sitemap in UTF-8 is expected")?;
     let tag = std::str::from_utf8(&text[start..end]).context("the root element is not UTF-8")?;
-    // A list without entries may be closed at once.
+    // A list without entries may be an empty element, which is opened for the addition.
     let (is_closed, open_tag) = (tag.ends_with('/'), tag.trim_end_matches('/'));
     let (prefix, is_declared) = prefix(tag);
     let mut amended = Vec::with_capacity(text.len() + 400);
@@ -84,7 +85,7 @@ fn root(text: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns a prefix for the namespace, and `true` if the tag declares it already; otherwise it is one that is free.
+/// Returns a prefix for the namespace, and `true` if the tag already declares it. If not, the prefix is a free one.
 fn prefix(tag: &str) -> (&str, bool) {
     let declared: Vec<(&str, &str)> = tag.split("xmlns:").skip(1).filter_map(declaration).collect();
     if let Some((own, _)) = declared.iter().find(|(_, namespace)| *namespace == TERMS) {
@@ -94,7 +95,8 @@ fn prefix(tag: &str) -> (&str, bool) {
     (["rs", "resourcesync", "instep"].into_iter().find(is_free).unwrap_or("instep-rs"), false)
 }
 
-/// Returns the prefix and the namespace of a declaration, from behind its `xmlns:` on. XML allows blanks around `=`.
+/// Returns the prefix and the namespace of a declaration, whose text begins after `xmlns:`. XML allows blanks around
+/// `=`.
 fn declaration(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=')?;
     let value = value.trim_start();
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_that_is_taken_stays_what_it_is() {
+    fn a_prefix_with_another_meaning_is_not_used() {
         let taken = PLAIN.replace("xmlns:x=\"urn:x>y\"", "xmlns:rs=\"urn:other\"");
         assert!(add(&taken, "2026").contains("<resourcesync:md "));
         let own = PLAIN.replace("xmlns:x=\"urn:x>y\"", &format!("xmlns:r=\"{TERMS}\""));
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn o242_a_list_that_is_closed_at_once_is_opened() {
+    fn o242_an_empty_root_element_is_opened() {
         let empty = "<s:urlset xmlns:s='http://www.sitemaps.org/schemas/sitemap/0.9' />\n";
         let amended = add(empty, "2026");
         assert!(amended.starts_with("<s:urlset xmlns:s=") && amended.ends_with("</s:urlset>\n"), "{amended}");
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_root_is_refused() {
+    fn a_text_without_a_root_element_is_refused() {
         let addition = Addition { up: "u", index: None, at: "2026" };
         for wrong in ["", "text", "<?xml?>", "<!DOCTYPE html><html>", "<urlset a='>"] {
             assert!(amended(wrong.as_bytes(), &addition).is_err(), "{wrong}");

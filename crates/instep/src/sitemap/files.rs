@@ -1,4 +1,5 @@
-//! A Sitemap and its parts as files, read completely before anything is written.
+//! The files of a Sitemap and its parts: finds and reads them, writes their entries as a manifest for the Source, and
+//! rewrites them. All are read before anything is written.
 
 use std::{
     collections::HashSet,
@@ -18,18 +19,19 @@ use serde_json::json;
 use super::amended::{Addition, amended, is_amended};
 use crate::foreign::ForeignResources;
 
-/// Bytes of a Sitemap, not compressed: four times what the protocol allows.
+/// The most bytes of a Sitemap that was compressed: four times the number that the protocol allows.
 const MOST_BYTES: u64 = 200 << 20;
 
-/// Entries of a Sitemap that cannot be used, or not completely.
+/// The entries of a Sitemap that cannot be used, or not completely.
 #[derive(Debug)]
 pub(crate) struct EntryFaults {
     pub(crate) file: PathBuf,
     /// The number of entries without a usable `loc`.
     pub(crate) nameless: u64,
-    /// The findings about those, and about each `lastmod` that cannot be read, with line and column.
+    /// The findings about entries without a usable `loc`, and about each `lastmod` that cannot be read, with line and
+    /// column.
     pub(crate) findings: Vec<Finding>,
-    /// The entries for a page that has one already, in this file or one before it.
+    /// The further entries for a page that has an earlier entry, in this file or in one before it.
     pub(crate) repeated: Vec<RepeatedEntry>,
 }
 
@@ -68,12 +70,12 @@ impl SitemapFiles {
         let mut parts = Vec::new();
         let (form, faults) = each_entry(file, &mut |entry| {
             parts.push(entry.loc.as_str().to_owned());
-            // Only the entries of an index are needed, and a list may be long.
+            // Only an index needs its entries; if this is a long list, they must not fill the memory.
             parts.truncate(50_000);
             Ok(())
         })?;
         if form == Form::Index {
-            // If a Sitemap was skipped, everything that it lists would seem to be deleted.
+            // A part must not be left out: everything that it lists would seem to be deleted.
             if let Some(first) = faults.findings.first().filter(|_| faults.nameless > 0) {
                 bail!("{}: {first}; correct it first", file.display());
             }
@@ -83,6 +85,8 @@ impl SitemapFiles {
     }
 
     /// Returns the file that is served at a URL.
+    ///
+    /// Errors: the URL is not below the base URL, or leads out of the folder.
     fn local(&self, loc: &str) -> anyhow::Result<PathBuf> {
         let below = loc.strip_prefix(&self.base_url);
         let below = below.map(|path| percent_decode_str(path).decode_utf8_lossy().into_owned());
@@ -98,7 +102,8 @@ impl SitemapFiles {
         &self.folder
     }
 
-    /// Writes the entries of all lists as a manifest of a Source, and shows them to `foreign`.
+    /// Writes the entries of all lists as a manifest for the Source, and passes their URIs to `foreign`. Returns the
+    /// files with faults.
     ///
     /// Errors: a list cannot be read to its end. Nothing is written then, because a part of the lists would report
     /// deletions that did not happen.
@@ -112,7 +117,7 @@ impl SitemapFiles {
         let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
         let mut out = std::io::BufWriter::new(manifest.as_file_mut());
         let mut all_faults = Vec::new();
-        // Digests, so that many long URIs need little memory.
+        // The digests of URIs and not the URIs, so that many long ones need little memory.
         let mut known = HashSet::new();
         let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
         for list in lists {
@@ -145,8 +150,8 @@ impl SitemapFiles {
         Ok(all_faults)
     }
 
-    /// Makes a Resource List of each file that is not one yet, and of all of them if something changed. Returns the
-    /// number of files written. Each of them is the old one or the new one at every instant.
+    /// Turns each file that is not a Resource List yet into one, and updates all of them if something has changed.
+    /// Returns the number of files written. A concurrent reader gets the old file or the new one.
     ///
     /// Errors: a file cannot be written.
     pub(crate) fn amend(&self, up: &str, at: DateTime, has_changed: bool) -> anyhow::Result<u64> {
@@ -154,7 +159,7 @@ impl SitemapFiles {
         let name = self.top.file_name().unwrap_or_default().to_string_lossy();
         let index = format!("{}{name}", self.base_url);
         let mut written = 0;
-        // The index last: its members are correct by then.
+        // The index comes last, so that its members are correct when it is written.
         for path in self.parts.iter().chain([&self.top]) {
             let index = (path != &self.top).then_some(&*index);
             let (text, is_coded) = read(path)?;
@@ -184,7 +189,7 @@ fn each_entry(
         take(&entry)?;
     }
     let nameless = reader.entries_read() - usable;
-    // A change of a `lastmod` that cannot be read cannot be noticed.
+    // A `lastmod` that cannot be read is a fault, because its changes cannot be noticed.
     let concerns = |finding: &Finding| {
         finding.severity == Severity::Error && matches!(finding.rule, "GEN-14" | "ATT-22")
     };
@@ -193,10 +198,12 @@ fn each_entry(
 }
 
 /// Opens a Sitemap whose text can be amended.
+///
+/// Errors: the file cannot be read, or is another document or in another encoding.
 fn open(path: &Path) -> anyhow::Result<DocumentReader<Decoded<BufReader<File>>>> {
     let decoded = Decoded::new(BufReader::new(File::open(path)?))?;
     let encoding = decoded.encoding();
-    // ASCII would be added to a text that is none: nothing could read the file any more.
+    // The addition is ASCII. In a text of these encodings it would make the file unreadable.
     if matches!(encoding, "UTF-16LE" | "UTF-16BE" | "ISO-2022-JP") {
         bail!("it is in {encoding}; write it in UTF-8, as the Sitemap protocol requires");
     }
@@ -224,8 +231,8 @@ fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {
     Ok((text, true))
 }
 
-/// Replaces a file, with its permissions and, if this process may give files away, its owner: the program that writes the
-/// Sitemap must be able to write it again. A link to it stays a link.
+/// Replaces a file. The new one gets the permissions of the old one and, if this process may set it, the owner, because
+/// the program that writes the Sitemap must be able to write it again. A symbolic link stays a link.
 fn replace(path: &Path, text: &[u8], is_coded: bool) -> anyhow::Result<()> {
     let path = &fs::canonicalize(path)?;
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;

@@ -1,4 +1,5 @@
-//! Reports of the changes of a copy: to a file, to standard output or to a command.
+//! Delivers the changes of a copy to a file, to standard output, to a command or as webhooks. Each group of changes is
+//! delivered before the copy forgets it, so a killed run may deliver a group twice but never loses one.
 
 mod fields;
 mod webhook;
@@ -24,30 +25,31 @@ use super::output::typed;
 use fields::fields;
 pub(crate) use webhook::Webhook;
 
-/// The time that a command has left once the run should end. Its unaccepted changes are delivered again by the next
-/// run.
+/// The time that a command has left after the run was asked to end. Changes that it has not taken are delivered again
+/// by the next run.
 const GRACE: Duration = Duration::from_secs(5);
-/// The longest pause between two checks of a command.
+/// The longest pause between two checks if a command has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The receiver of a JSON line per change.
 #[derive(Debug)]
 pub(crate) enum Events {
-    /// Standard output.
+    /// Lines are written to standard output.
     Stdout,
-    /// A file, to which lines are appended.
+    /// Lines are appended to a file, or written to a pipe.
     File(PathBuf),
-    /// A command of the shell, which reads the lines from its standard input; it runs once per group of changes. When the
-    /// run is to end, it has a few seconds left.
+    /// A shell command runs once for each group of changes and reads the lines from its standard input. If its exit
+    /// status is not 0, the group is delivered again. After the shutdown was requested it has a few seconds left.
     Command(String, Shutdown),
-    /// A receiver of webhooks.
+    /// Each group of changes is sent as a signed message.
     Webhook(Box<Webhook>),
 }
 
 impl Events {
     /// Returns the receiver for a path; `-` is standard output.
     ///
-    /// Errors: the file cannot be written, which a run would find only when it reports its first change.
+    /// Errors: the file cannot be written. This is checked here, because the run would find it only with its first
+    /// change.
     pub(crate) fn to(path: PathBuf) -> anyhow::Result<Self> {
         if path.as_os_str() == "-" {
             return Ok(Self::Stdout);
@@ -57,12 +59,12 @@ impl Events {
     }
 }
 
-/// Checks that lines can be appended to a file, without making it: a dry run makes no file.
+/// Checks that lines can be appended to a file, without making it, because a dry run must not make files.
 fn probe(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-        // To open a pipe would wait for its reader.
+        // A pipe is not opened: that would wait for its reader.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -88,7 +90,7 @@ impl ChangeSink for Events {
     }
 }
 
-/// Appends lines and waits until they are on disk, because the copy forgets the changes after that.
+/// Appends lines and waits until they are on disk, because the copy then forgets the changes.
 fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     let is_file = file.metadata()?.is_file();
@@ -123,7 +125,7 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
 fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> {
     let mut child =
         Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).process_group(0).spawn()?;
-    // On a separate thread: a command that does not read must not prevent the run from ending.
+    // Written on a separate thread, so that a command that does not read its input cannot keep the run from ending.
     let writing =
         child.stdin.take().map(|mut input| thread::spawn(move || input.write_all(lines.as_bytes())));
     let Some(status) = wait(&mut child, shutdown)? else {
@@ -131,7 +133,7 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
         child.wait()?;
         return Err(io::Error::other(format!("{command:?} was still at work when the run was to end")));
     };
-    // A command may end before it has read its input; then its exit status decides.
+    // A command may end before it has read its input, which breaks the pipe. Then its exit status decides.
     match writing.map(thread::JoinHandle::join) {
         Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
         _ => {}
@@ -139,7 +141,7 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?} ended with {status}"))) }
 }
 
-/// Waits for a command. `None` if the run should end, and the command has not ended within the remaining time.
+/// Waits for a command. Returns `None` if the run was asked to end and the command has not ended within [`GRACE`].
 fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>> {
     let mut pause = Duration::from_millis(1);
     let mut left = GRACE;

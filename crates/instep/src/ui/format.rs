@@ -1,4 +1,4 @@
-//! Numbers, sizes, durations and names, written for people.
+//! Writes numbers, sizes, durations and names for people, and words for a shell.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -57,7 +57,7 @@ pub(crate) fn elapsed(duration: Duration) -> String {
     }
 }
 
-/// Returns coverage as JSON: the state of the Source that a copy represents.
+/// Returns coverage as JSON: how much of the Source's state is known, and for which time.
 pub(crate) fn coverage(coverage: Coverage) -> Value {
     match coverage {
         Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),
@@ -98,7 +98,8 @@ pub(crate) fn entry_noun(capability: &Capability) -> &'static str {
     }
 }
 
-/// Returns a word for a shell, in quotes, on one line.
+/// Returns a word for a shell, in quotes and without line breaks. With control characters the quotes are `$'...'`,
+/// which bash and zsh know.
 pub(crate) fn shell_word(word: &str) -> String {
     if !word.contains(char::is_control) {
         return format!("'{}'", word.replace('\'', "'\\''"));
@@ -120,7 +121,7 @@ pub(crate) fn shell_word(word: &str) -> String {
     quoted + "'"
 }
 
-/// Returns a word for a shell, in quotes only if it needs them: a command that a person reads and pastes.
+/// Returns a word for a command that people read and paste: in quotes only if it needs them.
 pub(crate) fn shell_argument(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-._~/:@%+=,".contains(character);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -129,7 +130,8 @@ pub(crate) fn shell_argument(word: &str) -> String {
     }
 }
 
-/// Returns a name from the network, safe for a terminal: control characters and direction marks are escaped (D10).
+/// Returns a name from the network in a form that cannot steer a terminal: control characters and direction marks are
+/// escaped (D10).
 pub(crate) fn name(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -151,7 +153,7 @@ mod tests {
     use super::{bytes, count, counted, elapsed, name};
 
     #[test]
-    fn figures_read_well() {
+    fn figures_are_written_with_separators_units_and_plurals() {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(counted(1, "entry"), "1 entry");
         assert_eq!(counted(2_000, "entry"), "2,000 entries");

@@ -1,4 +1,4 @@
-//! The log of the libraries, on standard error.
+//! Starts the log of the libraries (`tracing`) on standard error. Results and notes of commands are in `output.rs`.
 
 use std::{env, io};
 
@@ -20,7 +20,7 @@ pub(crate) fn start_log(global: &Global) {
         (_, 1) => LevelFilter::INFO,
         _ => LevelFilter::DEBUG,
     };
-    // A target is a prefix: the first is every crate of this workspace but one.
+    // A target is a prefix: `instep` is that of all crates of this workspace except `resourcesync`.
     let default = || Targets::new().with_targets(["instep", "resourcesync"].map(|name| (name, level)));
     let named =
         env::var("INSTEP_LOG").ok().map(|text| text.parse::<Targets>().map_err(|error| (text, error)));
@@ -31,7 +31,8 @@ pub(crate) fn start_log(global: &Global) {
     let targets = named.unwrap_or_else(default);
     let log = fmt().with_max_level(LevelFilter::TRACE).with_writer(LogWriter);
     let log = log.with_ansi(has_color(&io::stderr()));
-    // A second start fails and changes nothing, as in a test that runs two commands.
+    // The result is ignored: a second start in one process, as in a test that runs two commands, fails and changes
+    // nothing.
     let _ = match global.log_format {
         LogFormat::Text => log.with_target(false).finish().with(targets).try_init(),
         LogFormat::Json => log.json().flatten_event(true).finish().with(targets).try_init(),

@@ -14,8 +14,8 @@ use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, Traffic, st
 use resourcesync::Uri;
 use text::Text;
 
-/// A monitor that counts events before it passes them on, and writes a metrics file after each run and every 15 s
-/// during one.
+/// A monitor that counts events and passes them on. It writes a metrics file after each run, and every 15 s during a
+/// run.
 pub(crate) struct MetricsMonitor<'a> {
     file: PathBuf,
     dir: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct MetricsMonitor<'a> {
     counts: Mutex<RunCounts>,
 }
 
-/// Counts since the start of this process.
+/// The counts since the start of this process.
 #[derive(Debug, Default)]
 struct RunCounts {
     changes: BTreeMap<&'static str, u64>,
@@ -31,21 +31,24 @@ struct RunCounts {
     hosts: BTreeMap<String, Traffic>,
     bytes: u64,
     leases: Vec<(Uri, Duration)>,
-    /// The end of the last run by this machine's clock, and its exit code.
+    /// The end of the last run in seconds since 1970, by the clock of this machine, and its exit code.
     ended: Option<(f64, u8)>,
+    /// The end of the last run with exit code 0, also if an earlier process wrote it to the file.
     succeeded: Option<f64>,
-    /// The beginning of the first run that wrote to the file, by which a copy that never succeeded is known to be late.
+    /// The beginning of the first run that wrote to the file. It shows how long a copy that never succeeded has been
+    /// tried.
     first: Option<f64>,
+    /// The time at which the file was last written.
     written: Option<Instant>,
 }
 
 const LAST_SUCCESS: &str = "instep_last_success_timestamp_seconds";
 const FIRST_RUN: &str = "instep_first_run_timestamp_seconds";
 
-/// Hosts with their own metrics; further hosts share one.
+/// The most hosts with metrics of their own. All further hosts share one entry, so that memory and file are bounded.
 const MOST_HOSTS: usize = 50;
 
-/// Time between two writes of the file during a run.
+/// The time between two writes of the file during a run.
 const EVERY: Duration = Duration::from_secs(15);
 
 impl<'a> MetricsMonitor<'a> {
@@ -53,7 +56,7 @@ impl<'a> MetricsMonitor<'a> {
     pub(crate) fn new(file: PathBuf, dir: &Path, beside: &'a dyn Monitor) -> Self {
         let before = fs::read_to_string(&file).unwrap_or_default();
         let (succeeded, first) = (recorded(&before, LAST_SUCCESS), recorded(&before, FIRST_RUN));
-        // A file of an earlier version has no first run.
+        // A file that an earlier version wrote has no time of the first run.
         let first = first.or(succeeded).or_else(|| Some(now()));
         let counts = RunCounts { succeeded, first, ..RunCounts::default() };
         Self { file, dir: dir.to_owned(), beside, counts: Mutex::new(counts) }
@@ -75,9 +78,9 @@ impl<'a> MetricsMonitor<'a> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces the complete file, so that no reader sees an incomplete one.
+    /// Writes a new file and renames it, so that no reader sees an incomplete one.
     fn write(&self) -> io::Result<()> {
-        // Absolute, so that it identifies the copy from any working folder.
+        // The path is absolute, so that it identifies the copy whatever the working folder is.
         let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
         let mut text = Text::about(dir.to_string_lossy());
         self.write_copy(&mut text, now());
@@ -191,7 +194,7 @@ fn label(name: &'static str, value: &str, number: u64) -> ([(&'static str, Strin
     ([(name, value.to_owned())], number)
 }
 
-/// Returns the time that an earlier process recorded under a name.
+/// Returns the time of a metric in a file that an earlier process wrote; `None` if it has none.
 fn recorded(text: &str, name: &str) -> Option<f64> {
     let value = |line: &str| line.strip_prefix(name)?.rsplit(' ').next()?.parse().ok();
     text.lines().find_map(value)
@@ -218,7 +221,7 @@ impl Monitor for MetricsMonitor<'_> {
             }
             Event::Leases(leases) => counts.leases = leases.to_vec(),
             Event::Ended { exit_code } => counts.end(*exit_code, now()),
-            // While following, each round is a separate run.
+            // A run that follows writes the file after each round.
             Event::Phase(Phase::Waiting) => is_due = true,
             _ => {}
         }
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_of_a_lease_is_that_of_the_last_round() {
+    fn the_remaining_time_of_a_lease_is_that_of_the_last_event() {
         let metrics = MetricsMonitor::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
         let lease = |left| [(Uri::parse("http://a/topic").unwrap(), Duration::from_secs(left))];
         let written = || {

@@ -1,4 +1,4 @@
-//! Results, notes and errors of a command.
+//! Writes the results, notes and errors of a command, as text or JSON. All commands use this one form.
 
 use std::{
     ffi::OsString,
@@ -18,28 +18,31 @@ use crate::{
     global::{Global, LogFormat, When},
 };
 
-/// The form of a command's output: for people or programs, and how much.
+/// The form of a command's output, and its amount.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
-    /// Results and problems as JSON lines.
+    /// `true` if results and problems are JSON lines on standard output.
     pub(crate) json: bool,
-    /// Results and errors only.
+    /// `true` if only results and errors are written.
     pub(crate) quiet: bool,
-    /// More than results.
+    /// `true` if there is a line for each resource.
     pub(crate) verbose: bool,
-    /// Progress is drawn.
+    /// `true` if progress is drawn.
     pub(crate) bars: bool,
-    /// Results have colours.
+    /// `true` if results have colours.
     color: bool,
-    /// Lines on standard error are JSON.
+    /// `true` if the lines on standard error are JSON.
     log_json: bool,
 }
 
-/// The weight of a line on standard error.
+/// The level of a line on standard error. It is shown only if the lines are JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineLevel {
+    /// The line informs about the normal course of a command.
     Info,
+    /// Something may need attention, and the command continues.
     Warn,
+    /// Something failed.
     Error,
 }
 
@@ -47,7 +50,7 @@ impl Output {
     pub(crate) fn new(global: &Global) -> Self {
         let log_json = global.log_format == LogFormat::Json;
         let bars = match global.progress {
-            // Each line of a JSON log is JSON, regardless of other options (D7).
+            // Nothing is drawn beside a JSON log, because each of its lines must be JSON (finding D7).
             When::Always => !log_json,
             When::Never => false,
             When::Auto => io::stderr().is_terminal() && !global.quiet && !global.json && !log_json,
@@ -75,12 +78,13 @@ impl Output {
         write_line(text);
     }
 
-    /// Writes a result that ends where it ends.
+    /// Writes a result as it is, without adding a line end.
     pub(crate) fn text(&self, text: &str) {
         write_text(text);
     }
 
-    /// Returns the exit code of a command that has ended: a result that could not be written is no success.
+    /// Returns the exit code of a command that has ended. If a part of its result could not be written, reports this
+    /// and replaces the code of success.
     pub(crate) fn checked(&self, exit: Exit) -> Exit {
         let Some(reason) = lost() else { return exit };
         clear();
@@ -88,14 +92,14 @@ impl Output {
         if exit == Exit::Done { Exit::Storage } else { exit }
     }
 
-    /// Writes an object of the result, for programs: one line, its `type` first.
+    /// Writes an object of the result for programs: one line with its `type` first.
     pub(crate) fn object(&self, kind: &str, fields: impl Serialize) {
         if self.json {
             write_line(&typed(kind, fields));
         }
     }
 
-    /// Writes something worth knowing that is not the result.
+    /// Writes information that is not a result to standard error. It is left out with `--quiet` and `--json`.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if !self.quiet && !self.json {
             self.log(LineLevel::Info, text.as_ref());
@@ -117,7 +121,7 @@ impl Output {
     pub(crate) fn failed(&self, error: &anyhow::Error) -> Exit {
         clear();
         let exit = Exit::of(error);
-        // An error with an exit code of the program has its reason in its context.
+        // An `Exit` in the chain is only there for the exit code; its context has the reason.
         let causes = error.chain().filter(|cause| cause.downcast_ref::<Exit>().is_none());
         let text = chain(causes.map(ToString::to_string));
         let hint = advice::for_error(error);
@@ -138,8 +142,8 @@ impl Output {
     }
 }
 
-/// Writes the fault of the command line, or the requested help. Even an invalid command line determines the format of
-/// its errors.
+/// Writes the fault of a command line, or the help that it requests. The format of the error is that which the command
+/// line requests, although it is invalid.
 pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
     if !message.use_stderr() {
         let _ = message.print();
@@ -151,7 +155,7 @@ pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
     let (what, usage) = text.split_once("\n\n").unwrap_or((&text, ""));
     let what = what.trim_start_matches("error: ");
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A tip if there is one, else the usage.
+    // The hint is the line after the error: a tip of clap if there is one, otherwise the usage.
     output.error(Exit::Usage, &what, usage.lines().next().map(str::trim));
     match output.log_json {
         true => output.log(LineLevel::Error, &format!("instep: {what}")),
@@ -174,7 +178,7 @@ pub(crate) fn document(xml: Option<&str>) -> Exit {
     Exit::Done
 }
 
-/// Joins an error and its causes, leaving out a cause that the text before already ends with.
+/// Joins an error and its causes. A cause with which the text before already ends is left out.
 fn chain(causes: impl Iterator<Item = String>) -> String {
     let mut text = String::new();
     for cause in causes {

@@ -1,4 +1,5 @@
-//! Shows the events of a Destination: a display on a terminal, a line every 30 s elsewhere, JSON for programs.
+//! Shows the events of a Destination: as a display that is drawn on a terminal, otherwise as a line every 30 s, and as
+//! JSON for programs.
 
 mod display;
 mod tally;
@@ -25,21 +26,22 @@ use super::{
 };
 use crate::{advice, service};
 
-/// Time between two progress lines of a run that draws nothing.
+/// The time between two lines of a run that draws nothing.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// Time between two drawings.
+/// The time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 
-/// Problems that are printed one by one; further ones are only counted.
+/// The most problems that are printed one by one. Further ones are only counted.
 const PROBLEMS_SHOWN: u64 = 20;
 
 /// The monitor of a Destination.
 pub(crate) struct ProgressDisplay {
     output: Output,
     shared: Arc<DisplayShared>,
-    /// Each round of a run that follows gets a line (D11).
+    /// `true` if the run follows its Source, and so each of its rounds gets a line (finding D11).
     follows: bool,
+    /// `true` if at least one round is over.
     has_waited: AtomicBool,
 }
 
@@ -55,7 +57,7 @@ impl DisplayShared {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a while; returns `false` once the run has ended.
+    /// Waits for a while, or until the run ends. Returns `false` if the run has ended.
     fn wait(&self, pause: Duration) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.end.wait_timeout_while(ended, pause, |ended| !*ended);
@@ -77,7 +79,7 @@ impl ProgressDisplay {
         progress
     }
 
-    /// Draws the state of the run again and again. A thread does it, because a run that waits sends no events.
+    /// Draws the state of the run periodically, on a thread of its own, because a run that waits sends no events.
     fn draw_until_end(&self) {
         let bar = ProgressBar::new_spinner();
         bar.set_style(
@@ -165,7 +167,7 @@ impl ProgressDisplay {
         self.output.log(level, &format!("{sign} {}: {what}{}", name(problem.uri), name(&hint)));
     }
 
-    /// Notes that a round is over and the next change is waited for.
+    /// Notes that a round is over and the run waits for the next change.
     fn wait_for_changes(&self) {
         self.has_waited.store(true, Ordering::Relaxed);
         service::ready();
@@ -221,7 +223,7 @@ impl Monitor for ProgressDisplay {
                 self.problem(&problem, true, number);
             }
             Event::Ended { exit_code } if self.follows => self.round(exit_code),
-            // The first round is done, also if the Source of a copy that is held is away.
+            // The round counts as over even if the Source could not be reached: the copy that is held can be used.
             Event::Phase(Phase::Waiting) => self.wait_for_changes(),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Shows the events of a Source: a spinner on a terminal, lines, or JSON.
+//! Shows the events of a Source: as a spinner on a terminal, as lines, and as JSON for programs.
 
 use std::{
     net::SocketAddr,
@@ -28,7 +28,7 @@ pub(crate) struct Publishing {
     served: Mutex<ServedState>,
 }
 
-/// The state that the service manager shows.
+/// The state of a server, as the service manager shows it.
 #[derive(Default)]
 struct ServedState {
     /// The base URL, once requests are answered.
@@ -49,7 +49,7 @@ impl Publishing {
         Self { output, bar, served: Mutex::default() }
     }
 
-    /// Returns `true` if requests were answered since the last call.
+    /// Returns `true` if a server began to answer requests since the last call.
     pub(crate) fn take_served(&self) -> bool {
         self.served().url.take().is_some()
     }
@@ -73,7 +73,7 @@ impl Publishing {
     }
 }
 
-/// Differences between content and catalogue, printed one by one and counted.
+/// The differences between content and catalogue, which are printed one by one and counted.
 pub(crate) struct Differences {
     output: Output,
     pub(crate) unknown: u64,
@@ -86,7 +86,7 @@ impl Differences {
         Self { output, unknown: 0, differing: 0, missing: 0 }
     }
 
-    /// Prints and counts one.
+    /// Prints and counts a difference.
     pub(crate) fn add(&mut self, difference: &Difference) {
         let (letter, number) = match difference.kind {
             DifferenceKind::Unknown => ("+", &mut self.unknown),
@@ -170,7 +170,7 @@ impl PublishMonitor for Publishing {
         self.output.note(&line);
         let address = address.map(|address| address.to_string());
         self.output.object("standby", json!({ "holder": holder, "address": address }));
-        // The service does its task.
+        // A server that stands by is ready for the service manager: it does its task.
         service::ready();
         service::status(&line);
     }

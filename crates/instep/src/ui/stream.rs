@@ -1,4 +1,5 @@
-//! Standard output and standard error, and the progress display that both share a terminal with.
+//! Writes to standard output and standard error. Both may share a terminal with the progress display, so the display is
+//! removed while a line is written.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -10,7 +11,8 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::exit::Exit;
 
-/// The lines that are drawn at the bottom of the terminal now. There is one terminal, so there is one of these.
+/// The display that is drawn at the bottom of the terminal. It is a static because a process has one terminal, and log
+/// lines come from anywhere.
 static DRAWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Sets the drawing at the bottom of the terminal.
@@ -30,7 +32,7 @@ pub(crate) fn columns() -> usize {
     size.map_or(80, |size| usize::from(size.ws_col).max(20))
 }
 
-/// Runs `write` while nothing is drawn, so that lines and bars do not tear each other.
+/// Runs `write` while nothing is drawn, so that lines and display do not mix.
 fn above_drawing<T>(write: impl FnOnce() -> T) -> T {
     let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match drawn {
@@ -44,16 +46,16 @@ pub(crate) fn has_color(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// The first line of the result that could not be written, as on a full disk.
+/// The reason why a part of the result could not be written, such as a full disk; the first one if there are several.
 static LOST: OnceLock<String> = OnceLock::new();
 
-/// Returns the reason if a part of the result could not be written.
+/// Returns the reason why a part of the result could not be written; `None` if all was written.
 pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
 
-/// Writes a line of the result. A reader that has gone away ends the program with the exit code of that signal: the
-/// work is not done, and 0 would say so.
+/// Writes a line of the result. If the reader of a pipe has gone, ends the program with the exit code of SIGPIPE,
+/// because 0 would mean that the work was done.
 pub(crate) fn write_line(line: &str) {
     write_text(&format!("{line}\n"));
 }
@@ -73,19 +75,19 @@ pub(crate) fn write_text(text: &str) {
     }
 }
 
-/// Writes a line to standard error. If its reader has gone away, the work continues: a server does not end with the program
+/// Writes a line to standard error. If its reader has gone, the work continues: a server must not end with the program
 /// that keeps its log.
 pub(crate) fn write_log_line(line: &str) {
     let _ = above_drawing(|| writeln!(io::stderr(), "{line}"));
 }
 
-/// Standard error for log lines.
+/// Writes log lines to standard error, above the display.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The log passes complete lines.
+        // One call has a complete line, so it is written at once.
         above_drawing(|| io::stderr().write_all(bytes)).map(|()| bytes.len())
     }
 

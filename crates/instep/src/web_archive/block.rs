@@ -1,4 +1,4 @@
-//! The block of a record, compared with the digest that the record states for it.
+//! Reads the block of a record and compares it with the digest that the record states for it.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,7 +8,8 @@ use super::digest::{DigestCheck, StatedDigest};
 
 /// A block whose bytes are hashed as they are read, if its record states a digest of it.
 ///
-/// Files that are not compressed have no other protection, and the digest of the payload is not always comparable.
+/// Without this check, damage in files that are not compressed would go unnoticed: the digest of the payload cannot
+/// always be compared.
 pub(super) struct CheckedBlock<'b> {
     block: &'b mut dyn BufRead,
     check: Option<DigestCheck>,
@@ -20,7 +21,8 @@ impl<'b> CheckedBlock<'b> {
         Self { block, check: stated.map(DigestCheck::begin) }
     }
 
-    /// Reads the rest. Returns the difference if the block has another digest than its record states.
+    /// Reads the rest of the block. Returns the difference if it has another digest than its record states, and `None`
+    /// if not.
     ///
     /// # Errors
     /// If the block cannot be read.

@@ -1,4 +1,4 @@
-//! Digests that records state of their blocks and payloads, compared with the bytes.
+//! The digests that records state for their blocks and payloads, and their comparison with the bytes.
 
 use instep_warc::{PayloadDigest, PayloadHasher};
 use resourcesync::{Algorithm, Hasher};
@@ -6,12 +6,13 @@ use resourcesync::{Algorithm, Hasher};
 /// A digest in one of the two algorithms that writers of archives use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StatedDigest {
+    /// SHA-1, read from Base32 or hexadecimal digits.
     Sha1(PayloadDigest),
-    /// In hexadecimal digits of lower case.
+    /// SHA-256, in hexadecimal digits of lower case.
     Sha256(String),
 }
 
-/// A digest that is compared while the bytes come.
+/// The comparison of bytes with a stated digest, while the bytes are read.
 pub(super) struct DigestCheck {
     stated: StatedDigest,
     found: FoundDigest,
@@ -36,7 +37,7 @@ impl StatedDigest {
 }
 
 impl DigestCheck {
-    /// Begins to compare with a digest.
+    /// Begins to compare bytes with a digest.
     pub(super) fn begin(stated: StatedDigest) -> Self {
         let found = match stated {
             StatedDigest::Sha1(_) => FoundDigest::Sha1(PayloadHasher::default()),
@@ -52,7 +53,7 @@ impl DigestCheck {
         }
     }
 
-    /// Returns the difference: the digest of the bytes, and the one that is stated.
+    /// Returns the difference between the digest of the bytes and the stated one, as a text; `None` if they are equal.
     pub(super) fn finish(self) -> Option<String> {
         let found = match self.found {
             FoundDigest::Sha1(hasher) => StatedDigest::Sha1(hasher.finish()),
@@ -71,7 +72,7 @@ impl std::fmt::Display for StatedDigest {
     }
 }
 
-/// Returns the digits of a digest as documents have it: `sha-256:...`.
+/// Returns the digits of a digest that is written with its algorithm, as in `sha-256:...`.
 pub(super) fn hexadecimal(digest: &str) -> String {
     digest.rsplit(':').next().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,5 @@
-//! Documents of ResourceSync among the bodies of an archive. They are not resources: a publication writes new ones.
+//! Finds documents of ResourceSync among the bodies of an archive. They are left out, because a publication writes new
+//! ones.
 
 use std::{
     fs::File,
@@ -11,8 +12,8 @@ use resourcesync::{
     package::{Package, PackageLimits},
 };
 
-/// Returns `true` if a file is a document of ResourceSync, or a package with a manifest. Servers state all kinds of media
-/// types for them, so their first bytes count.
+/// Returns `true` if a file is a document of ResourceSync, or a package with a manifest. This is decided by the
+/// content, because servers state all kinds of media types for them.
 ///
 /// # Errors
 /// If the file cannot be read.

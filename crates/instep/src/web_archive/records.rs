@@ -1,4 +1,4 @@
-//! Records of an archive, read as states of resources. Each fault is one of its record.
+//! Reads the records of an archive as states of resources. A fault concerns only its record.
 
 use std::{
     io::{self, BufRead},
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl States {
-    /// Reads a record of a file. Returns its fault.
+    /// Reads a record. Returns its fault as a text; `None` if it has none.
     ///
     /// # Errors
     /// If the archive cannot be read, or a body not written.
@@ -99,7 +99,8 @@ impl States {
                 let Some(mut plain) = payload(&http, &mut block) else {
                     return Ok(Some(format!("{uri} is in a coding that is not known here")));
                 };
-                // Archives do not agree on whether the digest of a coded payload is that of its bytes with the coding.
+                // Only the digest of a plain payload can be compared: archives do not agree on whether that of a coded
+                // payload is computed with the coding.
                 let is_plain =
                     ["Transfer-Encoding", "Content-Encoding"].iter().all(|name| http.get(name).is_none());
                 let kept = self.keep(&mut plain, digest, is_plain);
@@ -107,7 +108,7 @@ impl States {
                 if let Some(what) = block.finish()? {
                     return Ok(Some(format!("{uri}: {what}")));
                 }
-                // Writers leave the length of a coded body when they unpack it, so only another one says something.
+                // The length of a coded body is not compared, because writers that unpack the body do not correct it.
                 let stated =
                     http.get("Content-Length").filter(|_| is_plain).and_then(|length| length.parse().ok());
                 if let (Ok((_, length)), Some(stated)) = (&kept, stated)
@@ -123,7 +124,7 @@ impl States {
                 })
             }
             (status, WarcKind::Revisit) => {
-                // A revisit without a payload found the state that is known already.
+                // A revisit without a digest says only that the known state was found again.
                 if let Some(digest) = digest.map(digest_key) {
                     let is_unmodified = status == Some(304);
                     let revisit = Revisit { visit, digest, media_type, lastmod, is_unmodified };
@@ -144,7 +145,7 @@ impl States {
     ) -> io::Result<Option<String>> {
         match kept {
             Ok((body, length)) => self.put(visit, &state(body, length)).map(|()| None),
-            // Its coding or its bytes are damaged, but the record itself ends where it states.
+            // The coding or the bytes are damaged, but the record ends where it states, so the next one can be read.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) =>
             {
@@ -155,7 +156,7 @@ impl States {
     }
 }
 
-/// The characters of ASCII that no URI has.
+/// The ASCII characters that no URI has.
 const NO_URI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -168,11 +169,11 @@ const NO_URI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns the URI of a record without its fragment. Some crawlers write it as it was in a page: such characters are
-/// encoded, as they were in the request.
+/// Returns the URI of a record without its fragment. Some crawlers write it as it was in a page; characters that no URI
+/// has are then encoded, as they were in the request.
 ///
 /// # Errors
-/// Returns the text if it is no URI even so.
+/// Returns the text if it is not a URI even then.
 fn uri_of(target: &str) -> Result<String, String> {
     let target = target.split('#').next().unwrap_or_default();
     let encoded = match Uri::parse(target) {
@@ -182,7 +183,7 @@ fn uri_of(target: &str) -> Result<String, String> {
     if Uri::parse(&encoded).is_ok() { Ok(encoded) } else { Err(target.to_owned()) }
 }
 
-/// Returns a date of HTTP as documents have it.
+/// Returns a date of HTTP in the form of documents (W3C); `None` if it cannot be read.
 fn w3c(date: &str) -> Option<String> {
     let time: SystemTime = httpdate::parse_http_date(date).ok()?;
     let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();

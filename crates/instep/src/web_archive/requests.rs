@@ -1,4 +1,4 @@
-//! Requests of an archive with other methods than `GET`, and the visits that answer them.
+//! Finds the requests of an archive with other methods than `GET`, so that their answers are not taken for resources.
 
 use std::io::{self, BufRead, Read as _};
 
@@ -7,11 +7,11 @@ use rusqlite::params;
 
 use super::{states::States, visit::keys};
 
-/// Bytes of the first line of a request, as far as its method.
+/// The most bytes of a request that are read to find its method.
 const MOST_METHOD: u64 = 64;
 
 impl States {
-    /// Notes a request with another method than `GET`: its answer is no state of the resource.
+    /// Notes a request with another method than `GET`, whose answer is not a state of the resource.
     ///
     /// # Errors
     /// If the archive cannot be read, or the temporary database fails.

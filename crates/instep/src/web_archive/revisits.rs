@@ -1,4 +1,4 @@
-//! Revisit records, whose bodies other records have: perhaps records that come later.
+//! Revisit records: they have no body and name the body of another record, which may come later in the archive.
 
 use std::io;
 
@@ -22,7 +22,7 @@ pub(super) struct Revisit {
 }
 
 impl States {
-    /// Takes a revisit: its state is known if its body is, else the end of the archive decides.
+    /// Takes a revisit. If its body is not known yet, keeps it for [`Self::settle_revisits`].
     ///
     /// # Errors
     /// If the temporary database fails.
@@ -37,8 +37,8 @@ impl States {
         self.seen.execute(sql, row).map(drop).map_err(io::Error::other)
     }
 
-    /// Takes the revisits whose bodies came after them. Returns a fault for each whose body never came: the state that
-    /// it stands for is not in the archive.
+    /// Takes the revisits whose bodies came after them. It is called after all records. Returns a fault for each
+    /// revisit whose body is not in the archive.
     ///
     /// # Errors
     /// If the temporary database fails, or a body cannot be read.
@@ -55,7 +55,7 @@ impl States {
                 Ok::<_, rusqlite::Error>((revisit, row.get::<_, String>(7)?))
             };
             let (revisit, place) = read().map_err(io::Error::other)?;
-            // An unchanged resource has the state that is known of it already.
+            // An answer 304 is no fault if another record has a state of the resource.
             let is_other = || self.answers_other_method(&revisit.visit.keys).map_err(io::Error::other);
             let is_known = || Ok::<_, io::Error>(revisit.is_unmodified && self.knows(&revisit.visit.uri)?);
             if !self.put_revisit(&revisit)? && !is_known()? && !is_other()? {
@@ -65,7 +65,7 @@ impl States {
         Ok(faults)
     }
 
-    /// Puts the state that a revisit found; returns `false` if its body is not known.
+    /// Stores the state that a revisit found. Returns `false` if its body is not known.
     fn put_revisit(&self, revisit: &Revisit) -> io::Result<bool> {
         let Some((body, length)) = self.payload(&revisit.digest)? else { return Ok(false) };
         let (media_type, lastmod) = (revisit.media_type.clone(), revisit.lastmod.clone());

@@ -1,4 +1,5 @@
-//! The states of each resource that an archive has seen, of which the newest counts.
+//! The states of resources that the records of an archive show, gathered in a temporary database. The newest state of
+//! each resource is published.
 
 use std::{
     fs::File,
@@ -16,8 +17,9 @@ use super::{
     visit::Visit,
 };
 
-/// The visits of each resource, without a body if it was gone; requests with other methods than `GET`; bodies by the
-/// digests that revisits name; revisits whose bodies were not seen yet; and the bodies that are published in the end.
+/// The tables: visits of each resource, without a body if it was gone; requests with other methods than `GET`; bodies
+/// by the digests that revisits name; revisits whose bodies were not seen yet; and the bodies that are published in the
+/// end.
 const TABLES: &str = "
 CREATE TABLE visit (
     number INTEGER PRIMARY KEY, uri TEXT NOT NULL, date INTEGER NOT NULL, keys TEXT NOT NULL, body TEXT, length INTEGER,
@@ -33,17 +35,17 @@ CREATE TABLE revisit (
 );
 BEGIN; SAVEPOINT record";
 
-/// A resource as one record has it.
+/// The state of a resource in one record.
 #[derive(Clone, Debug)]
 pub(super) struct UnpackedState {
-    /// The SHA-256 of its bytes, which is the name of the file that has them.
+    /// The SHA-256 of its bytes, which is also the name of the file with the bytes.
     pub(super) body: String,
     pub(super) length: u64,
     pub(super) media_type: Option<String>,
     pub(super) lastmod: Option<String>,
 }
 
-/// The states seen so far, in a temporary database: memory does not grow with their number.
+/// The states seen so far. They are in a temporary database, so that memory does not grow with their number.
 pub(super) struct States {
     base_url: String,
     folder: PathBuf,
@@ -54,7 +56,7 @@ pub(super) struct States {
 }
 
 impl States {
-    /// Begins without any.
+    /// Begins without states. Bodies are written into `folder`.
     ///
     /// # Errors
     /// If the temporary database cannot be made.
@@ -71,7 +73,7 @@ impl States {
         self.elsewhere
     }
 
-    /// Counts a record about a resource that is not below the base URL; returns `false` for the others.
+    /// Returns `true` if a URI is not below the base URL, and counts it then.
     pub(super) fn is_elsewhere(&mut self, uri: &str) -> bool {
         let is_elsewhere = !uri.starts_with(&self.base_url);
         self.elsewhere += u64::from(is_elsewhere);
@@ -86,7 +88,7 @@ impl States {
         self.first_elsewhere.as_deref()
     }
 
-    /// Keeps what was taken so far, also if the next record proves to be damaged.
+    /// Begins a record: everything taken before is kept, even if this record proves to be damaged.
     ///
     /// # Errors
     /// If the temporary database fails.
@@ -95,7 +97,7 @@ impl States {
         run("RELEASE record").and_then(|()| run("SAVEPOINT record")).map_err(io::Error::other)
     }
 
-    /// Drops the record that was taken last.
+    /// Drops everything that was taken from the last record.
     ///
     /// # Errors
     /// If the temporary database fails.
@@ -103,7 +105,7 @@ impl States {
         self.seen.execute_batch("ROLLBACK TO record").map_err(io::Error::other)
     }
 
-    /// Puts the state of a resource, unless it is a document of ResourceSync.
+    /// Stores the state of a resource, unless it is a document of ResourceSync.
     ///
     /// # Errors
     /// If the body cannot be read, or the temporary database fails.
@@ -133,7 +135,7 @@ impl States {
         noted.map(drop).map_err(io::Error::other)
     }
 
-    /// Returns the file and the length of the body with a digest.
+    /// Returns the file and the length of the body with a digest; `None` if it was not seen yet.
     pub(super) fn payload(&self, digest: &str) -> io::Result<Option<(String, u64)>> {
         let sql = "SELECT body, length FROM payload WHERE digest = ?1";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
@@ -144,7 +146,8 @@ impl States {
     /// Writes a body to the file of its digest. Returns its name and its length.
     ///
     /// # Errors
-    /// Also if it `is_plain` and has another digest than its record states: revisits would find it by that (B38).
+    /// If the body cannot be read or written, or if it `is_plain` and has another digest than its record states:
+    /// revisits would find it by that digest (B38).
     pub(super) fn keep(
         &mut self,
         body: &mut dyn Read,
@@ -187,7 +190,8 @@ impl States {
         Ok((name, length))
     }
 
-    /// Passes on the resources that were there when they were visited last, in the order of their URIs. Returns their number.
+    /// Passes on the resources that existed when they were last visited, in the order of their URIs. Returns their
+    /// number.
     ///
     /// # Errors
     /// If they cannot be read, or `take` fails.
@@ -223,7 +227,7 @@ impl States {
                 }
                 None => None,
             };
-            // An answer that repeats a body may leave out what it said before.
+            // An answer with the same body may leave out headers that the earlier answer had.
             if let (Some(state), Some(before)) = (&mut state, before)
                 && state.body == before.body
             {
@@ -236,7 +240,7 @@ impl States {
         Ok(count)
     }
 
-    /// Returns `true` if a resource that was passed on has the body in a file.
+    /// Returns `true` if the file with this name is the body of a resource that was passed on.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -260,7 +264,8 @@ fn readable(file: &File) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }
 
-/// Returns a digest in the form by which bodies are found: SHA-1 in one notation, any other algorithm as it is written.
+/// Returns a digest in the form by which bodies are found: SHA-1 in one notation, digests of other algorithms as they
+/// are written.
 pub(super) fn digest_key(text: &str) -> String {
     PayloadDigest::parse(text).map_or_else(|| text.trim().to_owned(), |digest| digest.to_string())
 }

@@ -1,4 +1,4 @@
-//! The visit that a record is about: the URI, the time, and the request that was answered.
+//! The visit that a record describes: the URI, the time, and the identifiers by which its request is found.
 
 use instep_warc::WarcHead;
 
@@ -6,9 +6,9 @@ use instep_warc::WarcHead;
 #[derive(Clone, Debug)]
 pub(super) struct Visit {
     pub(super) uri: String,
-    /// In microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub(super) date: i64,
-    /// The texts by which the request of its exchange is known, one per line.
+    /// The identifiers by which the request of this visit is found, one per line.
     pub(super) keys: String,
 }
 
@@ -19,8 +19,8 @@ impl Visit {
     }
 }
 
-/// Returns the identifiers of a record and of those that it names as parts of its exchange. If it names none, the writer
-/// may not link records: then those of an exchange have the same time.
+/// Returns the identifiers of a record and of the records that it names as parts of the same exchange. If it names
+/// none, its URI and time are added: some writers do not link the records of an exchange but give them the same time.
 pub(super) fn keys(head: &WarcHead) -> Vec<String> {
     let concurrent: Vec<&str> = head.all("WARC-Concurrent-To").collect();
     let time = match (concurrent.is_empty(), head.target(), head.date()) {

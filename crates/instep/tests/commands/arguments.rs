@@ -1,4 +1,4 @@
-//! Wrong options, addresses and places: each is refused with what to write instead.
+//! Wrong options, addresses and places: each is refused, and the message says what to write.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ fn o333_an_empty_secret_and_a_missing_file_of_certificates_are_refused_before_th
         let said = run(folder.path(), &[&sync[..], &[option, file]].concat(), 2);
         assert!(said.contains(part), "{said}");
     }
-    // A list of logins may have none.
+    // An empty list of logins is not a fault.
     run(folder.path(), &[&sync[..], &["--netrc-file", "empty"]].concat(), 4);
 }
 

@@ -1,4 +1,4 @@
-//! Backups of a Source, and what is restored from them.
+//! Backups of a Source, and Sources that are restored from them.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn finding_d1_a_backup_brings_back_what_a_source_knows_of_its_resources() {
     fs::remove_file(folder.path().join("data/b.txt")).unwrap();
     publish(folder.path());
     let changes = fs::read_to_string(folder.path().join("data/resourcesync/changelist-000002.xml")).unwrap();
-    // The change after the backup: the resources are not new. The list begins at the restore (O137).
+    // The list begins at the restore and has only the change after it: the resources are known and not new (O137).
     assert!(changes.contains("change=\"deleted\""), "{changes}");
     assert!(!changes.contains("change=\"created\"") && !changes.contains("change=\"updated\""), "{changes}");
 }

@@ -1,4 +1,4 @@
-//! Options that mean nothing without another, or contradict each other: they are refused, never ignored in silence.
+//! Options that have no effect without another one, or contradict each other, are refused and not ignored.
 
 use crate::support::{BASE, ServedSource, folder, run};
 
@@ -8,7 +8,7 @@ fn o203_options_of_a_source_are_refused_for_a_copy_that_is_not_published_again()
     for arguments in [
         &["--base-url", "http://mirror.example/"][..],
         &["--follow", "--base-url", "http://mirror.example/"],
-        // The pages of a copy would be served without this certificate.
+        // The pages of a copy are served without a certificate, so this one would be ignored.
         &["--follow", "--listen", "127.0.0.1:0", "--tls-cert", "chain.pem", "--tls-key", "key.pem"],
         &["--follow", "--no-hub"],
         &["--versions"],
@@ -21,7 +21,7 @@ fn o203_options_of_a_source_are_refused_for_a_copy_that_is_not_published_again()
 }
 
 #[test]
-fn o204_a_limit_of_what_is_not_offered_is_refused() {
+fn o204_a_limit_of_something_that_is_not_offered_is_refused() {
     let folder = folder(&[("data/a.txt", "a")]);
     for (option, value, needed) in [
         ("--archive-count", "3", "--archives"),
@@ -40,7 +40,7 @@ fn o204_a_limit_of_what_is_not_offered_is_refused() {
 }
 
 #[test]
-fn o332_a_size_of_web_archives_without_any_is_refused() {
+fn o332_a_size_of_web_archive_files_without_a_web_archive_is_refused() {
     let folder = folder(&[]);
     let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--warc-size", "5MiB"], 2);
     assert!(said.contains("--warc <DIR>"), "{said}");
@@ -90,7 +90,7 @@ fn o208_a_file_in_the_place_of_the_folder_of_documents_is_named_with_what_helps(
 }
 
 #[test]
-fn o209_a_list_of_resources_without_any_is_not_called_a_folder() {
+fn o209_the_note_about_an_empty_list_of_resources_does_not_speak_of_a_folder_only() {
     let folder = folder(&[("data/a.txt", "a"), ("list.jsonl", "")]);
     let said = run(folder.path(), &["publish", "data", "--base-url", BASE, "--from", "list.jsonl"], 0);
     assert!(said.contains("the folder or the list of resources has none"), "{said}");
@@ -118,7 +118,7 @@ fn o222_a_source_of_a_copy_is_known_in_any_spelling_of_its_url() {
 }
 
 #[test]
-fn o224_other_maps_than_those_of_the_last_run_are_said_once() {
+fn o224_maps_that_differ_from_those_of_the_last_run_are_noted_once() {
     let folder = folder(&[("data/papers/a.txt", "a")]);
     let source = ServedSource::start(folder.path());
     let map = |path: &str| format!("{}papers/={path}", source.url);
@@ -134,7 +134,7 @@ fn o224_other_maps_than_those_of_the_last_run_are_said_once() {
 }
 
 #[test]
-fn o223_a_condition_on_metadata_that_nothing_meets_is_said() {
+fn o223_a_condition_on_metadata_that_nothing_meets_is_reported() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());
     let sync = ["sync", &source.url, "copy", "--where-metadata", "titel ~ Noether"];
@@ -188,7 +188,7 @@ fn o245_an_origin_in_a_form_that_is_not_read_is_named_with_what_to_do() {
 }
 
 #[test]
-fn o244_a_command_without_a_text_and_a_secret_without_a_webhook_are_refused() {
+fn o244_an_empty_command_and_a_secret_without_a_webhook_are_refused() {
     let folder = folder(&[("secret", "whsec_")]);
     for option in [&["--on-change", ""][..], &["--webhook-secret-file", "secret"]] {
         let sync = [&["sync", "http://127.0.0.1:1/", "copy"][..], option].concat();
@@ -211,13 +211,13 @@ fn o295_republish_refuses_options_that_have_no_effect_on_copies() {
         let said = run(folder.path(), &[&republish[..], option].concat(), 2);
         assert!(said.contains(needed), "{option:?}: {said}");
     }
-    // Those of the file may be for `publish` and `serve`.
+    // Options in the file are accepted: they may be meant for `publish` and `serve`.
     let said = run(folder.path(), &[&republish[..], &["--config", "shared.toml"]].concat(), 2);
     assert!(said.contains("is not a folder"), "{said}");
 }
 
 #[test]
-fn o373_an_archive_that_is_no_folder_is_named_as_that() {
+fn o373_a_place_of_a_web_archive_that_is_not_a_folder_is_refused() {
     let folder = folder(&[("file", "x")]);
     for place in ["file", "/dev/null", ""] {
         let said = run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--warc", place], 2);

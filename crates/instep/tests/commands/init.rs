@@ -1,4 +1,4 @@
-//! The first configuration, as `instep init` writes it.
+//! The configuration that `instep init` writes: it can be used as it is.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn init_keeps_the_base_url_of_what_was_published() {
     };
     assert_eq!(base_url(), "base-url = \"https://museum.example/prints/\"");
     run(folder.path(), &["publish", "data"], 0);
-    // Only the documents came along, as on the host of a web server.
+    // Without the state, as on the host of a web server, the documents still have the base URL.
     fs::remove_dir_all(folder.path().join("data/.instep")).unwrap();
     assert_eq!(base_url(), "base-url = \"https://museum.example/prints/\"");
 }

@@ -1,4 +1,4 @@
-//! Addresses and options of servers that are wrong or taken.
+//! Addresses of servers that are wrong or in use, and wrong options of servers.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use crate::support::{BASE, Running, ServedSource, folder, get, run, shell};
 
 #[test]
-fn finding_d12_an_address_that_cannot_be_had_ends_each_server_with_2() {
+fn finding_d12_an_address_that_cannot_be_used_ends_each_server_with_2() {
     let folder = folder(&[("data/a.txt", "a")]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
@@ -57,7 +57,7 @@ fn o427_idle_connections_leave_descriptors_for_requests_and_publications() {
 }
 
 #[test]
-fn c18_wrong_options_of_servers_are_wrong_usage_and_say_what_is_right() {
+fn c18_wrong_options_of_servers_end_with_2_and_advice() {
     let folder = folder(&[("data/a.txt", "a"), ("empty", " \n")]);
     for (options, words) in [
         (&["--scan-every", "0s"][..], "scan"),

@@ -1,17 +1,17 @@
-//! The metrics that the program exposes are those of the reference, which the dashboard and the alerts are checked
-//! against.
+//! The program exposes exactly the metrics that the reference lists. Dashboard and alerts are checked against the
+//! reference.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::support::{Running, get, instep};
 
-/// The names of the families in a text of Prometheus.
+/// Returns the names of the metrics in a text in the format of Prometheus.
 fn families(text: &str) -> BTreeSet<String> {
     let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     names.map(str::to_owned).collect()
 }
 
-/// The names in the first column of the tables below a heading of the reference.
+/// Returns the names in the first column of the tables below a heading of the reference.
 fn listed(reference: &str, heading: &str) -> BTreeSet<String> {
     let section = reference.split(heading).nth(1).unwrap().split("\n## ").next().unwrap();
     let cells = section.lines().filter_map(|line| line.strip_prefix("| `instep_"));

@@ -1,4 +1,4 @@
-//! Copies: filters, dry runs, audits, and the lines that a run prints.
+//! Copies: filters, dry runs, audits, exports, and the lines that a run prints.
 
 use std::{fs, path::Path, process::Output};
 
@@ -28,7 +28,7 @@ fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
 }
 
 #[test]
-fn finding_d8_filters_match_the_path_and_nothing_selected_is_said() {
+fn finding_d8_filters_match_the_path_and_an_empty_selection_is_reported() {
     let folder =
         folder(&[("data/letters/a.txt", "a"), ("data/letters/b.pdf", "b"), ("data/notes/c.txt", "c")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
@@ -71,7 +71,7 @@ fn o109_paths_of_a_list_that_the_source_does_not_have_are_named() {
 }
 
 #[test]
-fn o280_with_a_limit_no_path_is_said_to_be_missing_at_the_source() {
+fn o280_with_a_limit_no_path_is_reported_as_missing_at_the_source() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b"), ("list", "a.txt\nb.txt\n")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let shown = run(folder.path(), &["sync", url, "copy", "--files-from", "list", "--limit", "1"], 0);

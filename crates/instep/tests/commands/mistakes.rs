@@ -1,10 +1,10 @@
-//! Mistakes in `instep.toml`: each is one line with its file, its line and what to do.
+//! Mistakes in `instep.toml`: each is reported in one line with the file, the line and advice.
 
 use std::fs;
 
 use crate::support::{folder, run};
 
-/// Returns the answer of a command to a file, which must be one line.
+/// Returns the error of a command for a configuration file, which must be one line with its place.
 fn said(text: &str, arguments: &[&str]) -> String {
     let folder = folder(&[("data/a.txt", "a"), ("instep.toml", text)]);
     let said = run(folder.path(), arguments, 2);
@@ -99,7 +99,7 @@ fn o331_a_key_outside_of_any_table_and_a_huge_number_are_one_line_with_what_to_w
 fn o201_a_key_that_serve_takes_from_the_table_of_publish_is_checked_too() {
     let said = said("[publish]\nmax-delet = 5\n", &["serve", "data", "--listen", "127.0.0.1:0"]);
     assert!(said.contains("[publish] has no key max-delet; did you mean max-delete?"), "{said}");
-    // A key of publish that serve does not have is none of its business.
+    // A key of `sync` that `audit` does not have is ignored by `audit`.
     let folder = folder(&[("instep.toml", "[sync]\ndelete = true\n")]);
     let said = run(folder.path(), &["audit", "http://127.0.0.1:1/", "copy"], 2);
     assert!(said.contains("holds no copy"), "{said}");

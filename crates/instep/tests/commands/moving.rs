@@ -1,4 +1,4 @@
-//! A Source that moves to another base URL, with a manifest of the old URIs or without.
+//! A Source or a republished copy that moves to another base URL, and a manifest that gets another name.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ fn manifest(folder: &Path, base: &str, more: &str) {
 }
 
 #[test]
-fn c34_a_manifest_with_the_uris_of_before_a_move_deletes_nothing() {
+fn c34_a_manifest_with_the_uris_from_before_a_move_deletes_nothing() {
     let files = ["f1", "f2", "f3", "f4", "f5"].map(|name| (format!("data/{name}"), name));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     for (old, new) in
@@ -38,7 +38,7 @@ fn c34_a_manifest_with_the_uris_of_before_a_move_deletes_nothing() {
         let would = publish(&["--rebase", old, new, "--dry-run"], 0);
         assert!(would.contains("Would publish: +0 ~0 -0"), "{would}");
         assert!(publish(&["--rebase", old, new], 0).contains("+0 ~0 -0 =5"));
-        // The old one once more, by mistake, with a new line and without.
+        // The manifest with the old URIs is given again by mistake, with an additional line and without.
         for more in ["", "{\"uri\":\"http://elsewhere/\",\"length\":1}\n"] {
             manifest(folder, old, more);
             assert!(publish(&["--base-url", new], 2).contains("Replace "), "{old} {new}");
@@ -84,7 +84,7 @@ fn o347_a_copy_that_is_published_moves_as_its_advice_says() {
 }
 
 #[test]
-fn o349_documents_that_another_folder_has_of_before_are_written_again() {
+fn o349_documents_of_an_earlier_base_url_in_another_folder_are_written_again() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     let folder = folder.path();
     let publish = |out: &str, more: &[&str]| {
@@ -93,7 +93,8 @@ fn o349_documents_that_another_folder_has_of_before_are_written_again() {
         run(folder, &["validate", out, "--strict"], 0);
         fs::read_to_string(list).unwrap()
     };
-    // Digests, times and URIs of before and after have the same length.
+    // Digests, times and URIs before and after the move have the same length, so that the length of a document shows
+    // nothing.
     publish("one", &["--base-url", "http://old/"]);
     publish("two", &["--base-url", "http://old/"]);
     fs::write(folder.join("data/a.txt"), "A").unwrap();
@@ -125,7 +126,7 @@ fn o415_a_manifest_with_another_name_announces_nothing() {
         let said = publish(name, 0);
         assert!(said.contains("Nothing new: +0 ~0 -0 =5"), "{name}: {said}");
     }
-    // One of other resources is a mistake, as before.
+    // A manifest of other resources is still a mistake.
     fs::write(folder.join("other.jsonl"), "{\"uri\":\"http://x/g1\",\"path\":\"f1\"}\n").unwrap();
     publish("other.jsonl", 6);
     assert!(publish("tuesday.jsonl", 0).contains("5 resources"), "nothing of it was deleted");

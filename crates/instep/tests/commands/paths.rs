@@ -1,4 +1,4 @@
-//! Paths on the command line: of folders that cannot be looked into, and in the place of URLs.
+//! Paths on the command line: folders that cannot be read, paths given instead of URLs, and names that are not UTF-8.
 
 use std::{
     ffi::OsStr,
@@ -9,9 +9,10 @@ use std::{
 use crate::support::{folder, instep, output_of, publish, run};
 
 #[test]
-fn o317_a_copy_that_cannot_be_looked_into_is_not_taken_for_a_folder_without_one() {
+fn o317_a_copy_that_cannot_be_read_is_not_taken_for_a_folder_without_one() {
     let folder = folder(&[("copy/a.txt", "a"), ("other/a.txt", "a")]);
-    // As the folder of another user, which root may read: it cannot be opened, and is there.
+    // A link to itself cannot be opened although it exists. A folder of another user would do for other users than
+    // root.
     symlink(".instep", folder.path().join("copy/.instep")).unwrap();
     for arguments in [
         &["sync", "http://127.0.0.1:1/", "copy"][..],
@@ -48,7 +49,7 @@ fn o423_a_fault_of_the_disk_is_not_taken_for_a_folder_or_a_copy_that_is_not_ther
 }
 
 #[test]
-fn o318_a_folder_or_file_in_the_place_of_a_url_is_not_taken_for_a_host() {
+fn o318_a_folder_or_file_given_instead_of_a_url_is_not_taken_for_a_host() {
     let folder = folder(&[("copy/a.txt", "a"), ("data/resourcelist.xml", "<x/>")]);
     for arguments in [
         &["sync", "copy"][..],
@@ -68,7 +69,7 @@ fn o318_a_folder_or_file_in_the_place_of_a_url_is_not_taken_for_a_host() {
 fn o328_a_folder_that_cannot_be_read_is_named() {
     let folder = folder(&[("data/a.txt", "a")]);
     publish(folder.path());
-    // Not even root can read a folder whose path is too long.
+    // A folder whose path is too long cannot be read, not even by root.
     let below = |name: &str, steps| folder.path().join(name).join(vec!["n".repeat(200); steps].join("/"));
     fs::create_dir_all(below("lower", 15)).unwrap();
     fs::create_dir_all(below("data", 6)).unwrap();

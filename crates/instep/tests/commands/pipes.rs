@@ -1,10 +1,11 @@
-//! Readers of the output that go away, and disks that are full: the exit code never says that more was done.
+//! Output that cannot be written, because its reader has gone or the disk is full: the exit code does not report
+//! success.
 
 use std::{fs, io, process::Stdio};
 
 use crate::support::{ServedSource, folder, instep, run};
 
-/// A pipe whose reader has gone.
+/// Returns a pipe whose reader has gone.
 fn without_reader() -> Stdio {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
@@ -12,7 +13,7 @@ fn without_reader() -> Stdio {
 }
 
 #[test]
-fn o210_a_result_that_cannot_be_written_is_no_success() {
+fn o210_a_result_that_cannot_be_written_ends_with_8() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());
     for arguments in [
@@ -30,7 +31,7 @@ fn o210_a_result_that_cannot_be_written_is_no_success() {
 }
 
 #[test]
-fn o211_a_run_whose_reader_goes_away_does_not_say_that_it_is_done() {
+fn o211_a_command_whose_reader_goes_away_ends_with_141() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());
     for arguments in [&["sync", &source.url, "copy", "-v"][..], &["completions", "fish"], &["explain"]] {

@@ -1,4 +1,4 @@
-//! One publication: files that block it, nothing to publish, limits of the process, the setup of the host.
+//! One publication: files that block it, folders without resources, limits of the process, the setup of the host.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use crate::support::{BASE, ServedSource, folder, instep, output_of, publish, run, shell};
 
 #[test]
-fn c15_files_in_the_way_end_with_6_and_the_option_that_replaces_them() {
+fn c15_files_at_the_names_of_documents_end_with_6_and_the_option_that_replaces_them() {
     let folder = folder(&[("data/a.txt", "a"), ("data/resourcesync/resourcelist.xml", "theirs")]);
     let publish = ["publish", "data", "--base-url", BASE];
     let refused = run(folder.path(), &publish, 6);

@@ -1,9 +1,9 @@
-//! Reports of changes, and of rounds, that seem to have worked.
+//! Rounds and reported changes that seem to succeed and have no effect: the output says so.
 
 use crate::support::{BASE, folder, instep, output_of, publish, run};
 
 #[test]
-fn o216_a_round_in_which_the_source_was_away_is_not_one_with_nothing_new() {
+fn o216_a_round_in_which_the_source_was_away_does_not_say_nothing_new() {
     let folder = folder(&[]);
     let sync = ["sync", "http://127.0.0.1:1/", "copy", "--follow", "--retries", "0"];
     let said = run(folder.path(), &sync, 4);

@@ -20,7 +20,7 @@ fn finding_d2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
     let arguments = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", BASE];
     let mut server = Running::start(instep(folder.path(), &arguments));
     server.ready();
-    // Nothing changed, then something that cannot be used: the server goes on both times.
+    // First nothing has changed, then the file cannot be used: the server continues both times.
     server.signal(Signal::HUP);
     let replace = |text: &str| {
         fs::write(folder.path().join("new.toml"), text).unwrap();
@@ -49,7 +49,7 @@ fn finding_d2_a_hangup_ends_no_server_whichever_command_runs_it() {
     let republish = [&["republish", "copy"][..], &listen].concat();
     let simulate = [&["simulate", "--resources", "3"][..], &listen].concat();
     for arguments in [&serve[..], &republish, &simulate] {
-        // A second server over the same folder has a state of its own.
+        // A second server over the same folder needs a state of its own.
         let own: &[&str] = if arguments == serve { &["--state", "other"] } else { &[] };
         let mut server = Running::start(instep(folder.path(), &[arguments, own].concat()));
         let address = server.ready()["address"].clone();
@@ -92,7 +92,7 @@ fn c18_a_server_that_hashes_a_huge_file_ends_within_seconds() {
 }
 
 #[test]
-fn finding_d9_d11_following_has_a_line_a_round_and_a_signal_is_answered() {
+fn finding_d9_d11_each_round_of_following_has_a_line_and_a_signal_is_answered() {
     let folder = folder(&[("data/a.txt", "a")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let mut command = instep(folder.path(), &["sync", url, "copy", "--follow", "--poll", "200ms"]);
@@ -125,7 +125,7 @@ fn a_server_that_stands_by_takes_the_place_of_one_that_is_killed() {
     assert_eq!(third.child.wait().unwrap().code(), Some(143));
     first.signal(Signal::KILL);
     second.ready();
-    // It goes on where the other one was, and publishes what comes.
+    // It continues the Source of the other one and publishes new changes.
     fs::write(folder.path().join("data/b.txt"), "b").unwrap();
     let change = second.wait_for(|line| line["change"] == "created");
     assert_eq!(change["uri"], format!("{BASE}b.txt"));

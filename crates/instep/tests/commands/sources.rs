@@ -1,4 +1,4 @@
-//! Wrong but plausible input of a Source: it is refused or reported with its place, and never published in silence.
+//! Wrong but plausible input of a Source: it is refused or reported with its place, and never published unnoticed.
 
 use std::{fs, io::Write as _, path::Path, process::Stdio};
 
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::support::{BASE, Running, folder, get, instep, publish, run};
 
 #[test]
-fn o247_a_base_url_that_is_none_is_refused_with_its_place_and_leaves_nothing_behind() {
+fn o247_an_invalid_base_url_is_refused_with_its_place_and_leaves_nothing_behind() {
     let folder = folder(&[("data/a.txt", "a"), ("instep.toml", "[publish]\nbase-url = 'http://a/%zz/'\n")]);
     let said = run(folder.path(), &["publish", "data"], 2);
     assert!(said.contains("instep.toml line 2: [publish] base-url"), "{said}");
@@ -27,7 +27,7 @@ fn o248_a_collection_of_activities_that_is_no_longer_written_is_removed() {
     let said = run(folder.path(), &["publish", "data", "--base-url", BASE], 0);
     assert!(said.contains("The collection of activities is removed"), "{said}");
     assert!(!activities.exists());
-    // Files of others stay.
+    // A collection that another program has written stays.
     fs::create_dir(&activities).unwrap();
     fs::write(activities.join("collection.json"), "{\"id\": \"mine\"}").unwrap();
     assert!(!publish(folder.path()).contains("activities"));
@@ -52,7 +52,7 @@ fn o324_a_server_without_activities_removes_the_collection_of_earlier_runs() {
 }
 
 #[test]
-fn o249_an_up_link_to_elsewhere_is_one_finding() {
+fn o249_an_up_link_to_another_document_is_one_finding() {
     let folder = folder(&[("data/a.txt", "a")]);
     publish(folder.path());
     edit(folder.path(), "resourcelist.xml", "capabilitylist.xml", "other.xml");
@@ -100,7 +100,7 @@ fn o252_a_misspelt_name_in_a_manifest_or_a_change_is_reported() {
 }
 
 #[test]
-fn o253_a_type_that_is_no_media_type_is_refused_and_an_empty_one_is_none() {
+fn o253_a_type_that_is_not_a_media_type_is_refused_and_an_empty_one_is_left_out() {
     let folder = folder(&[("data/a.txt", "a")]);
     publish(folder.path());
     let said = report(
@@ -114,7 +114,7 @@ fn o253_a_type_that_is_no_media_type_is_refused_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn o254_a_share_of_deletions_is_one_of_the_resources_that_readers_know() {
+fn o254_a_percentage_of_deletions_counts_the_resources_that_readers_know() {
     let files: Vec<_> = (0..30).map(|number| (format!("data/old/{number}"), "a".to_owned())).collect();
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let folder = folder(&files);
@@ -166,7 +166,7 @@ fn o257_a_set_that_offers_nothing_is_refused() {
 }
 
 #[test]
-fn o258_a_list_that_leads_to_nothing_is_found_by_the_document_in_its_place() {
+fn o258_a_document_that_no_list_names_any_more_is_a_finding() {
     for (document, old, new, found) in [
         ("capabilitylist.xml", "resourcelist.xml", "none.xml", "resourcelist.xml:"),
         ("changelist.xml", "changelist-000001", "changelist-000009", "changelist-000001.xml:"),
@@ -180,7 +180,7 @@ fn o258_a_list_that_leads_to_nothing_is_found_by_the_document_in_its_place() {
 }
 
 #[test]
-fn o260_a_certificate_that_cannot_be_used_after_a_hangup_is_said_not_to_be_in_use() {
+fn o260_a_certificate_that_cannot_be_used_after_a_hangup_is_reported_and_the_former_one_stays() {
     let pairs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../instep-source/tests/data/tls");
     let folder = folder(&[("data/a.txt", "a")]);
     let take = |name: &str, to: &str| fs::copy(pairs.join(name), folder.path().join(to)).unwrap();
@@ -206,7 +206,7 @@ fn edit(folder: &Path, document: &str, old: &str, new: &str) {
     fs::write(path, text.replace(old, new)).unwrap();
 }
 
-/// Reports changes as lines of standard input, of which one is refused; returns the answers.
+/// Reports changes as lines of standard input. One of them must be refused. Returns the answers.
 fn report(folder: &Path, changes: &str) -> String {
     let mut command = instep(folder, &["change", "--stdin", "--dir", "data"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -216,7 +216,7 @@ fn report(folder: &Path, changes: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Validates a list of one resource, with more in its entry and its root; returns the findings.
+/// Validates a list of one resource, with additions to its entry and its root. Returns the findings.
 fn findings(in_entry: &str, in_root: &str) -> String {
     let list = format!(
         "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'>\

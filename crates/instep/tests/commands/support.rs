@@ -1,4 +1,5 @@
-//! A folder with files, the program in it, and its answers.
+//! Helpers of these tests: a folder with files, the program run in it, and servers that are killed at the end of a
+//! test.
 
 use std::{
     fs,
@@ -15,6 +16,7 @@ use tempfile::TempDir;
 pub(crate) const BASE: &str = "http://source.example/data/";
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_instep");
 
+/// Makes a temporary folder with files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -25,14 +27,14 @@ pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// The program, without the environment of whoever runs the tests.
+/// Returns the command that runs the program in a folder, without the environment of the tests.
 pub(crate) fn instep(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments).current_dir(folder).env_clear().env("HOME", folder).stdin(Stdio::null());
     command
 }
 
-/// A shell that runs the program, which is `"$@"` in the script.
+/// Returns a shell command that runs the program, which is `"$@"` in the script.
 pub(crate) fn shell(folder: &Path, script: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", PROGRAM]).args(arguments).current_dir(folder);
@@ -40,7 +42,7 @@ pub(crate) fn shell(folder: &Path, script: &str, arguments: &[&str]) -> Command 
     command
 }
 
-/// Runs a command to its end, which must have this code; returns both of its outputs.
+/// Runs a command, which must end with this exit code. Returns its standard output, followed by its standard error.
 pub(crate) fn output_of(mut command: Command, code: i32) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -48,16 +50,17 @@ pub(crate) fn output_of(mut command: Command, code: i32) -> String {
     text
 }
 
-/// Runs the program to its end, which must have this code; returns both of its outputs.
+/// Runs the program, which must end with this exit code. Returns both of its outputs.
 pub(crate) fn run(folder: &Path, arguments: &[&str], code: i32) -> String {
     output_of(instep(folder, arguments), code)
 }
 
+/// Publishes the folder `data` at [`BASE`].
 pub(crate) fn publish(folder: &Path) -> String {
     run(folder, &["publish", "data", "--base-url", BASE], 0)
 }
 
-/// A running command whose JSON lines are read. It is killed with this value.
+/// A running command whose JSON lines are read. It is killed when this value is dropped.
 pub(crate) struct Running {
     pub(crate) child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -91,7 +94,7 @@ impl Drop for Running {
     }
 }
 
-/// A server of the folder `data`.
+/// A server of the folder `data`, which is killed when this value is dropped.
 pub(crate) struct ServedSource {
     pub(crate) url: String,
     _server: Running,

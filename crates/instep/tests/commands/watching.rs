@@ -1,11 +1,11 @@
-//! Folders of a Source that the system does not let a server watch.
+//! Folders of a Source that cannot be watched because of a limit of the system.
 
 use std::{fs, process::Command};
 
 use crate::support::{Running, folder, get, shell};
 
 #[test]
-fn c10_folders_that_cannot_be_watched_are_scanned_and_that_is_said() {
+fn c10_folders_that_cannot_be_watched_are_reported_and_scanned() {
     let can = Command::new("unshare").args(["-Ur", "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {
         eprintln!("left out: limits cannot be set here");

@@ -1,4 +1,4 @@
-//! Values of options as people write them.
+//! Tests of the values of options: people's spellings are read, and a wrong value is refused with advice.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn a_wrong_value_says_what_to_write() {
 }
 
 #[test]
-fn r2_a_map_is_split_after_the_query_of_its_uri() {
+fn r2_a_map_whose_uri_has_a_query_is_split_at_the_last_equals_sign() {
     for (text, uri, path) in [
         ("http://h/a=dir", "http://h/a", "dir"),
         ("http://h/a=dir/x=1", "http://h/a", "dir/x=1"),
@@ -84,13 +84,13 @@ fn r2_a_map_is_split_after_the_query_of_its_uri() {
 }
 
 #[test]
-fn o226_a_port_that_does_not_exist_is_not_the_usual_one() {
+fn o226_a_port_beyond_65535_is_refused_and_an_empty_port_is_the_usual_one() {
     assert!(url("http://h:65536/").unwrap_err().contains("does not exist"));
     assert!(url("http://h:65535/").is_ok() && url("http://h:/").is_ok());
 }
 
 #[test]
-fn o215_a_map_of_something_else_than_a_uri_is_refused() {
+fn o215_a_map_that_does_not_begin_with_a_uri_is_refused() {
     for text in ["papers/=p", "=p", "h/a=p"] {
         assert!(super::mapping(text).unwrap_err().contains("not the beginning of a URI"), "{text}");
     }

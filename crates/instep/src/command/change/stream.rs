@@ -1,4 +1,5 @@
-//! Changes from standard input, for as long as it lasts: each line is answered once its change is durable.
+//! `instep change --stdin`: changes from standard input until it ends. Each line is answered once its change is
+//! durable, so that an application knows which lines it must send again.
 
 use std::{
     io::{self, BufRead, Read as _},
@@ -23,16 +24,16 @@ use crate::{
     },
 };
 
-/// Changes per request or transaction.
+/// The most changes in one request or transaction.
 pub(super) const AT_ONCE: usize = 1_000;
 
 /// The note about reports that changed nothing.
 pub(super) const NOTHING_CHANGED: &str = "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not listed cannot be removed";
 
-/// Lines that are read ahead.
+/// The most lines that are read ahead while others are recorded.
 const AHEAD: usize = 2_000;
 
-/// Bytes of a line. Input without line ends must not fill the memory.
+/// The most bytes of a line, so that input without line ends does not fill the memory.
 const MOST_LINE: usize = 128 << 10;
 
 /// A line of the input, and its number.
@@ -54,7 +55,7 @@ struct LineCounts {
     reported: u64,
     refused: u64,
     recorded: Recorded,
-    /// The recorder of the last ones: a server, or this command.
+    /// The recorder of the last changes, as the output names it: `listener` (a server) or `catalogue` (this command).
     by: &'static str,
 }
 
@@ -66,7 +67,7 @@ struct LineCounts {
 pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Exit> {
     let lines = read_ahead();
     let mut counts = LineCounts { by: "catalogue", ..LineCounts::default() };
-    // One warning is enough for a feed that never ends.
+    // Set to `None` after the first warning: one is enough for input that never ends.
     let mut foreign = published_base_url(state)?.as_deref().map(ForeignResources::of);
     while let Ok(first) = lines.recv() {
         let more = lines.try_iter().take(AT_ONCE - 1);
@@ -125,12 +126,12 @@ fn next_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, Strin
         input.skip_until(b'\n')?;
         return Ok(Some(Err(format!("longer than {MOST_LINE} bytes"))));
     }
-    // Programs of Windows begin a file with a byte order mark.
+    // Windows programs begin a file with a byte order mark.
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
     Ok(Some(std::str::from_utf8(line).map(str::to_owned).map_err(|_| "not UTF-8".to_owned())))
 }
 
-/// Records a batch and answers each of its lines. Returns those that were recorded.
+/// Records a batch of lines in one transaction and answers each of them. Returns the lines that were recorded.
 fn take(
     batch: Vec<NumberedLine>,
     state: &Path,
@@ -188,7 +189,7 @@ fn record(
             if let Some(listener) = RunningServer::find(state)? {
                 let items: Vec<&Value> = read.iter().map(|read| &read.item).collect();
                 match listener.report_items(&items) {
-                    // It ended just now: the catalogue is free, or will be.
+                    // The server has just ended: the catalogue is free, or `until_free` waits for it.
                     Err(_) if RunningServer::find(state)?.is_none() => {}
                     recorded => return Ok((recorded?, "listener")),
                 }

@@ -1,4 +1,4 @@
-//! The reference of all options as a page of the book, from the definition of the command line.
+//! The book's page of all options (`docs/reference/options.md`), written from the definition of the command line.
 
 use std::fmt::Write as _;
 

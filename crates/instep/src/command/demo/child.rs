@@ -1,4 +1,4 @@
-//! Other processes of this program, whose JSON output the demo reads.
+//! Runs this program in other processes and reads their JSON output.
 
 use std::{
     io::{BufRead, BufReader},
@@ -22,7 +22,7 @@ pub(super) struct CommandResult {
     pub(super) elapsed: Duration,
 }
 
-/// A running `instep serve`, which ends when this value is dropped.
+/// A running `instep serve`, which is killed when this value is dropped.
 pub(super) struct ServeProcess {
     process: Child,
     pub(super) url: String,
@@ -41,7 +41,7 @@ impl Executable {
 
     /// Runs a command to its end.
     ///
-    /// Errors: the command ends with an exit code that is not `expected`.
+    /// Errors: the command cannot be started, ends with an exit code that is not `expected`, or prints no summary.
     pub(super) fn run(
         &self,
         arguments: &[&str],
@@ -77,7 +77,7 @@ impl Executable {
             let line: Value = serde_json::from_str(&line?).unwrap_or_default();
             if line["type"] == "ready" {
                 let url = line["url"].as_str().unwrap_or_default().to_owned();
-                // The server would end without a reader of its output.
+                // The rest of the output is read and dropped: without a reader the server would end.
                 thread::spawn(move || lines.for_each(drop));
                 return Ok(ServeProcess { process, url });
             }
@@ -99,7 +99,9 @@ impl CommandResult {
 }
 
 impl ServeProcess {
-    /// Ends the server in an orderly way.
+    /// Ends the server by SIGTERM and waits for it.
+    ///
+    /// Errors: the exit code of the server is not that of an ordinary end.
     pub(super) fn end(mut self) -> anyhow::Result<()> {
         self.terminate();
         let status = self.process.wait()?;

@@ -1,4 +1,5 @@
-//! A sample folder as a museum or repository might have it, and a day of changes to it.
+//! The sample of the demo: a folder as a museum or repository might have it, and a day of changes to it. Both are the
+//! same in each run.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +26,7 @@ pub(super) struct DayOfChanges {
 }
 
 impl DayOfChanges {
-    /// Returns the entries of the Change List for it; a renamed file is one deleted and one created.
+    /// Returns the number of entries that the Change List gets. A renamed file has two: one deleted and one created.
     pub(super) fn total(&self) -> u64 {
         self.created + self.updated + self.deleted + 2 * self.renamed
     }
@@ -154,7 +155,7 @@ fn record(number: usize) -> String {
     )
 }
 
-/// Returns bytes without a pattern, the same in each run.
+/// Returns bytes that do not compress, the same in each run.
 fn picture(number: usize) -> Vec<u8> {
     let mut state = number as u64 + 0x9e37_79b9_7f4a_7c15;
     let next = || {

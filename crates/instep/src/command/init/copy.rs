@@ -1,4 +1,4 @@
-//! The configuration of a copy, made from the capabilities of a Source.
+//! The proposed configuration of a copy, made from the capabilities of a Source.
 
 use instep_destination::{
     AccessOptions,
@@ -26,7 +26,7 @@ struct SourceOffers {
 
 /// Returns a configuration for a copy of a Source.
 ///
-/// Errors: the Source cannot be reached, or offers nothing.
+/// Errors: the Source cannot be reached or explored.
 pub(super) fn draft(url: &Uri, access: AccessOptions) -> anyhow::Result<ConfigDraft> {
     let http = access.http_options(url.as_str()).map_err(instep_destination::Error::from)?;
     let spool = tempfile::tempdir()?;
@@ -57,7 +57,7 @@ fn gather(node: &Node, offer: &mut SourceOffers) {
         if *capability == Capability::ResourceList {
             offer.resources += node.entries.unwrap_or_default();
             offer.bytes += node.bytes.unwrap_or_default();
-            // Members of an index are counted in it.
+            // The entries of an index include those of its members, so the members are not counted again.
             return;
         }
     }

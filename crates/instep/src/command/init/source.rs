@@ -1,4 +1,4 @@
-//! The configuration of a Source, made from the content of its folder.
+//! The proposed configuration of a Source, made from the content of its folder.
 
 use std::{
     collections::BTreeMap,
@@ -19,19 +19,20 @@ use crate::{
 /// The most files that are examined; a larger folder is described by these.
 const MOST_FILES: u64 = 200_000;
 
-/// A set that is packed as one dump without being asked.
+/// The largest content, in bytes, for which a Resource Dump is proposed. `serve` has the same limit by default.
 const SMALL: u64 = 1 << 30;
 
 /// Names of folders and endings of files that are often not meant for readers.
 const DOUBTFUL: [&str; 8] = ["drafts", "tmp", "cache", "node_modules", "*.tmp", "*.bak", "*.part", "*.log"];
 
-/// The files of a folder, as far as they matter for its configuration.
+/// The properties of a folder that its configuration depends on.
 #[derive(Debug, Default)]
 struct FolderSurvey {
     files: u64,
     bytes: u64,
     /// Files that not everybody may read.
     private: u64,
+    /// The number of names that match each pattern of [`DOUBTFUL`].
     doubtful: BTreeMap<&'static str, u64>,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
         );
     }
     let contents = look(folder)?;
-    // Also of a name with blanks or quotes; one with a line break would end the comment that it stands in.
+    // Escaped as for a shell: a name may have blanks or quotes, and a line break would end the comment in the file.
     let shown = shell_argument(&folder.display().to_string());
     let more = if contents.files >= MOST_FILES { " or more" } else { "" };
     let size = format!("{}{more}, {}", counted(contents.files, "file"), bytes(contents.bytes));
@@ -110,7 +111,8 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     Ok(ConfigDraft { kind: "source", text, next })
 }
 
-/// Returns the base URL at which a folder was published: by its catalogue, or else by the documents in it.
+/// Returns the base URL at which a folder was published, from its catalogue or else from the documents in it; `None` if
+/// it was not published.
 fn published_at(folder: &Path) -> anyhow::Result<Option<String>> {
     if let Some(base) = instep_source::published_base_url(&folders::state(folder, None))? {
         return Ok(Some(base));
@@ -119,7 +121,8 @@ fn published_at(folder: &Path) -> anyhow::Result<Option<String>> {
     Ok(documents.iter().find_map(|document| base_in(&folder.join(document))))
 }
 
-/// Returns the base URL in a document that names others below it; `None` if there is none.
+/// Returns the base URL of a Source from the URIs of documents that one of its documents names; `None` if it names
+/// none.
 fn base_in(document: &Path) -> Option<String> {
     let document = BufReader::new(File::open(document).ok()?);
     let mut reader = DocumentReader::new(document, ReadOptions::new()).ok()?;
@@ -130,7 +133,7 @@ fn base_in(document: &Path) -> Option<String> {
 fn look(folder: &Path) -> anyhow::Result<FolderSurvey> {
     let mut contents = FolderSurvey::default();
     let mut folders = vec![folder.to_owned()];
-    // An earlier publication is not content of the Source.
+    // Documents of an earlier publication are not content of the Source.
     let published = folder.join("resourcesync").join("capabilitylist.xml").is_file();
     let documents = published.then(|| folder.join("resourcesync"));
     while let Some(folder) = folders.pop() {

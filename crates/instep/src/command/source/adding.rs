@@ -1,4 +1,4 @@
-//! Adding Sources to a fleet: one, or a list of them.
+//! `instep source add` and `instep source import`: add one Source, or a list of them, to a fleet.
 
 use std::{
     collections::BTreeSet,
@@ -94,12 +94,12 @@ impl NewSourceArgs {
     }
 }
 
-/// Returns a URL so that two spellings of it are equal.
+/// Returns the plain form of a URL, which is equal for two spellings of the same URL.
 fn as_compared(url: &str) -> String {
     plain_url(url).unwrap_or_else(|_| url.to_owned())
 }
 
-/// The process that reads the file has another working folder.
+/// Returns the absolute path of a file, because the process that reads it later may have another working folder.
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("Cannot use {}", path.display()))
 }
@@ -131,7 +131,7 @@ impl AddArgs {
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
         let same = known.iter().find(|source| source.definition.has_url(&url));
-        // Typed again, it must not become a second copy of the same.
+        // A URL that is added again by mistake must not become a second copy of the same Source (finding D22).
         if let Some(same) = same.filter(|_| self.name.is_none()) {
             bail!("{url} is kept already, as {}; give --name NAME for a second copy", same.definition.name);
         }
@@ -178,7 +178,8 @@ impl ImportArgs {
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
             bail!("{shown} is in UTF-16; save it as UTF-8");
         }
-        // A name that is not UTF-8 does not matter. A URL that is not UTF-8 is skipped alone.
+        // Bytes that are not UTF-8 are replaced: in a name they do not matter, and a URL with them is refused by
+        // itself.
         let text = String::from_utf8_lossy(&bytes);
         let format = self.format.unwrap_or_else(|| ImportFormat::of(&self.file.to_string_lossy(), &text));
         let ImportedList { sources: listed, faults, without_url, .. } =

@@ -1,4 +1,4 @@
-//! The Sources of a fleet as lines.
+//! `instep source list` and `instep source show`: prints the Sources of a fleet.
 
 use instep_destination::{Status, status_at};
 use instep_fleet::{FleetPlace, FleetRecord, FleetSource, SourceName, SourceState};
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Lists the Sources, or those in a state.
+/// Prints a line for each Source, or only for those in a state.
 pub(super) fn list(
     record: &FleetRecord,
     state: Option<SourceState>,
@@ -44,7 +44,7 @@ pub(super) fn list(
     Ok(Exit::Done)
 }
 
-/// Shows one Source.
+/// Prints everything that is known about one Source.
 pub(super) fn show(
     record: &FleetRecord,
     fleet: &FleetPlace,
@@ -78,8 +78,8 @@ pub(super) fn show(
     Ok(Exit::Done)
 }
 
-/// Returns where the bytes of a copy are. Only its state knows that they are in object storage, which the option of the
-/// workers names.
+/// Returns the place of the bytes of a copy. It is read from the state of the copy, because object storage is named by
+/// an option of the workers, which this command does not have.
 fn place_of_copy(source: &FleetSource, fleet: &FleetPlace) -> String {
     let copy = source.definition.copy(fleet);
     match status_at(&copy) {

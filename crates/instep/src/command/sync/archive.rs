@@ -1,4 +1,4 @@
-//! The web archive that a run writes.
+//! `--warc`: the web archive that a run of `instep sync` writes.
 
 use std::path::PathBuf;
 

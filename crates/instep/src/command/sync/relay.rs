@@ -15,7 +15,7 @@ use crate::{
     ui::{Output, publishing::Publishing},
 };
 
-/// The Source of the copy that a run keeps.
+/// A Source that publishes the copy while a run keeps it current.
 #[derive(Debug)]
 pub(super) struct Relay {
     copy: Arc<CopyContent>,
@@ -34,7 +34,7 @@ impl Relay {
         options.publish.state = folders::state_of_republished(dir);
         options.publish.out = options.publish.state.join("documents");
         options.publish.sets[0].content = vec![Arc::clone(&copy).into_content(None)];
-        // The guard of the copy has decided already about what it lets go (O283).
+        // Deletions are not limited here: the guard of the Destination has already decided about them (O283).
         options.publish.guard.most = MaxDeletions::Count(u64::MAX);
         options.publish.guard.allow_empty = true;
         options.channels = channels.options();

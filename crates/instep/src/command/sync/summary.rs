@@ -1,4 +1,4 @@
-//! The end of a run of `instep sync`, as a line and as JSON.
+//! The results of a run of `instep sync`: the last line, and the last object of `--json`.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(super) fn closing(report: &SyncReport) -> String {
     };
     let mut line =
         format!("{state}: +{} ~{} -{}", count(report.created), count(report.updated), count(report.deleted));
-    // A run by changes compares nothing with what stays, and so has no number for it.
+    // A run that uses Change Lists does not see the resources that did not change, so it has no number for them.
     if report.unchanged > 0 {
         line.push_str(&format!(" ={}", count(report.unchanged)));
     }
@@ -48,7 +48,7 @@ pub(super) fn closing(report: &SyncReport) -> String {
     format!("{line}; {transfer}, {}", elapsed(report.elapsed))
 }
 
-/// Returns the entries that were read, by their results.
+/// Returns the numbers of the entries that were read, by the results that they had.
 fn entries(entries: Accounting) -> serde_json::Value {
     json!({
         "read": entries.read,

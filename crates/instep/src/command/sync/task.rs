@@ -19,26 +19,32 @@ use crate::{
 /// One run with one set of options.
 pub(super) struct SyncTask {
     pub(super) options: SyncOptions,
-    /// The address of the pages of the copy.
+    /// The address at which the pages of the copy are served; `None` for no pages.
     pub(super) pages: Option<String>,
+    /// The Source of the copy; `None` without `--republish`.
     pub(super) relay: Option<Relay>,
     pub(super) metrics_file: Option<PathBuf>,
+    /// `true` if events are written to standard output, so that the last line goes to standard error.
     pub(super) has_events_on_stdout: bool,
-    /// The folder of the copy was not there before.
+    /// `true` if the folder of the copy did not exist before.
     pub(super) is_new: bool,
 }
 
 /// The outcome of a run.
 pub(super) enum Ended<N> {
-    /// SIGHUP brought other options.
+    /// A SIGHUP came, and the command line and configuration gave other options: a new run begins with them.
     Reloaded(Box<N>),
-    /// A signal ended it.
+    /// A signal ended the run. What it had committed is kept.
     Interrupted,
+    /// The run has ended by itself, with this exit code.
     Done(Exit),
 }
 
 impl SyncTask {
-    /// Runs until it is done, or new options come; notes if a round was finished before.
+    /// Runs until the run is done, is interrupted, or has to begin again with the options of a SIGHUP. Sets
+    /// `has_waited` to `true` if at least one round of following was complete.
+    ///
+    /// Errors: the failure that ended the run, or a listener that cannot be opened.
     pub(super) async fn run<N>(
         self,
         hangups: Option<(&Hangups, Reload<'_, N>)>,
@@ -86,13 +92,14 @@ impl SyncTask {
             output.note(format!("Cannot write the metrics file {file}: {error}"));
         }
         progress.finish();
-        // A dry run, or a failed first run, leaves nothing (D5).
+        // A dry run, or a first run that failed, leaves nothing behind (finding D5).
         if is_new && (report.is_err() || options.dry_run) {
             destination::discard_unused(&options.dir);
         }
         let report = report?;
         let (read, excluded) = (report.entries.read, report.entries.excluded);
-        // Other filters are counted before a record is read, and say so themselves (D8).
+        // An empty selection is reported (finding D8). The library does it for the other filters, but it knows the
+        // result of `--where-metadata` only after the records were fetched.
         if options.selection.where_metadata.is_some() && read > 0 && excluded == read && report.unchanged == 0
         {
             output.note(format!(
@@ -116,7 +123,7 @@ impl SyncTask {
     }
 }
 
-/// Runs with the pages of the copy, which end with the run.
+/// Waits for a run and serves the pages of the copy meanwhile. The server ends with the run.
 async fn with_pages(
     server: Option<CopyServer>,
     running: impl Future<Output = anyhow::Result<SyncReport>>,

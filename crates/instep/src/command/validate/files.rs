@@ -19,12 +19,12 @@ use super::{
     packages::{ExpectedPackage, judge_package},
 };
 
-/// The first bytes of a ZIP file: those of a member, or of the end of an empty one.
+/// The first bytes of a ZIP file: those of its first member, or of the end record if it is empty.
 pub(super) const ZIP_STARTS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
 /// Checks each target, and all of them together.
 ///
-/// Errors: a target that cannot be read.
+/// Errors: a target cannot be read, or a folder has nothing to check.
 pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Result<Judgement> {
     let judgement = Judgement::new(options.strict);
     let validator = Validator::new(options);
@@ -46,14 +46,14 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
                 files.judge_document(&file, reader, is_folder).with_context(cannot)?;
             }
         }
-        // A folder without documents conforms to nothing.
+        // "Conforms" would be wrong for a folder without documents.
         if is_folder && before == (files.judgement.documents, packages.len()) {
             bail!(
                 "{target} has nothing to check: no ResourceSync document in a file *.xml, *.xml.gz or *.zip"
             );
         }
     }
-    // Packages come last, when all dumps that describe them are known.
+    // Packages come last: by then all dumps that may describe them have been read.
     for file in packages {
         files.judge_package(&file).with_context(|| format!("Cannot read {}", file.display()))?;
     }
@@ -81,7 +81,8 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
             anyhow!("Cannot read {}: {error}. Check its permissions, or name the files", folder.display())
         };
         let items = match fs::read_dir(&folder) {
-            // The state of a Source may be for the user of its program only.
+            // The state folder of a Source is often readable only for the user that publishes it, and has nothing to
+            // check.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && folder.ends_with(".instep") => {
                 continue;
             }
@@ -91,7 +92,7 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
             let item = item.map_err(unreadable)?;
             let path = item.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // Not through links: two that lead back here would never end.
+            // `file_type` does not follow links, so links that lead back to this folder cannot make the walk endless.
             if item.file_type().map_err(unreadable)?.is_dir() {
                 folders.push(path);
             } else if [".xml", ".xml.gz", ".zip"].iter().any(|ending| name.ends_with(ending))
@@ -109,13 +110,14 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
 struct LocalReview {
     validator: Validator,
     set: DocumentSet,
-    /// The names to show for the documents of the set.
+    /// The path of each document in the set, as it is shown.
     shown: BTreeMap<Uri, String>,
     judgement: Judgement,
 }
 
 impl LocalReview {
-    /// Checks a document. A plain Sitemap in a folder beside others is not a ResourceSync document (GEN-23).
+    /// Checks a document. A plain Sitemap that was found in a folder is skipped, because it need not be a ResourceSync
+    /// document (GEN-23).
     fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
         let is_plain = report.header.as_ref().is_some_and(|header| header.dialect == Dialect::PlainSitemap);
@@ -165,9 +167,9 @@ impl LocalReview {
         }
     }
 
-    /// Returns the entry of a dump among the documents for this package: of those with its file name the one whose URI
-    /// has most of its path. The dumps of two sets have packages with the same file name, as they are packed at the
-    /// same moment (C22).
+    /// Returns the entry for this package in one of the dumps that were read; `None` if there is none. Of several
+    /// entries with its file name it is the one whose URI has most of its path in common: the dumps of two sets have
+    /// packages with the same file name if they were packed at the same moment (C22).
     fn claim(&self, package: &Path) -> Option<ExpectedPackage> {
         let claims = self.set.iter().flat_map(|(uri, report)| {
             let header = report.header.as_ref().filter(|header| header.form == Form::List);
@@ -198,7 +200,8 @@ fn common_segments(uri: &Uri, path: &Path) -> usize {
     uri.as_str().rsplit('/').zip(names).take_while(|(segment, name)| name == segment).count()
 }
 
-/// Returns the copy of a manifest if it lies beside the package.
+/// Returns the copy of a package's manifest that a `contents` link names, if it lies beside the package and can be
+/// read.
 fn copy_of(contents: &Uri, package: &Path) -> Option<Document> {
     let file = File::open(package.with_file_name(file_name(contents))).ok()?;
     Document::read(BufReader::new(file), ReadOptions::for_base(contents.clone())).ok()

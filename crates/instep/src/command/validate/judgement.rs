@@ -1,4 +1,4 @@
-//! The findings of a run, collected and printed.
+//! The findings of a run of `validate`: collected, sorted and printed as text or JSON lines.
 
 use resourcesync::{
     Finding, Severity,
@@ -11,7 +11,7 @@ use crate::ui::{
     format::{counted, name},
 };
 
-/// The findings of a run.
+/// The findings of a run, and their counts.
 #[derive(Debug, Default)]
 pub(super) struct Judgement {
     /// Each finding with its document.
@@ -20,7 +20,7 @@ pub(super) struct Judgement {
     pub(super) summary: Summary,
     /// Documents and packages that were checked.
     pub(super) documents: u64,
-    /// Warnings count as errors.
+    /// `true` if warnings count as errors.
     strict: bool,
 }
 
@@ -60,7 +60,7 @@ impl Judgement {
         }
     }
 
-    /// Prints each finding as `file:line:column: weight rule: ...`, which editors and CI systems follow, then the
+    /// Prints each finding as `file:line:column: severity rule: ...`, a form that editors and CI systems know, then the
     /// summary.
     pub(super) fn show(&self, output: &Output) {
         let mut findings: Vec<_> = self.findings.iter().collect();

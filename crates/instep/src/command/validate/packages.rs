@@ -17,12 +17,15 @@ use super::judgement::Judgement;
 pub(super) struct ExpectedPackage {
     /// The name to show for the dump.
     pub(super) dump: String,
+    /// The kind of the dump.
     pub(super) capability: Option<Capability>,
+    /// The entry.
     pub(super) child: Child,
 }
 
-/// Checks a package, and compares the entry of its dump with the `served` response and with the copy of the manifest
-/// (`None` if it cannot be read). Returns the report of the manifest.
+/// Checks a package. If the entry of its dump is known (`claim`), also compares it with the response that served the
+/// package, and with the copy of the manifest (`None` if there is none). Returns the report of the manifest; `None` if
+/// the response is not a ZIP file or has no manifest.
 ///
 /// Errors: the file cannot be read.
 pub(super) fn judge_package(

@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which CI systems show next to the lines of a document.
+//! `validate --sarif`: findings as SARIF 2.1.0, a format that CI systems show next to the lines of a document.
 
 use std::collections::BTreeSet;
 

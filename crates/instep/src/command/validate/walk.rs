@@ -1,4 +1,5 @@
-//! A Source over HTTP: one document, or everything that can be reached from it.
+//! Checks over HTTP: one document, or with `--follow` everything that can be reached from a URL. Parts of the walk are
+//! in its submodules: discovery, resources and channels, and the answers of servers.
 
 mod answers;
 mod discovery;
@@ -34,21 +35,23 @@ use super::{
 };
 use crate::exit::Exit;
 
-/// Checks documents one after the other, each once.
+/// A walk over the documents of a Source, with the findings so far. Each document is checked once, one after the other.
 pub(super) struct SourceWalk {
     documents: Documents,
     options: ValidateOptions,
     spool: PathBuf,
     /// The most documents and packages to check; 1 without `--follow`.
     most: usize,
+    /// The number of resources of each list that are fetched and compared.
     samples: usize,
-    /// Documents that an earlier run fetched.
+    /// The documents that an earlier run fetched; `None` without `--resume`.
     cache: Option<DocumentCache>,
     judgement: Judgement,
     set: DocumentSet,
     headers: BTreeMap<Uri, Header>,
-    /// Pages and resources that link to a Capability List.
+    /// Pages and resources that link to a Capability List, judged at the end.
     pages: Vec<LinkingPage>,
+    /// Resources that were compared with their entries, judged at the end.
     comparisons: Vec<ComparedResource>,
 }
 
@@ -74,13 +77,16 @@ impl SourceWalk {
     }
 
     /// Checks the document at a URL, and with `--follow` all linked ones: up to the Source Description, then down.
+    ///
+    /// Errors: nothing is found at the URL, or a fetched document cannot be read from the spool. With `--follow` a link
+    /// that leads to nothing is a finding.
     pub(super) async fn judge(mut self, url: &Uri) -> anyhow::Result<Judgement> {
         let follow = self.most > 1;
         let mut starts = VecDeque::from(if follow { self.top(url).await? } else { vec![url.clone()] });
         let (mut queue, mut last) = (VecDeque::<WalkTarget>::new(), VecDeque::<WalkTarget>::new());
         let mut seen = BTreeSet::new();
         let mut looked = 0;
-        // Documents that no walk from the top reaches are checked last, without their referring documents.
+        // The starts come last: only those are left that no link from the top leads to, and no document refers to them.
         while let Some(target) =
             queue.pop_front().or_else(|| last.pop_front()).or_else(|| starts.pop_front().map(WalkTarget::to))
         {
@@ -102,7 +108,8 @@ impl SourceWalk {
             looked += 1;
             let targets = self.look(&target).await?;
             if follow {
-                // Change Lists last: read after a list and a dump, they have every change between the two (CAP-9).
+                // Change Lists are read last, so that they have each change between a list and a dump that were read
+                // before (CAP-9).
                 let (of_changes, others): (Vec<_>, Vec<_>) =
                     targets.into_iter().partition(WalkTarget::is_change_list);
                 queue.extend(others);
@@ -119,8 +126,8 @@ impl SourceWalk {
         Ok(self.judgement)
     }
 
-    /// Fetches the document at a URI, or takes it from the stored ones if it is unchanged. A closed document that
-    /// changed is reported (TIME-6).
+    /// Fetches the document at a URI, or takes it from those of an earlier run if it is unchanged. A closed document
+    /// that has changed since then is reported (TIME-6). `speaker` is the origin of the document that named the URI.
     async fn get(&mut self, uri: &Uri, speaker: Option<&Origin>) -> Result<Download, DocumentError> {
         let Some(cache) = self.cache.clone() else { return self.documents.get(uri, speaker).await };
         let held = cache.find(uri, &self.documents);
@@ -143,7 +150,7 @@ impl SourceWalk {
         }
     }
 
-    /// Checks one document or package; returns its targets.
+    /// Checks one document or package. Returns the documents that it leads to.
     async fn look(&mut self, target: &WalkTarget) -> anyhow::Result<Vec<WalkTarget>> {
         let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
         let download = match self.get(&target.uri, speaker.as_ref()).await {
@@ -175,7 +182,8 @@ impl SourceWalk {
         Ok(targets)
     }
 
-    /// A link leads to nothing: upwards (NAV-1), downwards (NAV-3), or at the start of the walk.
+    /// Reports a link that leads to nothing, in the document that has it: upwards (NAV-1) or downwards (NAV-3). A start
+    /// of the walk is reported in itself.
     fn judge_dead_end(&mut self, target: &WalkTarget, error: &DocumentError) {
         let (document, rule, position) = match (&target.from, &target.up_of) {
             (Some((parent, child)), _) => (parent, "NAV-3", child.position),
@@ -226,14 +234,15 @@ impl SourceWalk {
         Ok(())
     }
 
-    /// The copy of a package's manifest that `contents` leads to.
+    /// Returns the copy of a package's manifest that a `contents` link leads to; `None` if it cannot be fetched or
+    /// read.
     async fn contents(&mut self, contents: &Uri, target: &WalkTarget) -> Option<Document> {
         let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
         let copy = self.get(contents, speaker.as_ref()).await.ok()?;
         Document::read(copy.read().ok()?, ReadOptions::for_base(copy.uri.clone())).ok()
     }
 
-    /// The target of `up`, if the walk has been there (NAV-1, NAV-2).
+    /// Checks the targets of `up` links, as far as the walk has fetched them (NAV-1, NAV-2).
     fn check_up_links(&mut self) {
         for (uri, header) in &self.headers {
             let target = header.up().and_then(|up| self.headers.get(up));

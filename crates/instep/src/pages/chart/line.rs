@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
-/// Points of a chart.
+/// The most points of a line; more samples than this share points.
 const POINTS: usize = 240;
 /// The height and the width of a chart in its own units.
 const HEIGHT: u64 = 1_000;
 const WIDTH: usize = 1_000;
-/// The part of the width that can be seen.
+/// The shortest line that can be seen, as a part of the width.
 const SHORTEST: f64 = 0.02;
 
 /// Draws samples, the oldest first; the axis ends at `least` or higher. If neighbours share a point, the largest is
@@ -29,7 +29,7 @@ pub(crate) fn line(
     let top = peaks.iter().max().copied().unwrap_or_default().max(least).max(1);
     let step = (peaks.len().saturating_sub(1)).max(1) as f64;
     let curve: Vec<_> = peaks.iter().enumerate().map(|(place, peak)| (place as f64 / step, *peak)).collect();
-    // One sample is a line too.
+    // A single sample becomes a line over the whole width.
     let curve = if let [(_, only)] = curve[..] { vec![(0.0, only), (1.0, only)] } else { curve };
     plot(&curve, top, label, &said(*last, top), &[time(*from), time(*until)])
 }

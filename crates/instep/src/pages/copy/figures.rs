@@ -1,5 +1,5 @@
-//! The figures of a run under way, as pages show them: of this process, or of another one that left them in the copy's own
-//! folder.
+//! The figures of a run in progress, which pages and `status` show. A run writes them to a file in the copy's own
+//! folder, so that other processes can show them, too.
 
 use std::{
     fs,
@@ -19,16 +19,16 @@ use crate::ui::format::{bytes, count, counted};
 
 /// The file in the copy's own folder.
 const FILE: &str = ".instep/run.json";
-/// The shortest time between two writes without another reason.
+/// The shortest time between two writes of the file, unless a write is urgent.
 const EVERY: Duration = Duration::from_secs(1);
-/// Bytes of the file that are read.
+/// The most bytes of the file that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// A run in progress: its plan, its results, its transfers, and the throughput of each host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct LiveFigures {
-    /// The number of the process.
+    /// The id of the process that runs.
     pub(super) process: i32,
     /// The phase, as [`instep_destination::Phase::as_str`] names it; empty before the first event.
     pub(super) phase: String,
@@ -78,7 +78,7 @@ pub(crate) struct LiveHost {
 }
 
 impl LiveFigures {
-    /// Returns the figures of another process that keeps the copy in a folder; `None` if there is none.
+    /// Returns the figures of the process that keeps the copy in a folder; `None` if there is none.
     pub(crate) fn of_other_process(dir: &Path) -> Option<Self> {
         let mut text = String::new();
         fs::File::open(dir.join(FILE)).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
@@ -106,14 +106,15 @@ impl LiveFigures {
         }
     }
 
-    /// Returns `true` if the process runs. One that was killed has left its file.
+    /// Returns `true` if the process exists. A process that was killed has left its file.
     fn is_alive(&self) -> bool {
         let Some(process) = Pid::from_raw(self.process) else { return false };
         matches!(test_kill_process(process), Ok(()) | Err(Errno::PERM))
     }
 }
 
-/// The file with the figures of this process. It is not worth a wait for the disk, and a failure costs a page only.
+/// The file with the figures of this process. It is written without waiting for the disk, and failures are ignored,
+/// because only pages depend on it. It is removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct FiguresFile {
     path: PathBuf,
@@ -121,7 +122,7 @@ pub(super) struct FiguresFile {
 }
 
 impl FiguresFile {
-    /// The file in the copy in a folder.
+    /// Returns the file for the copy in a folder, without writing it.
     pub(super) fn of(dir: &Path) -> Self {
         Self { path: dir.join(FILE), written: Mutex::default() }
     }
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(LiveFigures::of_other_process(folder.path()).unwrap().committed, 8);
         drop(file);
         assert_eq!(LiveFigures::of_other_process(folder.path()), None);
-        // One that was killed.
+        // The file of a process that was killed: no process has this id.
         fs::write(folder.path().join(FILE), r#"{"process": 2147483647, "phase": "fetching"}"#).unwrap();
         assert_eq!(LiveFigures::of_other_process(folder.path()), None);
     }

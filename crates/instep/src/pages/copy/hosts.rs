@@ -46,7 +46,7 @@ pub(crate) fn table(hosts: &[LiveHost], waiting: &[(String, Duration)]) -> Marku
     }
 }
 
-/// Returns the requests whose answers are arriving, each with its share.
+/// Returns the requests whose answers are arriving, each with the part that has arrived.
 pub(super) fn requests(run: &LiveFigures) -> Markup {
     html! {
         @if !run.requests.is_empty() {

@@ -12,7 +12,7 @@ fn text(time: Option<DateTime>) -> Option<String> {
     time.map(|time| time.to_string())
 }
 
-/// Returns the state of a copy as JSON, the same that `instep status --json` prints.
+/// Returns the state of a copy as JSON, in the form that `instep status --json` prints and the reference documents.
 pub(crate) fn to_json(status: &Status) -> Value {
     json!({
         "dir": status.dir,

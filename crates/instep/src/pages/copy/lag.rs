@@ -1,4 +1,4 @@
-//! The lag of the copy over time, from the points that it had reached after its runs, and its chart. PURE.
+//! The lag of a copy over time, computed from the times that it had reached after its runs, and its chart. PURE.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::{
     ui::format::elapsed,
 };
 
-/// Parts of the time that a chart covers. Of each the greatest lag is shown: a peak must not vanish.
+/// The number of parts of the time that a chart covers. The greatest lag of each part is shown, so that no peak
+/// vanishes.
 const PARTS: usize = 240;
 
 /// Returns the time at which the chart of a range begins.
@@ -41,7 +42,8 @@ pub(super) fn chart(points: &[ReachedPoint], range: ChartRange, now: DateTime) -
     plot(&curve(&peaks, millis(top)), millis(top), &label, &said, &(0..labels).map(time).collect::<Vec<_>>())
 }
 
-/// Returns the value at the top of the axis: a round time not below the greatest lag, and its half is round too (D26).
+/// Returns the value at the top of the axis: a round time not below the greatest lag, whose half is round, too (finding
+/// D26).
 fn top(most: Duration) -> Duration {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -76,7 +78,7 @@ fn label(millis: u64) -> String {
     }
 }
 
-/// The length of a range, in microseconds.
+/// Returns the length of a range, in microseconds.
 fn length(range: ChartRange) -> i64 {
     let (hours, bars) = range.bars();
     i64::from(hours) * bars as i64 * 3_600_000_000
@@ -139,7 +141,7 @@ mod tests {
             .map(|peak| peak.map(|peak| peak.as_secs()))
             .collect();
         assert_eq!(peaks.len(), PARTS);
-        // The last run before the day counts from its beginning on.
+        // At the beginning of the day the lag is that since the last run before it.
         assert_eq!(peaks[0], Some(100_000 - 86_400 + 360 + 10));
         assert_eq!(peaks[PARTS - 21], Some(100_000 - 7_200 + 10));
         assert_eq!((peaks[PARTS - 20], peaks[PARTS - 11]), (Some(370), Some(3_610)));

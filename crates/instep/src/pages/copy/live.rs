@@ -1,4 +1,4 @@
-//! The run under way, as its events describe it.
+//! The run in progress, followed by its events, and the monitor that receives them.
 
 use std::{
     collections::BTreeMap,
@@ -12,9 +12,9 @@ use tokio::sync::watch;
 
 use super::figures::{FiguresFile, LiveFigures, LiveHost, LiveRequest};
 
-/// Hosts with their own figures; further hosts share one.
+/// The most hosts with figures of their own. All further hosts share one entry, so that memory is bounded.
 const MOST_HOSTS: usize = 50;
-/// Requests under way that pages show.
+/// The most requests in progress that pages show.
 const MOST_REQUESTS: usize = 16;
 /// The time over which a throughput is measured.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -38,7 +38,7 @@ pub(crate) struct LiveRun {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostThroughput {
     traffic: Traffic,
-    /// Bytes that arrived in the last seconds, with the time.
+    /// The bytes that arrived within [`WINDOW`], with the time.
     recent: Vec<(Option<Instant>, u64)>,
 }
 
@@ -101,7 +101,7 @@ impl LiveRun {
                 self.phase = Some(*phase);
             }
             Event::Note(note) => (*note).clone_into(&mut self.note),
-            // There is one for each set, and for each round of changes that were read later.
+            // Added up: there is one event for each set, and one for each part of the changes that is read later.
             Event::Planned(totals) => {
                 self.planned.fetches += totals.fetches;
                 self.planned.deletions += totals.deletions;
@@ -168,7 +168,7 @@ impl<'a> CopyMonitor<'a> {
         Self { run: Arc::default(), changed: watch::Sender::new(0), file: None, beside }
     }
 
-    /// Leaves the figures in the copy in a folder too, for pages of another process.
+    /// Also writes the figures to a file in the copy in a folder, for pages of other processes.
     pub(crate) fn shared_in(mut self, dir: &Path) -> Self {
         self.file = Some(FiguresFile::of(dir));
         self
@@ -179,7 +179,7 @@ impl<'a> CopyMonitor<'a> {
         Arc::clone(&self.run)
     }
 
-    /// Returns a number that grows with each event.
+    /// Returns a number that grows with each event, for those who wait for the next one.
     pub(crate) fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -194,11 +194,11 @@ impl Monitor for CopyMonitor<'_> {
         let mut run = self.lock();
         run.take(&event, Instant::now());
         if let Some(file) = &self.file {
-            // In a phase without further events the figures of the one before would stay.
+            // A new phase is urgent: if no events follow, the file would show the former phase for the whole time.
             file.write(matches!(event, Event::Phase(_)), || run.figures());
         }
         drop(run);
-        // Each wake-up costs; without pages nobody waits. Who subscribes later sees the run first.
+        // Without subscribers the wake-ups are saved. A later subscriber reads the run before it waits.
         if self.changed.receiver_count() > 0 {
             self.changed.send_modify(|number| *number += 1);
         }

@@ -31,7 +31,7 @@ pub(super) struct ShownCopy {
     pub(super) reached: Vec<ReachedPoint>,
     /// The time that the chart covers.
     pub(super) range: ChartRange,
-    /// The run under way, of this process or of another one.
+    /// The run in progress, of this process or of another one; `None` if there is none.
     pub(super) live: Option<LiveFigures>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
     PageBody::new(title, OVERVIEW, content)
 }
 
-/// The state of the copy in a sentence, and what to do if it is not in step.
+/// Returns the state of the copy in a sentence, and what to do if it is not in step.
 fn verdict(state: &ShownCopy) -> Markup {
     let ShownCopy { status, runs, .. } = state;
     let Some(code) = status.last_exit_code else {

@@ -10,8 +10,8 @@ use crate::{
     ui::format::{count, elapsed, name},
 };
 
-/// Returns the runs as a table, each with its outcome. The newest one has not ended if a run `is_active`; any other without an
-/// end was killed.
+/// Returns the runs as a table, the newest first, each with its outcome. If a run `is_active`, the newest has not ended
+/// yet; any other run without an end was killed.
 pub(super) fn table(runs: &[PastRun], is_active: bool) -> Markup {
     html! {
         @if runs.is_empty() { p { "None yet." } } @else {
@@ -43,13 +43,13 @@ fn outcome(run: &PastRun, is_active: bool) -> Markup {
         None if is_active => ("updated", "under way"),
         None => ("updated", "did not end"),
         Some(0) => ("created", "done"),
-        // The manual has the complete meaning.
+        // The table has room for the short form only; the complete meaning is in the reference of exit codes.
         Some(code) => ("deleted", Exit::from_code(code).in_short()),
     };
     html! { span class=(format!("kind {class}")) { (text) } }
 }
 
-/// Returns problems with their reason and the remedy.
+/// Returns the problems of a run, each with its reason and its remedy.
 pub(super) fn problems(problems: &[RunProblem]) -> Markup {
     html! {
         dl.problems {

@@ -45,9 +45,9 @@ use crate::{
     ui::Output,
 };
 
-/// The least time between two events for a page.
+/// The shortest time between two events for a page.
 const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
-/// The time after which a page is updated without an event: another process may keep the copy.
+/// The time after which a page is told to reload even if no event came, because another process may keep the copy.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The server of the pages of a copy.
 pub(crate) struct CopyServer {
@@ -58,12 +58,14 @@ pub(crate) struct CopyServer {
 /// The copy as its pages show it.
 struct ServedCopy {
     dir: PathBuf,
+    /// The run in this process and the number of its events; `None` if the run is in another process, or there is none.
     live: Option<(Arc<Mutex<LiveRun>>, watch::Receiver<u64>)>,
-    /// Only this machine is listened to: requests in the name of another host come from a page of that (C8).
+    /// `true` if the address is a loopback one. Then a request that names another host comes from a page of that host,
+    /// and is refused (C8).
     is_local: bool,
 }
 
-/// The query of a page.
+/// The query of a page: the last retry that was shown, and the range of the chart.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct CopyQuery {
@@ -72,7 +74,7 @@ struct CopyQuery {
 }
 
 impl CopyServer {
-    /// Listens for the pages of the copy in a folder. With a monitor they show the run under way.
+    /// Listens for the pages of the copy in a folder. With a monitor they show the run in progress.
     ///
     /// Errors: the address cannot be listened on.
     pub(crate) async fn listen(
@@ -100,7 +102,7 @@ impl CopyServer {
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()>) -> Result<()> {
         let app = router(self.copy);
         let mut limits = ServerLimits::default();
-        // Streams of events never end by themselves.
+        // The grace time is short, because streams of events never end by themselves.
         limits.grace = Duration::from_millis(200);
         let served = serve::run(self.listener, app, limits, shutdown).await;
         served.context("The server of the status pages failed")
@@ -189,7 +191,7 @@ async fn state(State(copy): State<Arc<ServedCopy>>) -> Response {
     }
 }
 
-/// Announces that a page is out of date: when an event of the run came, and now and then.
+/// Streams events that tell a page to reload: when the run has changed, and from time to time.
 async fn events(State(copy): State<Arc<ServedCopy>>) -> Response {
     let changed = copy.live.as_ref().map(|(_, changed)| changed.clone());
     let next = |mut changed: Option<watch::Receiver<u64>>| async move {
@@ -213,8 +215,8 @@ async fn nothing(State(copy): State<Arc<ServedCopy>>) -> Response {
     copy.page(&body)
 }
 
-/// Refuses requests that name another host while only this machine can ask: a page of any site can make its own name lead
-/// here (C8).
+/// Refuses requests that name another host if only this machine can send requests: a page of any site can make its own
+/// name lead here (C8).
 async fn refuse_other_names(State(copy): State<Arc<ServedCopy>>, request: Request, next: Next) -> Response {
     if copy.is_local && !names_this_machine(&request) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();

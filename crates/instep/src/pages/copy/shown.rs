@@ -1,4 +1,5 @@
-//! A copy as its pages show it, with any server: the data read for each page, and the pages below the first one.
+//! Makes the pages of a copy, for the copy's own server and for that of a fleet: reads the data of each page, and makes
+//! the pages below the first one.
 
 use anyhow::Result;
 use instep_destination::{self as destination, CopyLocation, Status};
@@ -12,16 +13,18 @@ use super::{
 };
 use crate::pages::{chart::ChartRange, design::PageBody};
 
-/// Runs and retries on the first page; the others are on separate pages.
+/// The most runs and retries on the first page.
 const MOST_FIRST: usize = 10;
+/// The most runs and retries on a page of their own.
 const MOST: usize = 100;
 
 pub(crate) const RUNS: &str = "Runs";
 pub(crate) const PENDING: &str = "Pending";
 
-/// Reads a copy. One that its first run has not made yet is empty while that run is under way.
+/// Reads the status of a copy. While a run is in progress, a copy that cannot be read is shown as empty: its first run
+/// may not have made it yet.
 ///
-/// Errors: the state cannot be read.
+/// Errors: the state cannot be read, and no run is in progress.
 pub(crate) fn status(copy: &CopyLocation, is_running: bool) -> Result<Status> {
     match destination::status_at(copy) {
         Ok(status) => Ok(status),
@@ -55,7 +58,7 @@ pub(crate) fn runs_page(copy: &CopyLocation) -> Result<PageBody> {
     Ok(PageBody::new("Runs", RUNS, runs::table(&past, is_active)))
 }
 
-/// Makes the page of the resources that are retried by the next run, from the one behind `after`.
+/// Makes the page of the resources that are retried by the next run, beginning after the URI `after`.
 ///
 /// Errors: the state cannot be read.
 pub(crate) fn pending_page(copy: &CopyLocation, after: &str) -> Result<PageBody> {

@@ -1,5 +1,5 @@
-//! Access to the actions on a fleet: for operators with a token, and those whom a proxy has signed in. Everybody who
-//! can reach the pages may read them.
+//! Access to the actions on a fleet: for operators with a token, and for those whom a proxy has signed in. Reading the
+//! pages needs no sign-in, except the log of actions.
 
 use std::{
     collections::BTreeMap,
@@ -16,38 +16,40 @@ use http::{HeaderMap, HeaderName, header};
 const COOKIE: &str = "instep_session";
 /// The time after which an operator has to sign in again.
 const SESSION: Duration = Duration::from_secs(12 * 3_600);
-/// Sessions at a time; the oldest ends.
+/// The most sessions at a time. If there are more, the oldest ends.
 const MOST_SESSIONS: usize = 1_000;
 /// The shortest token that is accepted: shorter ones can be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
 /// The operators of a fleet and their sessions.
 pub(crate) struct OperatorAccess {
+    /// The file of the operators; `None` if nobody can sign in.
     operators: Option<OperatorFile>,
-    /// The header in which a proxy names the operator.
+    /// The header in which a proxy names the operator; `None` if no proxy is trusted.
     header: Option<HeaderName>,
-    /// Makes the marks of forms; new with each process.
+    /// The key of the marks of forms, which is new in each process.
     key: [u8; 32],
     sessions: Mutex<BTreeMap<String, OperatorSession>>,
 }
 
+/// A session of an operator who has signed in.
 struct OperatorSession {
     who: String,
     until: Instant,
 }
 
-/// The file of the operators. It is read again when it changes, so that a token can be taken back at once.
+/// The file of the operators. It is read again when it changes, so that a revoked token is refused at once.
 struct OperatorFile {
     path: PathBuf,
     read: Mutex<(OperatorStamp, OperatorTokens)>,
 }
 
-/// Number, length and times of a file; `None` if they cannot be read. A change of its mode only changes the last time, and
-/// may be the correction that the operator was asked for.
+/// The inode, the length, and the times of modification and of change of a file; `None` if they cannot be read. The
+/// time of change is needed because correcting the mode, which a message asks for, changes only that.
 type OperatorStamp = Option<(u64, u64, [(i64, i64); 2])>;
 
-/// The digests of tokens, with the names of their operators. Digests are compared, which takes the same time for any two
-/// of them.
+/// The digests of tokens, with the names of their operators. Digests are compared and not tokens, so that the time of a
+/// comparison says nothing about a token.
 type OperatorTokens = Vec<(blake3::Hash, String)>;
 
 impl OperatorFile {
@@ -57,7 +59,7 @@ impl OperatorFile {
         Ok(Self { path: path.to_owned(), read: Mutex::new(read) })
     }
 
-    /// Passes on the present tokens. An unusable file has no operators.
+    /// Calls `take` with the present tokens. A file that cannot be used has no operators.
     fn with<T>(&self, take: impl FnOnce(&OperatorTokens) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = stamp(&self.path);
@@ -79,18 +81,18 @@ fn stamp(path: &Path) -> OperatorStamp {
     Some((file.ino(), file.len(), times))
 }
 
-/// An operator as a request shows one.
+/// The operator of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SignedIn {
     /// The operator's name.
     pub(crate) who: String,
-    /// The mark that forms of this operator carry, which other sites do not know; `None` for a token in the request
-    /// itself, which no browser adds to the request of another site.
+    /// The mark that this operator's forms contain and that other sites do not know. `None` if the request itself has
+    /// the token, because no browser adds that to a request of another site.
     pub(crate) mark: Option<String>,
 }
 
 impl OperatorAccess {
-    /// Reads the operators' file, with a line `NAME TOKEN` for each; without file and header nobody may act.
+    /// Reads the file of the operators, with a line `NAME TOKEN` for each. Without file and header nobody may act.
     ///
     /// Errors: the file cannot be read, others can read it, or a line is no operator.
     pub(crate) fn new(file: Option<&Path>, header: Option<HeaderName>) -> Result<Self> {
@@ -108,7 +110,7 @@ impl OperatorAccess {
         self.header.is_some()
     }
 
-    /// Begins a session for a token and returns its cookie; `None` if no operator has it.
+    /// Begins a session. Returns the name of the operator and the cookie; `None` if no operator has this token.
     pub(crate) fn sign_in(&self, token: &str) -> Option<(String, String)> {
         let who = self.operator(token)?;
         let number = blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string();
@@ -125,7 +127,7 @@ impl OperatorAccess {
         Some((who, cookie(&number, SESSION.as_secs())))
     }
 
-    /// Ends the session of a request and returns the cookie that takes its own away.
+    /// Ends the session of a request. Returns the cookie that removes the browser's.
     pub(crate) fn sign_out(&self, headers: &HeaderMap) -> String {
         if let Some(number) = session_number(headers) {
             self.sessions().remove(number);
@@ -133,7 +135,8 @@ impl OperatorAccess {
         cookie("", 0)
     }
 
-    /// Returns the operator who sends a request.
+    /// Returns the operator of a request, by its token, the header of the proxy, or the cookie of a session; `None` if
+    /// it has none of them.
     pub(crate) fn signed_in(&self, headers: &HeaderMap) -> Option<SignedIn> {
         if let Some(token) = bearer_token(headers) {
             return self.operator(token.trim()).map(|who| SignedIn { who, mark: None });
@@ -147,13 +150,13 @@ impl OperatorAccess {
         let session = sessions.get(number).filter(|session| session.until > Instant::now())?;
         let who = session.who.clone();
         drop(sessions);
-        // The session of a former operator is invalid.
+        // A session ends when its operator is removed from the file.
         let is_operator = self.operators.as_ref()?.with(|known| known.iter().any(|(_, name)| *name == who));
         is_operator.then(|| SignedIn { who, mark: Some(self.mark(number)) })
     }
 
-    /// Returns the operator of a request that changes something; `None` for a request that a page of another site
-    /// made: it lacks the mark of the form, and browsers state its origin.
+    /// Returns the operator of a request that changes something. `None` if nobody has signed in, or if a page of
+    /// another site made the request: it lacks the mark of our forms, and browsers state its origin.
     pub(crate) fn acting(&self, headers: &HeaderMap, mark: &str) -> Option<SignedIn> {
         let signed_in = self.signed_in(headers)?;
         let Some(expected) = &signed_in.mark else { return Some(signed_in) };
@@ -181,7 +184,7 @@ fn cookie(number: &str, seconds: u64) -> String {
     format!("{COOKIE}={number}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
 }
 
-/// Returns the token of a request. The name of a scheme has no case (RFC 9110, 11.1).
+/// Returns the bearer token of a request. The case of the scheme does not matter (RFC 9110 §11.1).
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
@@ -201,7 +204,7 @@ fn operators(file: &Path) -> Result<OperatorTokens> {
     if mode & 0o007 != 0 {
         bail!("{shown} holds tokens, and everybody can read it: chmod o-rwx {shown}");
     }
-    // Editors of other systems write a mark of the encoding, which would be a part of the first name.
+    // Some editors begin a file with a byte order mark, which would become a part of the first name.
     let lines =
         text.trim_start_matches('\u{feff}').lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

@@ -1,4 +1,5 @@
-//! The JSON API of a fleet, version 1. `openapi.json` describes it; a test holds the answers against that.
+//! The JSON API of a fleet, version 1. `openapi.json` describes it, and a test compares the answers with that
+//! description.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::args::values;
 /// The description of the API.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// The longest refusal of the router that is passed on, in bytes.
+/// The most bytes of a refusal of the router that are passed on.
 const LONGEST_REFUSAL: usize = 16 << 10;
 
 /// Returns the routes of the API, below `/api/v1`.
@@ -53,7 +54,7 @@ pub(super) fn routes() -> Router<Arc<ServedFleet>> {
         .layer(middleware::map_response(with_json))
 }
 
-/// Gives refusals of the router, such as of a page that is no number, the form of all others.
+/// Gives the refusals of the router the JSON form of all others. It refuses a `page` that is not a number, for example.
 async fn with_json(response: Response) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let is_text = kind.is_some_and(|kind| kind.starts_with("text/plain"));
@@ -121,7 +122,7 @@ async fn sources(
     RawQuery(names): RawQuery,
     Query(query): Query<SourceQuery>,
 ) -> Response {
-    // A program that asks for a state or by a parameter that does not exist must not get all Sources instead.
+    // Unknown states and parameters are refused: a program that misspells one must not get all Sources instead.
     if let Err(what) = only(names.as_deref(), &SourceQuery::NAMES) {
         return failed(StatusCode::BAD_REQUEST, what);
     }
@@ -130,7 +131,8 @@ async fn sources(
     }
     let now = seconds();
     let selected = served.fleet.page(&query.request());
-    // The dashboard shows the last page then. A program that reads pages until one is empty would never end.
+    // A page beyond the last one is empty. The dashboard shows the last page instead, but a program that reads pages
+    // until one is empty would never end.
     let is_behind = query.page.filter(|page| *page > selected.pages);
     let sources = selected.sources.iter().filter(|_| is_behind.is_none());
     let objects: Vec<_> = sources.map(|source| source_object(source, now)).collect();
@@ -176,8 +178,10 @@ async fn documents(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPat
     }
 }
 
+/// The query of the log of actions.
 #[derive(Debug, Deserialize)]
 struct ActionQuery {
+    /// Only actions with a smaller id are returned; `None` for the newest.
     before: Option<i64>,
 }
 
@@ -219,8 +223,10 @@ struct AddedSource {
     approve: bool,
 }
 
-/// Returns the operator who sends a request with a token. A cookie is not sufficient here, because browsers also send
-/// it with requests of other sites' pages.
+/// Returns the operator who sends a request with a token. A cookie is not sufficient here, because browsers may also
+/// send it with requests that pages of other sites make.
+///
+/// Errors: the answer that refuses the request.
 fn operator(served: &ServedFleet, headers: &HeaderMap) -> Result<String, Box<Response>> {
     match served.access.signed_in(headers) {
         Some(operator) if operator.mark.is_none() => Ok(operator.who),
@@ -242,7 +248,7 @@ async fn add(
     };
     let Json(added) = match added {
         Ok(added) => added,
-        // Bytes that are no JSON are as unprocessable as JSON of another form.
+        // Bytes that are not JSON get the same status as JSON of another form.
         Err(error) if error.status() == StatusCode::BAD_REQUEST => {
             return failed(StatusCode::UNPROCESSABLE_ENTITY, error.body_text());
         }
@@ -253,7 +259,7 @@ async fn add(
         Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error),
     };
     let known = served.fleet.sources();
-    // Sent again, because the answer was lost, it must not become a second copy of the same.
+    // A request that is sent again because the answer was lost must not make a second copy of the Source.
     let same = known.iter().find(|source| source.definition.has_url(&url)).filter(|_| added.name.is_none());
     if let Some(same) = same {
         let what =

@@ -20,17 +20,17 @@ use crate::{
     ui::format::{bytes, counted, name},
 };
 
-/// Everything about a Source that the page shows beside its copy.
+/// Everything about a Source that the page shows in addition to its copy.
 pub(super) struct ShownSource<'a> {
     pub(super) source: &'a FleetSource,
     pub(super) looks: &'a [LookSample],
     pub(super) now: i64,
     pub(super) operator: Option<&'a SignedIn>,
-    /// Operators can sign in here.
+    /// `true` if operators can sign in here.
     pub(super) has_operators: bool,
 }
 
-/// Returns the part of the page above the copy's.
+/// Returns the part of the page above that of the copy.
 pub(super) fn standing(shown: &ShownSource<'_>) -> Markup {
     let ShownSource { source, now, .. } = *shown;
     let standing = &source.standing;
@@ -48,7 +48,7 @@ pub(super) fn standing(shown: &ShownSource<'_>) -> Markup {
     }
 }
 
-/// Returns the part of the page below the copy's.
+/// Returns the part of the page below that of the copy.
 pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
     let samples: Vec<_> =
         shown.looks.iter().map(|look| (DateTime::from_unix_seconds(look.at), look.bytes)).collect();
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn o115_the_remedy_is_that_for_the_cause() {
+    fn o115_the_remedy_fits_the_cause_of_the_failure() {
         for (code, summary, part) in [
             (6, "Refused: 50 of 60 resources would be deleted", "raise max-delete"),
             (

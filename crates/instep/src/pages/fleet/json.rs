@@ -1,4 +1,5 @@
-//! A Source of a fleet as JSON: the same for the API, for `instep source list --json` and for `show`; and its documents.
+//! A Source of a fleet and its documents as JSON. The API, `instep source list --json` and `show --json` have the same
+//! form.
 
 use instep_fleet::{Cadence, FleetSource, SourceSurvey, SurveyedDocument};
 use resourcesync::DateTime;

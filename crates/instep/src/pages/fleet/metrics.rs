@@ -6,7 +6,7 @@ use instep_fleet::{FleetFigures, SourceState};
 
 use crate::{pages::copy::HostThroughput, ui::metrics::text::Text};
 
-/// Hosts with their own metrics: those with the most bytes.
+/// The most hosts with metrics: those with the most bytes.
 const MOST_HOSTS: usize = 50;
 
 /// Returns the metrics.

@@ -12,7 +12,7 @@ use crate::{
     ui::format::{bytes, count, counted, name},
 };
 
-/// The looks of a trend.
+/// The most looks in a trend.
 pub(super) const MOST_LOOKS: usize = 20;
 
 /// The name of the page in the navigation.
@@ -28,7 +28,7 @@ pub(super) struct ShownFleet {
     pub(super) figures: FleetFigures,
     /// Bytes per second in the last seconds.
     pub(super) rate: u64,
-    /// The workers of a fleet that several may keep.
+    /// The workers of a fleet in a shared database; otherwise none.
     pub(super) workers: Vec<FleetWorker>,
     /// The last looks at the Sources of the page.
     pub(super) trends: BTreeMap<SourceName, Vec<LookSample>>,
@@ -194,7 +194,7 @@ fn row(source: &FleetSource, shown: &ShownFleet) -> Markup {
     }
 }
 
-/// The state as a coloured word.
+/// Draws the state as a coloured word.
 pub(super) fn badge(state: SourceState) -> Markup {
     let class = match state {
         SourceState::InStep => "created",
@@ -213,7 +213,7 @@ fn words(state: SourceState) -> &'static str {
     }
 }
 
-/// The time since a moment, in short form.
+/// Draws the time since a moment in short form.
 pub(super) fn since(moment: Option<i64>, now: i64) -> Markup {
     html! {
         @match moment {
@@ -227,7 +227,7 @@ pub(super) fn since(moment: Option<i64>, now: i64) -> Markup {
     }
 }
 
-/// The time until the next look.
+/// Draws the time until the next look.
 pub(super) fn next(source: &FleetSource, now: i64) -> Markup {
     let standing = &source.standing;
     html! {
@@ -242,7 +242,7 @@ pub(super) fn next(source: &FleetSource, now: i64) -> Markup {
     }
 }
 
-/// The resources held after each of the last looks, as a small line; failed looks are visible gaps.
+/// Draws the resources held after each of the last looks as small bars. Those of failed looks have another colour.
 fn trend(looks: &[LookSample]) -> Markup {
     let top = looks.iter().map(|look| look.held).max().unwrap_or(0).max(1);
     let height = |held: u64| u64::try_from(u128::from(held) * 18 / u128::from(top)).unwrap_or(18).max(1);

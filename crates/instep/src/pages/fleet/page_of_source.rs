@@ -1,4 +1,5 @@
-//! The pages of one Source: its standing in the fleet around the pages of its copy.
+//! The pages of one Source of a fleet. The first page has the pages of the copy in the middle, and around them the
+//! state of the Source in the fleet.
 
 use std::sync::{Arc, PoisonError};
 
@@ -37,7 +38,7 @@ pub(super) struct SourcePageQuery {
     range: String,
 }
 
-/// Makes a page of a Source on a blocking thread.
+/// Answers with a page of a Source, which is made on a blocking thread.
 async fn make(
     served: Arc<ServedFleet>,
     name: SourceName,
@@ -73,7 +74,7 @@ pub(super) async fn first(
         };
         let live = served.display.look(name);
         let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
-        // A new Source has no copy yet.
+        // A new Source has no copy yet, which is an error when it is read.
         let copy = copy::first_page(&served.fleet.copy(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))

@@ -1,9 +1,10 @@
-//! The Sources of a fleet that an operator requests: filtered, searched, sorted, and a page at a time. PURE.
+//! The query of an operator for Sources of a fleet: filter, words to search, order and page. It is checked here; the
+//! fleet carries it out. PURE.
 
 use instep_fleet::{SourceColumn, SourceRequest, SourceState};
 use serde::Deserialize;
 
-/// Sources of a page, unless fewer are requested.
+/// The number of Sources in a page, if no other number is requested.
 const MOST: usize = 100;
 /// The most Sources of an answer of the API.
 const MOST_OF_API: usize = 1_000;
@@ -12,7 +13,7 @@ const MOST_OF_API: usize = 1_000;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SourceQuery {
-    /// A part of name or URL.
+    /// Words that name or URL must contain; all if empty.
     pub(super) q: String,
     /// A state; all if empty.
     pub(super) state: String,
@@ -20,7 +21,7 @@ pub(super) struct SourceQuery {
     pub(super) sort: String,
     /// The number of the page, from 1.
     pub(super) page: Option<usize>,
-    /// Sources of a page.
+    /// The number of Sources in a page.
     pub(super) limit: Option<usize>,
 }
 
@@ -42,7 +43,7 @@ impl SourceQuery {
 
     /// Checks the state, the column and the numbers.
     ///
-    /// Errors: there is none of that name, or a number is 0.
+    /// Errors: there is no such state or column, or a number is 0.
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some((name, _)) =
             [("page", self.page), ("limit", self.limit)].iter().find(|(_, number)| *number == Some(0))
@@ -97,7 +98,7 @@ impl SourceQuery {
 
 /// Refuses parameters of a query that have no meaning.
 ///
-/// Errors: the first of them.
+/// Errors: the first such parameter, with those that there are.
 pub(super) fn only(query: Option<&str>, known: &[&str]) -> Result<(), String> {
     let mut names = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(|(name, _)| name);
     match names.find(|name| !known.contains(&&**name)) {

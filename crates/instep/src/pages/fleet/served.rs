@@ -1,4 +1,4 @@
-//! A fleet as its pages and its API show it.
+//! The data that all pages and the API of a fleet share, and the frame of the pages.
 
 use std::{sync::Arc, time::Instant};
 
@@ -32,11 +32,11 @@ pub(super) struct ServedFleet {
     pub(super) access: OperatorAccess,
     /// The name of the folder of the fleet.
     pub(super) name: String,
-    /// Only this machine is listened to.
+    /// `true` if the address is a loopback one, so that only this machine can send requests.
     pub(super) is_local: bool,
 }
 
-/// The time, in seconds since 1970.
+/// Returns the current time, in seconds since 1970.
 pub(super) fn seconds() -> i64 {
     now().unix_micros().div_euclid(1_000_000)
 }

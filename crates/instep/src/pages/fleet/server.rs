@@ -47,12 +47,12 @@ use crate::{
     ui::Output,
 };
 
-/// The least time between two events for a page: a table of a hundred Sources that changes faster cannot be read.
+/// The shortest time between two events for a page: nobody can read a table of a hundred Sources that changes faster.
 const BETWEEN_EVENTS: Duration = Duration::from_secs(2);
-/// Lines of the audit log on its page.
+/// The most lines of the audit log on its page.
 const LINES: usize = 200;
 
-/// The address of the dashboard, before there is a fleet.
+/// The open address of the dashboard, before the fleet is opened.
 pub(crate) struct FleetListener {
     listener: TcpListener,
     local: SocketAddr,
@@ -61,8 +61,8 @@ pub(crate) struct FleetListener {
 impl FleetListener {
     /// Listens for the pages of a fleet.
     ///
-    /// Errors: the address cannot be listened on, or a proxy's header is trusted although others than this machine can
-    /// send it.
+    /// Errors: the address cannot be listened on, or a proxy's header is trusted although other machines than this one
+    /// can send it.
     pub(crate) async fn bind(address: &str, access: &OperatorAccess) -> Result<Self> {
         let listener = address::listen(address).await?;
         let local = listener.local_addr()?;
@@ -111,7 +111,7 @@ impl FleetServer {
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()>, output: &Output) -> Result<()> {
         output.closing(format!("Dashboard: {}", self.url));
         let mut limits = ServerLimits::default();
-        // Streams of events never end by themselves.
+        // The grace time is short, because streams of events never end by themselves.
         limits.grace = Duration::from_millis(200);
         let served = serve::run(self.listener, router(self.served), limits, shutdown).await;
         served.context("The server of the dashboard failed")
@@ -231,7 +231,7 @@ async fn metrics_text(State(served): State<Arc<ServedFleet>>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
-/// Announces that pages are out of date.
+/// Streams events that tell a page to reload, when the fleet has changed.
 async fn events(State(served): State<Arc<ServedFleet>>) -> Response {
     let next = |mut changed: watch::Receiver<u64>| async move {
         sleep(BETWEEN_EVENTS).await;
@@ -249,13 +249,13 @@ async fn nothing(State(served): State<Arc<ServedFleet>>) -> Response {
     served.nothing()
 }
 
-/// Refuses requests that name another host while only this machine can ask (C8).
+/// Refuses requests that name another host if only this machine can send requests (C8).
 async fn refuse_other_names(
     State(served): State<Arc<ServedFleet>>,
     request: Request,
     next: Next,
 ) -> Response {
-    // A proxy that signs operators in passes on the host name that they requested.
+    // A proxy that signs operators in is excepted: it passes on the host name that they requested.
     if served.is_local && !served.access.trusts_header() && !names_this_machine(&request) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }

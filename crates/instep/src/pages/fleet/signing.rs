@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! The page and the forms by which operators sign in and out. The sessions are in `access.rs`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,10 +15,10 @@ use tokio::time::sleep;
 use super::served::{SIGN_IN, ServedFleet};
 use crate::pages::design::{PageBody, warning};
 
-/// The pause after a wrong token. With it a guess costs more time than a guess is worth.
+/// The pause after a wrong token. It makes guessing tokens too slow to succeed.
 const AFTER_GUESS: Duration = Duration::from_millis(500);
 
-/// A form that changes something.
+/// A form that changes something, with the mark of its operator.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MarkedForm {

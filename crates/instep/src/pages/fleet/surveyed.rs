@@ -12,9 +12,9 @@ use crate::{
     ui::format::{capability_name, count, counted, entry_noun, name, shell_word},
 };
 
-/// Documents below another one that are shown; further ones are counted.
+/// The most documents below another one that are shown. Further ones are only counted.
 const MOST_SHOWN: usize = 12;
-/// Levels from the Source Description down that are shown.
+/// The most levels from the Source Description down that are shown.
 const MOST_LEVELS: usize = 8;
 
 /// Draws the graph as lists within lists.
@@ -30,6 +30,8 @@ pub(super) fn graph(survey: &SourceSurvey) -> Markup {
     }
 }
 
+/// A walk over the documents of a survey. Each document is drawn with its links only once, so that links in circles
+/// end.
 struct GraphWalk<'a> {
     survey: &'a SourceSurvey,
     seen: BTreeSet<&'a str>,

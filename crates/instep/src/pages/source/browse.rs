@@ -1,4 +1,4 @@
-//! The folders of a Source as a listing: the present folder and its content, sorted by name, size or time.
+//! The page of a folder of a Source: a listing of its content, sorted by name, size or time, a page at a time.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -13,9 +13,9 @@ use crate::{
     ui::format::{bytes, count, counted, name},
 };
 
-/// Items of a page.
+/// The most items in a page.
 const MOST: usize = 500;
-/// Resources up to which those of a folder are counted.
+/// The number of resources up to which those below a folder are counted.
 const COUNTED: u64 = 20_000;
 
 /// The order of a listing.
@@ -68,7 +68,7 @@ impl Sorting {
         site.page("browse", &query)
     }
 
-    /// `true` if the listing is the order of the catalogue, so that one page follows another.
+    /// Returns `true` if the listing has the order of the catalogue, so that a page can be read from a name on.
     fn is_plain(self) -> bool {
         self == Self { by: SortKey::Name, descending: false }
     }
@@ -100,7 +100,7 @@ impl PartialOrd for ListingRank {
 }
 
 impl ListingRank {
-    /// Returns it as a parameter of an address.
+    /// Returns the rank as a parameter of an address.
     fn to_parameter(&self) -> String {
         let value = self.value.map(|value| value.to_string()).unwrap_or_default();
         format!("{},{value},{}", u8::from(self.is_resource), self.name)
@@ -148,8 +148,8 @@ fn folder_uri(site: &PageContext<'_>, path: &str) -> String {
 /// The items of a folder that a page shows.
 struct FolderListing {
     items: Vec<FolderItem>,
-    /// The place from which on the next page shows items: a name in the order of the catalogue, else the rank of the last
-    /// item here.
+    /// The place at which the next page begins: the name of its first item in the order of the catalogue, otherwise the
+    /// rank of the last item here. `None` if there is no further page.
     next: Option<String>,
 }
 
@@ -161,14 +161,14 @@ impl FolderListing {
         }
         let mut items = site.view.folder(snapshot, folder, &from, MOST + 1)?;
         let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.name);
-        // A page of a longer listing keeps the order of the whole; a complete one shows folders first.
+        // A complete listing shows folders first. A page of a longer one must keep the order of the catalogue.
         if next.is_none() && from.is_empty() {
             items.sort_by_cached_key(|item| sorting.rank(item));
         }
         Ok(Self { items, next })
     }
 
-    /// Reads all items and keeps those of the page: memory does not grow with the folder.
+    /// Reads all items of the folder and keeps only those of the page, so that memory does not grow with the folder.
     fn sorted(
         site: &PageContext<'_>,
         snapshot: &Snapshot,
@@ -193,7 +193,7 @@ impl FolderListing {
     }
 }
 
-/// The folders above, each a link.
+/// Draws the folders above, each as a link.
 fn breadcrumb(site: &PageContext<'_>, folder: &str) -> Markup {
     let below = folder.strip_prefix(site.base());
     let (root, rest) = match below {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_is_read_from_an_address_as_it_was_written() {
+    fn a_rank_that_was_written_into_an_address_is_read_back_unchanged() {
         let sorting = Sorting { by: SortKey::Size, descending: true };
         for (is_resource, value, name) in [(true, Some(12), "a, b"), (false, None, ""), (true, Some(-1), "1")]
         {

@@ -17,19 +17,19 @@ use crate::{
     ui::format::{capability_name, count, counted, entry_noun},
 };
 
-/// Documents whose size is kept.
+/// The most documents whose sizes are kept.
 const MOST_KEPT: usize = 1_000;
 /// The most entries read of a document whose entries are all shown.
 const MOST_SHOWN: usize = 1_000;
 
-/// Bytes of the parts of an index up to which their entries are counted together.
+/// The most bytes of all parts of an index whose entries are counted. Larger ones would take too long for a page.
 const MOST_COUNTED: u64 = 16 << 20;
 
 /// The numbers of entries of documents, kept as long as the files stay the same.
 #[derive(Debug, Default)]
 pub(super) struct DocumentSizes(Mutex<BTreeMap<String, (FileState, DocumentSize)>>);
 
-/// The state of a file: another one has another state.
+/// The length and the modification time of a file: if they are the same, it is not read again.
 type FileState = (u64, Option<SystemTime>);
 
 /// The size of a document.
@@ -67,7 +67,8 @@ impl DocumentSizes {
         Some(size)
     }
 
-    /// Returns the number of entries in all parts of an index; `None` if one is not in place, or they are too large to count.
+    /// Returns the number of entries in all parts of an index; `None` if a part is not in place, or if they are too
+    /// large to count.
     fn of_parts(&self, site: &PageContext<'_>, parts: &[String]) -> Option<u64> {
         let length = |part: &String| Some(site.view.document(part).ok()??.metadata().ok()?.len());
         let bytes = parts.iter().map(length).sum::<Option<u64>>()?;
@@ -76,7 +77,10 @@ impl DocumentSizes {
     }
 }
 
-/// Reads the beginning of a document; `None` if it is not in place.
+/// Reads the header of a document and up to `most` of its entries after the first `skip`. Returns `None` if it is not
+/// in place.
+///
+/// Errors: the document cannot be read.
 pub(super) fn read(
     site: &PageContext<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The channels of each set with their listeners, and how to join them.
+//! The page of who is connected: the channels of each set with the number of their listeners, and commands to join.
 
 use maud::html;
 

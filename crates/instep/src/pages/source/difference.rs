@@ -1,15 +1,15 @@
-//! The difference between two texts, line by line. PURE.
+//! Draws the difference between two texts, line by line. PURE.
 
 use std::time::Duration;
 
 use maud::{Markup, html};
 use similar::{ChangeTag, TextDiff};
 
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// Lines that are shown.
+/// The most lines that are shown.
 const MOST_LINES: usize = 400;
-/// The time for finding the shortest difference; after it a longer one is taken.
+/// The time for finding the shortest difference. When it is over, a longer one is shown.
 const TIME: Duration = Duration::from_millis(100);
 
 /// Returns the lines that differ, with a few around them.
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changed_lines_stand_with_their_sign_and_as_text() {
+    fn changed_lines_are_shown_with_their_sign_and_their_markup_is_text() {
         let shown = difference("one\ntwo\nthree\n", "one\n<b>2</b>\nthree\n").into_string();
         assert!(shown.contains("<span class=\"deleted\">- two\n"), "{shown}");
         assert!(shown.contains("<span class=\"created\">+ &lt;b&gt;2&lt;/b&gt;\n"), "{shown}");

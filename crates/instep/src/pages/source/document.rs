@@ -1,4 +1,4 @@
-//! A document as people read it: its facts, its links, and its entries page by page.
+//! The page of a document of the Source: its times, its links, and its entries a page at a time.
 
 use maud::{Markup, html};
 use resourcesync::{Change, Entry, Header};
@@ -12,7 +12,7 @@ use crate::{
     ui::format::{bytes, capability_name, count},
 };
 
-/// Entries of a page.
+/// The most entries in a page.
 const MOST: usize = 200;
 
 /// Returns the name of the document whose page is requested as `NAME.html` beside it.
@@ -90,7 +90,7 @@ fn table(site: &PageContext<'_>, entries: &[Entry]) -> Markup {
     }
 }
 
-/// A link to the page of a document or resource of this Source, else to the address itself.
+/// Draws a link to the page of a document or resource of this Source, or to the address itself if it is another one.
 fn address(site: &PageContext<'_>, uri: &str, is_gone: bool) -> Markup {
     match uri.strip_prefix(site.base()) {
         Some(name)

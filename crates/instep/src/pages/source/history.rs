@@ -15,12 +15,13 @@ use crate::{
     ui::format::{bytes, count},
 };
 
-/// Changes that are shown.
+/// The most changes that are shown.
 const MOST_CHANGES: usize = 20;
-/// The newest changes of the Source that are searched for those of the resource.
+/// The number of newest changes of the Source that are searched for those of the resource.
 const MOST_READ: u64 = 100_000;
-/// Versions whose differences are shown, and bytes of each.
+/// The most versions whose differences are shown.
 const MOST_DIFFERENCES: usize = 10;
+/// The most bytes of a version that is compared with another.
 const MOST_BYTES: u64 = 256 << 10;
 
 /// Returns the history of a resource.
@@ -82,7 +83,7 @@ fn of_versions(site: &PageContext<'_>, resource: &Resource, versions: &[KeptVers
     }
 }
 
-/// The difference between two versions, folded; nothing if one of them is too long or not at hand.
+/// Draws the difference between two versions, folded. Draws nothing if one of them is too long or cannot be read.
 fn between(site: &PageContext<'_>, before: &KeptVersion, after: &KeptVersion) -> Markup {
     let (Some(before), Some(after)) = (text(site, before), text(site, after)) else { return html! {} };
     html! { details { summary { "Difference to the version before" } (difference(&before, &after)) } }

@@ -1,4 +1,4 @@
-//! The page for an unknown address: similar addresses, and where to search.
+//! The page for an unknown address: suggests similar addresses, a search and the nearest folder.
 
 use http::StatusCode;
 use instep_source::serve::FolderItem;
@@ -7,14 +7,14 @@ use maud::html;
 use super::site::{BROWSE, PageContext, unescaped};
 use crate::pages::design::PageBody;
 
-/// Pages that show what a parameter names.
+/// The pages that show the resource, folder, set or document that a parameter names.
 const PAGES: [&str; 4] =
     ["resourcesync/browse", "resourcesync/resource", "resourcesync/set", "resourcesync/document"];
-/// Items of a folder that are compared with a name.
+/// The most items of a folder that are compared with the name.
 const MOST_COMPARED: usize = 2_000;
-/// Names that are suggested.
+/// The most names that are suggested.
 const MOST_SUGGESTED: usize = 8;
-/// The similarity of two names from which on one may be meant by the other.
+/// The least similarity (Jaro-Winkler, 1 for equal names) of a name that is suggested.
 const SIMILAR: f64 = 0.75;
 
 /// An address that leads to nothing.
@@ -27,7 +27,7 @@ impl Missing<'_> {
     /// Makes the page.
     pub(super) fn page(&self) -> PageBody {
         let site = self.site;
-        // A page is there; what it was asked to show is missing.
+        // On an existing page, the missing thing is the one that its parameter names.
         let asked = ["uri", "path", "name"].map(|parameter| site.parameter(parameter));
         let asked = asked.iter().find(|asked| !asked.is_empty()).map(|asked| site.short(asked));
         let meant = asked.filter(|_| PAGES.contains(&self.path)).unwrap_or(self.path);
@@ -62,7 +62,7 @@ impl Missing<'_> {
     }
 }
 
-/// Returns the nearest folder above a path that has anything in it, and the name below it that leads to nothing.
+/// Returns the nearest folder above a path that is not empty, and the name below it that leads to nothing.
 fn nearest_folder(site: &PageContext<'_>, path: &str) -> (String, String) {
     let mut above = path.trim_end_matches('/');
     loop {

@@ -105,7 +105,7 @@ fn by_type(types: &[ResourceGroup]) -> Vec<(Markup, u64, String)> {
     types.iter().map(|group| (html! { (group.name) }, group.resources, bytes(group.bytes))).collect()
 }
 
-/// The last changes. The script adds new ones while the page is open.
+/// Draws the last changes. The script adds new ones while the page is open.
 fn changes(site: &PageContext<'_>, overview: &Overview) -> Markup {
     let resource = site.path("resourcesync/resource?uri=");
     html! {

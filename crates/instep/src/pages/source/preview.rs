@@ -1,5 +1,5 @@
-//! A preview of a resource. Nothing of it is run in the name of this host: a picture is shown as a picture, a PDF by the
-//! browser's reader, and everything else that can be read as text is text.
+//! The preview of a resource. No script of a resource is run with the rights of this host: a picture is shown as a
+//! picture, a PDF by the browser's reader, and everything else only as text, also HTML.
 
 use std::io::Read;
 
@@ -9,9 +9,9 @@ use maud::{Markup, html};
 use super::site::PageContext;
 use crate::ui::format::bytes;
 
-/// Bytes of a text that are shown.
+/// The most bytes of a text that are shown.
 const MOST_TEXT: u64 = 64 << 10;
-/// Bytes of a picture or PDF that a browser is asked to show.
+/// The most bytes of a picture or PDF that is shown.
 const MOST_SHOWN: u64 = 64 << 20;
 
 /// Returns the preview of a resource, or the reason why there is none.
@@ -19,7 +19,7 @@ pub(super) fn of(site: &PageContext<'_>, resource: &Resource) -> Markup {
     let state = &resource.state;
     let media_type = state.media_type.as_ref().map(|media_type| media_type.essence().to_ascii_lowercase());
     let media_type = media_type.unwrap_or_default();
-    // For a resource of another host the page could not describe the content correctly.
+    // A resource on another host is not shown: its bytes may differ from those that are published.
     let Some(path) = resource.uri.as_str().strip_prefix(site.base()) else {
         return html! { p.soft { "It is on another host." } };
     };
@@ -30,7 +30,7 @@ pub(super) fn of(site: &PageContext<'_>, resource: &Resource) -> Markup {
         | "image/bmp"
             if is_small =>
         {
-            // Browsers run no script of a picture in `img`, not even that of an SVG.
+            // Browsers do not run scripts of a picture in `img`, not even those of an SVG.
             html! { p.preview { img src=(address) alt=(format!("Preview of {}", site.short(resource.uri.as_str()))) loading="lazy"; } }
         }
         "application/pdf" if is_small => html! {
@@ -44,7 +44,7 @@ pub(super) fn of(site: &PageContext<'_>, resource: &Resource) -> Markup {
     }
 }
 
-/// Returns `true` for media types that people can read as text. HTML is one of them: it is shown as it is written.
+/// Returns `true` for media types that people can read as text. HTML is one of them, and is shown as its source.
 pub(super) fn is_text(media_type: &str) -> bool {
     const TEXTS: [&str; 9] = [
         "application/json",

@@ -68,7 +68,8 @@ fn facts(site: &PageContext<'_>, resource: &Resource) -> Markup {
     }
 }
 
-/// Returns a command that fetches a resource and compares its digest; `None` if no program computes its digests.
+/// Returns a command that fetches a resource and compares its digest; `None` if there is no common program for its
+/// digests.
 fn check(resource: &Resource) -> Option<String> {
     let digest = resource.state.digests.strongest()?;
     let program = match &digest.algorithm {
@@ -80,7 +81,7 @@ fn check(resource: &Resource) -> Option<String> {
         _ => return None,
     };
     let expected: String = digest.bytes()?.iter().map(|byte| format!("{byte:02x}")).collect();
-    // For the bytes as they are stored: a resource with a content coding is compared in the form that is published.
+    // curl decodes nothing here, so a resource with a content coding is compared in its coded form, as it is published.
     let quoted = resource.uri.as_str().replace('\'', "'\\''");
     Some(format!("test \"$(curl -fsS '{quoted}' | {program})\" = '{expected}  -' && echo identical"))
 }

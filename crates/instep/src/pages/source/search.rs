@@ -1,4 +1,5 @@
-//! The search: finds resources whose URI contains each of the words, by reading parts of the catalogue in parallel.
+//! The page of a search: finds resources whose URI contains each of the words. There is no index of words; parts of the
+//! catalogue are read in parallel.
 
 use std::{
     sync::{
@@ -21,15 +22,16 @@ use crate::{
     ui::format::{bytes, counted},
 };
 
-/// Resources of a page.
+/// The most resources in a page.
 const MOST: usize = 200;
-/// Words of a search, and bytes of each.
+/// The most words of a search; further ones are ignored.
 const MOST_WORDS: usize = 8;
+/// The most bytes of a word; longer ones are ignored.
 const MOST_BYTES: usize = 200;
-/// The number of threads of one search. More would slow down the requests of others.
+/// The most threads of one search. More would slow down other requests.
 const MOST_THREADS: usize = 4;
 
-/// Lets one search run at a time: each reads the complete catalogue on several threads.
+/// Lets one search run at a time, because each may read the complete catalogue on several threads. Others wait.
 #[derive(Debug, Default)]
 pub(super) struct SearchLimit {
     is_running: Mutex<bool>,
@@ -37,6 +39,7 @@ pub(super) struct SearchLimit {
 }
 
 impl SearchLimit {
+    /// Waits until no other search runs, and runs this one.
     fn run<T>(&self, search: impl FnOnce() -> T) -> T {
         let running = self.is_running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running =
@@ -96,13 +99,13 @@ fn results(site: &PageContext<'_>, found: &[Resource]) -> Markup {
     }
 }
 
-/// Returns the words of a search as written in URIs.
+/// Returns the words of a search in the form that they have in URIs.
 fn words(asked: &str) -> Vec<String> {
     let short = asked.split_whitespace().filter(|word| word.len() <= MOST_BYTES);
     short.take(MOST_WORDS).map(in_uri).collect()
 }
 
-/// Escapes characters that a URI cannot have; an existing escape stays.
+/// Escapes the characters that a URI cannot have. Existing escapes stay as they are.
 fn in_uri(word: &str) -> String {
     use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
     const ESCAPED: &AsciiSet = &CONTROLS
@@ -120,8 +123,8 @@ fn in_uri(word: &str) -> String {
     utf8_percent_encode(word, ESCAPED).to_string()
 }
 
-/// Returns the first resources with each of the words, in the order of the catalogue: one more than a page shows if there are
-/// more.
+/// Returns the first resources that have all words, in the order of the catalogue. There are at most [`MOST`] and one
+/// more, which shows that there are further ones. `keys` divide the catalogue into parts.
 fn find(site: &PageContext<'_>, words: &[String], keys: &[Vec<u8>]) -> Result<Vec<Resource>> {
     let begins: Vec<&[u8]> = std::iter::once(&[][..]).chain(keys.iter().map(Vec::as_slice)).collect();
     let ends: Vec<&[u8]> = keys.iter().map(Vec::as_slice).chain([&[][..]]).collect();
@@ -131,7 +134,7 @@ fn find(site: &PageContext<'_>, words: &[String], keys: &[Vec<u8>]) -> Result<Ve
         let snapshot = site.view.snapshot()?;
         loop {
             let part = next.fetch_add(1, Relaxed);
-            // Parts are taken in order: the results of earlier ones may already fill the page.
+            // Parts are taken in order, so no further part is needed once the parts taken fill the page.
             if part >= begins.len() || found.load(Relaxed) > MOST {
                 return Ok(());
             }
@@ -158,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_looked_for_as_uris_have_them() {
+    fn words_are_escaped_as_in_uris_and_limited_in_number_and_length() {
         assert_eq!(words("  caf\u{e9} a%20b <x> "), ["caf%C3%A9", "a%20b", "%3Cx%3E"]);
         assert_eq!(words(&"x ".repeat(20)).len(), MOST_WORDS);
         assert!(words(&"x".repeat(MOST_BYTES + 1)).is_empty());

@@ -1,4 +1,5 @@
-//! One request for a page of a Source: its parameters, and the addresses that pages lead to.
+//! The context of one request for a page of a Source: its parameters, the Source, and the addresses that its page links
+//! to.
 
 use anyhow::Result;
 use instep_source::serve::SourceView;
@@ -12,7 +13,7 @@ use crate::{
 /// The path of pages and documents below the base URL.
 pub(super) const FOLDER: &str = "resourcesync/";
 
-/// A page; `None` if there is nothing to show under its address.
+/// The result of making a page; `None` if there is nothing to show at its address.
 pub(super) type Found = Result<Option<PageBody>>;
 
 /// The names of pages in the navigation.
@@ -21,7 +22,7 @@ pub(super) const BROWSE: &str = "Browse";
 pub(super) const CONNECTED: &str = "Connected";
 pub(super) const STATUS: &str = "Status";
 
-/// A Source as one request sees it.
+/// A Source and the parameters of one request.
 pub(super) struct PageContext<'a> {
     pub(super) view: &'a SourceView,
     parameters: Vec<(String, String)>,
@@ -45,7 +46,8 @@ impl<'a> PageContext<'a> {
         self.view.place().base()
     }
 
-    /// Returns an address below the base URL without its host: the browser may know this server by another name.
+    /// Returns an address below the base URL, without scheme and host: the browser may know this server by another
+    /// name.
     pub(super) fn path(&self, name: &str) -> String {
         format!("{}{name}", self.view.place().path())
     }
@@ -61,12 +63,12 @@ impl<'a> PageContext<'a> {
         self.page("document", &[("name", name)])
     }
 
-    /// Returns a URI without the base URL, if it is below that.
+    /// Returns the part of a URI after the base URL; the whole URI if it is not below the base URL.
     pub(super) fn short<'u>(&self, uri: &'u str) -> &'u str {
         uri.strip_prefix(self.base()).filter(|short| !short.is_empty()).unwrap_or(uri)
     }
 
-    /// Returns a link to the page of a resource; a resource that is gone has no page.
+    /// Draws a link to the page of a resource. A resource that is gone has no page and is only text.
     pub(super) fn resource_link(&self, uri: &str, is_gone: bool) -> Markup {
         html! {
             @if is_gone { (unescaped(self.short(uri))) }
@@ -85,7 +87,7 @@ impl<'a> PageContext<'a> {
         base.split_once("://").map_or(base, |(_, rest)| rest).trim_end_matches('/')
     }
 
-    /// Returns the frame of its pages.
+    /// Returns the frame of the pages of this Source.
     pub(super) fn frame(&self) -> Frame {
         let place = self.view.place();
         let lists = self.view.sets().iter().map(|set| place.set(set).capability_list().into_string());
@@ -106,7 +108,8 @@ impl<'a> PageContext<'a> {
     }
 }
 
-/// Returns a part of a URI as people read it, without control characters and direction marks (D10).
+/// Returns a part of a URI for people: escapes are decoded, but control characters and direction marks are shown as
+/// `\u{...}` (D10).
 pub(super) fn unescaped(part: &str) -> String {
     name(&percent_encoding::percent_decode_str(part).decode_utf8_lossy())
 }

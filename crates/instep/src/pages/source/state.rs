@@ -1,4 +1,4 @@
-//! The state of a Source for people; programs get the same address as JSON.
+//! The page of the state of a Source. Programs that request the same address get JSON from the server itself.
 
 use maud::html;
 

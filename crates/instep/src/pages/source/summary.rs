@@ -1,4 +1,5 @@
-//! The content of a Source by folder and by media type, counted in one pass over the catalogue in flat memory.
+//! The content of a Source by folder and by media type. It is counted in one pass over the catalogue, in memory that
+//! does not grow with the catalogue, and kept from one request to the next.
 
 use std::{
     collections::BTreeMap,
@@ -14,16 +15,17 @@ use instep_source::{
     serve::SourceView,
 };
 
-/// Groups that are shown; the others share one.
+/// The most groups that are shown. All others share one group.
 const MOST_SHOWN: usize = 10;
-/// Media types that are counted apart. There are few in practice, and a hostile catalogue must not fill the memory.
+/// The most media types that are counted apart, so that a hostile catalogue cannot fill the memory. In practice there
+/// are few.
 const MOST_TYPES: usize = 1_000;
-/// Keys that divide the catalogue into parts of equal size, so that several threads can search it.
+/// The number of parts into which the catalogue is divided, so that several threads can search it.
 const PARTS: u64 = 8;
-/// A summary is made again when this many times the time that it took has passed, so that it never costs more than a
-/// twentieth of one core.
+/// A summary is made again after this many times the time that it took, so that it never costs more than a twentieth of
+/// one core.
 const REST: u32 = 20;
-/// A summary that took no longer than this is waited for.
+/// A request waits for a new summary if the last one took less than this time.
 const QUICK: Duration = Duration::from_millis(100);
 
 /// A group of resources.
@@ -37,21 +39,22 @@ pub(super) struct ResourceGroup {
 /// The content of a Source at one moment.
 #[derive(Debug, Default)]
 pub(super) struct ContentSummary {
-    /// By the first folder below the base URL, the one with most resources first; the name of a folder ends in a slash.
+    /// The resources by the first folder below the base URL, the largest group first. The name of a folder is its URI,
+    /// with a slash at the end.
     pub(super) folders: Vec<ResourceGroup>,
-    /// By media type, without parameters.
+    /// The resources by media type, without parameters.
     pub(super) types: Vec<ResourceGroup>,
-    /// Keys that divide the catalogue.
+    /// The keys that divide the catalogue into parts of equal size.
     pub(super) keys: Vec<Vec<u8>>,
 }
 
-/// The name of the group of everything without its own group.
+/// The name of the group of all resources that are in no group of their own.
 pub(super) const OTHERS: &str = "everything else";
 /// The name of the group of the resources outside every folder.
 pub(super) const TOP: &str = "(no folder)";
 
-/// The last summary. If it is quick to make, it is made again when the catalogue has changed. For a large Source it
-/// is made in the background, and the request gets the last one.
+/// The last summary. When the catalogue has changed, it is made again: at once for a small Source, in the background
+/// for a large one, whose requests get the last summary meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summaries(Arc<Mutex<SummaryState>>);
 
@@ -61,6 +64,7 @@ struct SummaryState {
     is_being_made: bool,
 }
 
+/// A summary, with the revision of the catalogue that it describes.
 #[derive(Debug)]
 struct KeptSummary {
     revision: u64,
@@ -69,17 +73,19 @@ struct KeptSummary {
     summary: Arc<ContentSummary>,
 }
 
-/// The cost of making a summary again.
+/// The need for a new summary, and its cost.
 #[derive(Clone, Copy, Debug)]
 enum Renewal {
-    /// It is that of the catalogue, or too young.
+    /// The summary describes the present catalogue, or is too young to be made again.
     Needless,
+    /// A new one is made while the request waits.
     Quick,
+    /// A new one is made in the background.
     Long,
 }
 
 impl Summaries {
-    /// Returns the summary of the catalogue. Only the first one of a large Source is waited for.
+    /// Returns a summary of the catalogue. For a large Source a request waits only if there is none yet.
     pub(super) fn of(&self, view: &SourceView) -> Result<Arc<ContentSummary>> {
         let snapshot = view.snapshot()?;
         match self.kept(&snapshot) {
@@ -92,8 +98,8 @@ impl Summaries {
         }
     }
 
-    /// Returns the keys that divide the catalogue, as far as they are known. A search can also use those of an older
-    /// catalogue, or none: it never waits for a summary.
+    /// Returns the keys that divide the catalogue; none if no summary was made yet. A search can use keys of an older
+    /// catalogue, or none, so it never waits for a summary.
     pub(super) fn keys(&self, view: &SourceView) -> Result<Vec<Vec<u8>>> {
         let snapshot = view.snapshot()?;
         let kept = self.kept(&snapshot);
@@ -103,7 +109,7 @@ impl Summaries {
         Ok(kept.map(|(summary, _)| summary.keys.clone()).unwrap_or_default())
     }
 
-    /// Returns the last summary, and the cost of making one of this catalogue.
+    /// Returns the last summary, and the need for a new one of this catalogue; `None` if none was made yet.
     fn kept(&self, snapshot: &Snapshot) -> Option<(Arc<ContentSummary>, Renewal)> {
         let state = self.lock();
         let kept = state.kept.as_ref()?;
@@ -117,7 +123,7 @@ impl Summaries {
         Some((Arc::clone(&kept.summary), renewal))
     }
 
-    /// Begins to make the summary in the background.
+    /// Begins to make a summary in the background, unless one is already being made.
     fn begin(&self, view: &SourceView, snapshot: Snapshot) {
         if mem::replace(&mut self.lock().is_being_made, true) {
             return;
@@ -157,9 +163,9 @@ struct CataloguePass<'b> {
     base: &'b str,
     seen: u64,
     part: u64,
-    /// The folder of the resources read last: keys are in order, so all of its resources follow each other.
+    /// The folder that is being counted. Keys are in order, so its resources follow each other.
     folder: ResourceGroup,
-    /// The largest folders up to here.
+    /// The folders that were counted before, as far as they are among the largest.
     folders: Vec<ResourceGroup>,
     types: BTreeMap<String, (u64, u64)>,
     keys: Vec<Vec<u8>>,
@@ -202,7 +208,8 @@ impl<'b> CataloguePass<'b> {
         *of_type += bytes;
     }
 
-    /// Adds the last folder to the largest ones. Of more than twice as many as are shown, the smaller half shares a group.
+    /// Adds the counted folder to the others. If there are too many folders, the smaller half of them is put into one
+    /// group; far more are kept than are shown, so that the largest ones are found wherever they come in the order.
     fn end_folder(&mut self) {
         let ended = mem::take(&mut self.folder);
         if ended.resources == 0 {
@@ -232,7 +239,7 @@ impl<'b> CataloguePass<'b> {
     }
 }
 
-/// Returns the groups with most resources, in order, and the rest of them as one.
+/// Returns the groups with the most resources in order, and then all others as one group.
 fn largest(mut groups: Vec<ResourceGroup>, most: usize) -> Vec<ResourceGroup> {
     let (others, named): (Vec<_>, Vec<_>) = groups.drain(..).partition(|group| group.name == OTHERS);
     groups = named;

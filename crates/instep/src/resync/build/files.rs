@@ -1,4 +1,4 @@
-//! Resource Lists as they are compared: of local files, or read from a document.
+//! Resource Lists for `resync-build`: made of local files or read from a document, and compared with each other.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use resourcesync::{Algorithm, Change, DateTime, DocumentReader, Entry, Form, Hasher, ReadOptions, Uri};
 
-/// Entries by URI, with the times of the list.
+/// The entries of a list by URI, and its times.
 #[derive(Debug, Default)]
 pub(super) struct ComparedList {
     pub(super) entries: BTreeMap<String, Entry>,
@@ -41,7 +41,9 @@ fn time_of(time: SystemTime) -> DateTime {
 }
 
 impl ComparedList {
-    /// Lists files: the roots with their URIs, and everything below them. Links are left out.
+    /// Lists the files at and below some roots, each with its URI. Symbolic links are left out.
+    ///
+    /// Errors: a file cannot be read, or its name has no URI.
     pub(super) fn of_files(roots: &[(PathBuf, String)], algorithms: &[Algorithm]) -> anyhow::Result<Self> {
         let mut listed = Self { at: Some(now()), ..Self::default() };
         for (root, uri) in roots {
@@ -56,7 +58,7 @@ impl ComparedList {
         while let Some(place) = places.pop() {
             let unreadable = || format!("{} cannot be read", place.display());
             let metadata = fs::symlink_metadata(&place).with_context(unreadable)?;
-            // The state of a copy or of a Source, in its own folder, is no resource.
+            // The folder with the state of a copy or of a Source is not a resource.
             if metadata.is_dir() && place != root && place.file_name() == Some(OsStr::new(".instep")) {
                 continue;
             }
@@ -93,7 +95,7 @@ impl ComparedList {
 }
 
 impl ListChanges {
-    /// Compares two lists: updates first, then deletions, then creations, as the reference client writes them.
+    /// Compares two lists. Updates come first, then deletions, then creations, as the reference client writes them.
     pub(super) fn between(before: &ComparedList, after: ComparedList) -> Self {
         let now = now();
         let deleted = before.entries.iter().filter(|(uri, _)| !after.entries.contains_key(*uri));
@@ -120,7 +122,8 @@ fn changed(mut entry: Entry, change: Change, time: DateTime) -> Entry {
     entry
 }
 
-/// Returns `true` if something that both state is different: the time by a second or more, length, or digests.
+/// Returns `true` if two entries differ in the time by a second or more, in the length or in a digest. Length and
+/// digest count only if both entries have them.
 fn differs(old: &Entry, new: &Entry) -> bool {
     let apart = |old: DateTime, new: DateTime| (old.unix_micros() - new.unix_micros()).abs() >= 1_000_000;
     let times = match (old.lastmod, new.lastmod) {
@@ -142,7 +145,7 @@ fn entry_of(uri: &str, path: &Path, metadata: &Metadata, algorithms: &[Algorithm
     Ok(entry)
 }
 
-/// Returns the URI of a path below a mapping; `None` if the path climbs.
+/// Returns the URI of a path below a mapping; `None` if the path has `..` or a name that is not UTF-8.
 pub(super) fn uri_below(uri: &str, path: &Path) -> Option<String> {
     let mut located = uri.to_owned();
     for component in path.components() {

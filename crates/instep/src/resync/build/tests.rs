@@ -1,4 +1,4 @@
-//! Documents that `resync-build` writes.
+//! Tests of the documents that `resync-build` writes.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn a_resource_list_of_files_has_their_uris_lengths_and_digests() {
 }
 
 #[test]
-fn o92_the_state_of_a_copy_is_no_resource() {
+fn o92_the_state_of_a_copy_is_not_listed() {
     let folder = tempfile::tempdir().unwrap();
     for name in [".instep/state.sqlite", "d/.instep/lock", "d/file"] {
         let path = folder.path().join(name);

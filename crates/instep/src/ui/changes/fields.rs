@@ -1,4 +1,4 @@
-//! The fields of a change of a copy, as lines and messages have them.
+//! The fields of a change of a copy, the same in JSON lines and in webhooks.
 
 use instep_destination::CopyChange;
 use serde_json::json;

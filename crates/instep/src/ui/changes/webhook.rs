@@ -1,4 +1,5 @@
-//! Changes of a copy as webhooks, by the Standard Webhooks specification: signed, repeated until they are taken.
+//! Sends changes of a copy as webhooks by the Standard Webhooks specification: signed, and again until the receiver has
+//! taken them.
 
 use std::{
     fmt, io,
@@ -19,7 +20,7 @@ use tokio::runtime::Builder;
 
 use super::fields::fields;
 
-/// The fewest bytes of a secret, as the specification has it.
+/// The fewest bytes of a secret, by the specification.
 const LEAST_SECRET: usize = 24;
 
 /// A receiver of webhooks.
@@ -27,13 +28,13 @@ pub(crate) struct Webhook {
     url: Uri,
     key: hmac::Key,
     http: HttpOptions,
-    /// The receiver wants no more messages (410).
+    /// `true` if the receiver has answered 410: it wants no more messages.
     has_unsubscribed: AtomicBool,
 }
 
 impl Webhook {
-    /// Returns the receiver at a URL that shares a secret, `whsec_` and Base64, with the copy. Timeout, attempts and
-    /// certificates are those of the run.
+    /// Returns the receiver at a URL, which knows the secret too: `whsec_` followed by Base64. Timeout, number of
+    /// attempts and certificates are those of the run.
     ///
     /// Errors: the URL or the secret cannot be used.
     pub(crate) fn new(url: &str, secret: &str, run: &AccessOptions) -> anyhow::Result<Self> {
@@ -50,17 +51,17 @@ impl Webhook {
         (access.timeout, access.retries) = (run.timeout, run.retries);
         access.ca_file.clone_from(&run.ca_file);
         let mut http = access.http_options(url)?;
-        // If a receiver has moved, the operator must name its new address: a redirect would send the changes to
-        // another server.
+        // No redirect is followed, because it would send the changes to another server. If a receiver has moved, the
+        // operator must name its new address.
         http.redirects = 0;
         let url = Uri::parse(url).with_context(|| format!("{url:?} is not a URL"))?;
         let (key, has_unsubscribed) = (hmac::Key::new(hmac::HMAC_SHA256, &key), AtomicBool::new(false));
         Ok(Self { url, key, http, has_unsubscribed })
     }
 
-    /// Sends changes as one message, again after transient failures.
+    /// Sends changes as one message, and again after transient failures. Blocks.
     ///
-    /// Errors: the receiver does not take it. The changes are sent again with the same identifier.
+    /// Errors: the receiver does not take the message. A later call sends the changes again.
     pub(super) fn send(&self, changes: &[CopyChange]) -> io::Result<()> {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return Ok(()) };
         if self.has_unsubscribed.load(Relaxed) {
@@ -110,7 +111,7 @@ impl Webhook {
         ))
     }
 
-    /// Returns the message as one attempt sends it: the signature has the time of the attempt.
+    /// Returns the request of one attempt. Each has its own time, which is part of the signature.
     fn request(&self, id: &str, body: &[u8]) -> io::Result<Request> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let mut request = Request::post(self.url.clone(), body.to_vec(), "application/json");
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_protects_nothing_is_refused() {
+    fn a_secret_that_is_short_or_not_base64_is_refused() {
         for secret in ["", "secret", "whsec_", "whsec_c2hvcnQ=", "whsec_not base64"] {
             let made = Webhook::new("https://example.org/", secret, &AccessOptions::default());
             assert!(made.is_err(), "{secret}");

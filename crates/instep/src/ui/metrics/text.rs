@@ -1,4 +1,4 @@
-//! The Prometheus text format.
+//! Writes metrics in the text format of Prometheus.
 
 use std::fmt::{Display, Write as _};
 
@@ -6,8 +6,8 @@ use std::fmt::{Display, Write as _};
 #[derive(Debug)]
 pub(crate) struct Text {
     lines: String,
-    /// The folder of the copy or fleet: a label of every value. Several of a machine have a file each, and a collector
-    /// refuses files that give the same name and labels.
+    /// A label of every value: the folder of the copy or fleet. A machine may have several, each with its file, and a
+    /// collector refuses files with the same names and labels.
     about: (&'static str, String),
 }
 

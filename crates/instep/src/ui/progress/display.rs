@@ -1,26 +1,26 @@
 //! The progress of a run as text: a block for a terminal, or a line.
 //!
-//! Functions of the counts, the time and the width only, so that tests read the same text as an operator.
+//! The text depends only on the counts, the time and the width, so that tests read the same text as an operator.
 
 use std::time::{Duration, Instant};
 
 use super::tally::ProgressTally;
 use crate::ui::format::{bytes, count, counted, elapsed, name};
 
-/// Transfers shown one by one.
+/// The most transfers that are shown one by one.
 const TRANSFERS_SHOWN: usize = 8;
 
-/// The time over which the speed is taken: long enough to be calm, short enough to show a stall.
+/// The time over which the speed is measured: long enough for a steady figure, short enough to show a stall.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Remembers how far the run was, for its speed.
+/// The progress in the last seconds, from which the speed is computed.
 #[derive(Debug, Default)]
 pub(super) struct Display {
-    /// Time, resources and bytes, of the last seconds.
+    /// The resources and bytes at each time within [`WINDOW`].
     samples: Vec<(Instant, u64, u64)>,
 }
 
-/// Resources and bytes per second.
+/// The resources and bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Speed {
     resources: f64,
@@ -28,11 +28,11 @@ struct Speed {
 }
 
 impl Display {
-    /// Returns the block for a terminal: totals, problems and waits, and the transfers under way.
+    /// Returns the block for a terminal: totals, problems and waits, and the transfers in progress.
     pub(super) fn text(&mut self, tally: &mut ProgressTally, now: Instant, columns: usize) -> String {
         let mut lines = vec![self.totals(tally, now)];
         if lines[0].chars().count() > columns {
-            // Of what the line has, the time that is left is wanted most.
+            // The word is left out so that the time that is left, at the end of the line, is not cut off.
             lines[0] = lines[0].replacen(" resources (", " (", 1);
         }
         lines.extend(asides(tally).map(|asides| format!("  {asides}")));
@@ -49,7 +49,7 @@ impl Display {
         lines.iter().map(|line| cut(line, columns)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the same in one line.
+    /// Returns the progress in one line.
     pub(super) fn line(&mut self, tally: &mut ProgressTally, now: Instant) -> String {
         let mut line = self.totals(tally, now);
         if let Some((oldest, ..)) = tally.transfers.first() {
@@ -92,7 +92,7 @@ impl Display {
 
     /// Returns the speed over the last seconds.
     fn speed(&mut self, tally: &ProgressTally, now: Instant) -> Speed {
-        // A new round starts its counts again.
+        // Samples with higher counts are of an earlier round, because each round counts from 0.
         self.samples.retain(|(at, done, bytes)| {
             now.duration_since(*at) <= WINDOW && *done <= tally.done && *bytes <= tally.bytes
         });
@@ -109,7 +109,8 @@ impl Display {
     }
 }
 
-/// Returns the time that the rest will take: by bytes if the lists state lengths, else by resources.
+/// Returns the time that the rest will take, computed from bytes if the lists state lengths, and otherwise from
+/// resources. `None` if nothing is left, or if nothing has arrived within [`WINDOW`].
 fn time_left(tally: &ProgressTally, speed: Speed) -> Option<Duration> {
     let planned = tally.planned;
     let (left, per_second) = match planned.bytes.checked_sub(tally.bytes) {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d6_bytes_move_while_nothing_is_committed_as_by_dump() {
+    fn finding_d6_bytes_move_while_nothing_is_committed_as_in_a_dump() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         display.line(&mut tally, start);
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d10_a_line_of_a_log_names_whom_a_run_waits_for_and_how_long() {
+    fn finding_d10_a_line_of_a_log_names_the_host_that_a_run_waits_for_and_how_long() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         tally.add(&Event::Phase(Phase::Discovering));

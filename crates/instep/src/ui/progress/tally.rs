@@ -1,4 +1,4 @@
-//! The counts of a run, made from its events.
+//! The counts of a run, which its events add up to.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use crate::{
     ui::format::{bytes, count, counted, elapsed},
 };
 
-/// Counts since the start, and since the last round ended.
+/// The counts of a run. Those of `planned`, `done` and `bytes` begin anew with each round, problems and errors do not.
 #[derive(Debug)]
 pub(super) struct ProgressTally {
     pub(super) started: Instant,
@@ -24,17 +24,18 @@ pub(super) struct ProgressTally {
     pub(super) done: u64,
     /// Bytes of resources that arrived.
     pub(super) bytes: u64,
-    /// Problems and warnings.
+    /// Problems, including warnings.
     pub(super) problems: u64,
+    /// Problems, without warnings.
     pub(super) errors: u64,
-    /// Transfers under way: URI, bytes so far, length.
+    /// The transfers in progress, each with its URI, the bytes so far, and the length if it is known.
     pub(super) transfers: Vec<(String, u64, Option<u64>)>,
-    /// Hosts that are paused.
+    /// The hosts that are paused, each with the time that is left.
     pub(super) waiting: BTreeMap<String, Duration>,
     round: Round,
 }
 
-/// Counts of one round of a run that follows.
+/// The counts of one round of a run that follows.
 #[derive(Clone, Debug)]
 pub(super) struct Round {
     started: Instant,
@@ -125,7 +126,7 @@ impl Round {
     pub(super) fn line(&self, exit_code: u8) -> String {
         let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let mut line = match self.created + self.updated + self.deleted + self.failed {
-            // Nothing is known of a Source that is away.
+            // "Nothing new" would be wrong if the Source could not be read.
             0 if !matches!(Exit::from_code(exit_code), Exit::Done | Exit::Problems) => {
                 format!("{time}  nothing done: {}", Exit::from_code(exit_code).in_short())
             }

@@ -1,4 +1,4 @@
-//! Answers of a server, as the checks take them.
+//! Converts the answers of a server into the values that the checks of `resourcesync` take.
 
 use instep_destination::documents::Download;
 use resourcesync::{
@@ -13,7 +13,7 @@ pub(super) fn header_links(download: &Download, resource: &Uri) -> impl Iterator
     fields.flat_map(|field| parse_link_header(field, resource))
 }
 
-/// Returns an answer as the checks of resources and packages take it.
+/// Returns the headers of an answer for the checks of resources and packages. The digests are left for the caller.
 pub(super) fn http_answer(download: &Download, is_zip: Option<bool>) -> HttpAnswer {
     let text =
         |name: &str| download.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);

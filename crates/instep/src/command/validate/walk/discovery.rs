@@ -1,4 +1,5 @@
-//! The three ways in which a Source is discovered, each as far as it is offered.
+//! Checks of the ways in which a Source is discovered: the well-known URI, links of pages and resources, robots.txt. A
+//! way that the Source does not offer is not a fault.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,14 @@ use super::{SourceWalk, answers::header_links, observed::LinkingPage, target::is
 const MOST_TEXT: usize = 1 << 20;
 
 impl SourceWalk {
-    /// The beginning of the walk: the Source Description, if discovery finds one, and the operator's URL.
+    /// Returns the starts of the walk: the Source Description, if discovery finds one, then the Capability Lists and
+    /// the capabilities. Checks the ways of discovery.
+    ///
+    /// Errors: discovery finds nothing, or the server cannot be reached.
     pub(super) async fn top(&mut self, url: &Uri) -> anyhow::Result<Vec<Uri>> {
         let found = match discover(url, &[], &self.documents).await {
             Ok(found) => found,
-            // A link that cannot be used is judged with the document it is in.
+            // The walk begins with the document that discovery could not use, so that its faults are reported.
             Err(
                 DiscoverError::Invalid { uri, .. }
                 | DiscoverError::NoDocument { uri, .. }
@@ -41,7 +45,7 @@ impl SourceWalk {
         Ok(found.source_description.clone().into_iter().chain(lists).chain(offers).collect())
     }
 
-    /// The well-known URI, the links of the operator's URL, robots.txt (DISC-1, DISC-2, DISC-4, DISC-5).
+    /// Checks the well-known URI, the links of the operator's URL, and robots.txt (DISC-1, DISC-2, DISC-4, DISC-5).
     async fn check_ways(&mut self, url: &Uri) {
         if let Ok(uri) = well_known(url) {
             let header = self.header_at(&uri).await;
@@ -66,7 +70,8 @@ impl SourceWalk {
         }
     }
 
-    /// The links by which a page or resource leads to its Capability List, in its headers and in its head (DISC-7).
+    /// Checks the links in the headers and in the head of a page or resource that lead to its Capability List (DISC-7),
+    /// and notes them for [`Self::check_pages`].
     pub(super) async fn check_links_of(&mut self, uri: &Uri, download: &Download) {
         let in_header = header_links(download, uri).filter(|link| link.is(&Relation::ResourceSync, uri));
         let mut links: Vec<_> = in_header.map(|link| (link.target, true)).collect();
@@ -83,7 +88,8 @@ impl SourceWalk {
         }
     }
 
-    /// A header is requested once: many resources link to the same Capability List.
+    /// Returns the header of a document; `None` if it cannot be fetched or read. It is fetched once and kept, because
+    /// many resources link to the same Capability List.
     async fn header_at(&mut self, uri: &Uri) -> Option<Header> {
         if let Some(known) = self.headers.get(uri) {
             return Some(known.clone());
@@ -93,7 +99,7 @@ impl SourceWalk {
         Some(header)
     }
 
-    /// A Source has a Source Description (SD-1).
+    /// Reports a Source without a Source Description (SD-1).
     pub(super) fn check_description(&mut self, url: &Uri) {
         let mut headers = self.set.iter().filter_map(|(_, report)| report.header.as_ref());
         let has_one = headers.any(|header| header.capability() == Some(&Capability::Description));
@@ -102,8 +108,8 @@ impl SourceWalk {
         }
     }
 
-    /// Each page is in a list below the Capability List that it links to (DISC-2, DISC-3). Lists that the walk did
-    /// not come by prove nothing.
+    /// Reports pages that are in no list below the Capability List that they link to (DISC-2, DISC-3). If the walk has
+    /// not read such a list, nothing can be said.
     pub(super) fn check_pages(&mut self) {
         let reports: BTreeMap<&Uri, &Report> = self.set.iter().collect();
         for LinkingPage { uri, list, in_head } in &self.pages {
@@ -111,7 +117,7 @@ impl SourceWalk {
             if below.is_empty() {
                 continue;
             }
-            // A landing page leads to the Source without being one of its resources.
+            // A landing page may lead to the Source without being one of its resources.
             let is_landing_page = uri.as_str().ends_with('/') || uri.as_str().matches('/').count() == 2;
             let findings = check_page(uri, *in_head, &below).into_iter();
             for finding in findings.filter(|finding| !is_landing_page || finding.rule != "DISC-3") {
@@ -121,7 +127,7 @@ impl SourceWalk {
     }
 }
 
-/// The Resource Lists and Change Lists that a Capability List leads to, and the members of their indexes.
+/// Returns the Resource Lists and Change Lists that a Capability List leads to, and the members of their indexes.
 fn lists_below<'r>(list: &Uri, reports: &BTreeMap<&Uri, &'r Report>) -> Vec<&'r Report> {
     let below = |report: &'r Report| {
         let targets = report.children.iter().filter_map(|child| reports.get(&child.loc).copied());

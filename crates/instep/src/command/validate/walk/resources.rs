@@ -82,8 +82,8 @@ impl SourceWalk {
         Ok(())
     }
 
-    /// Fetches the patches of a change, and compares them with their links (LN-9). No later change explains a
-    /// difference, because a patch belongs to its change alone.
+    /// Fetches the patches of a change and compares them with their links (LN-9). Differences are reported at once: a
+    /// patch belongs to one change, so no later change can explain them.
     async fn try_patches(&mut self, list: &Uri, entry: &Entry) -> anyhow::Result<()> {
         let speaker = Origin::parse(list.as_str()).ok();
         for link in entry.links.iter().filter(|link| link.rel == Relation::Patch) {
@@ -119,13 +119,15 @@ impl SourceWalk {
     fn is_explained(&self, compared: &ComparedResource) -> bool {
         let mut changes = self.set.iter().flat_map(|(_, report)| report.changes_of(&compared.loc));
         let Some(said) = compared.time else { return changes.next().is_some() };
-        // A Resource List may or may not have a change of its own moment, and a change does not explain itself.
+        // A Resource List may or may not include a change of its own moment, so such a change can explain a difference.
+        // A change cannot explain a difference from itself.
         let is_later =
             |change: DateTime| change.end() > said.instant() && !(compared.is_change && change == said);
         changes.any(|change| change.is_none_or(is_later)) || self.has_later_inventory(&compared.list, said)
     }
 
-    /// Returns `true` if a set has a Resource List that is later than a time; the parts of one index count as one.
+    /// Returns `true` if the set of a list has another Resource List that is later than a time. The parts of one index
+    /// count as one list.
     fn has_later_inventory(&self, list: &Uri, said: DateTime) -> bool {
         let Some(own) = self.headers.get(list) else { return false };
         self.headers.iter().any(|(uri, other)| {
@@ -142,7 +144,7 @@ impl SourceWalk {
         })
     }
 
-    /// Asks each channel of a Capability List for the links of its topic (CN-4).
+    /// Requests each channel of a Capability List and checks the links of its answer, which name hub and topic (CN-4).
     pub(super) async fn check_channels(
         &mut self,
         uri: &Uri,
@@ -173,12 +175,12 @@ impl SourceWalk {
     }
 }
 
-/// Returns `true` for a change that states what the resource is since then, at a time.
+/// Returns `true` if a change states the bytes that a resource has since then: it has a time, and is no deletion.
 fn states_bytes(change: &Entry) -> bool {
     change.metadata.datetime.is_some() && change.metadata.change != Some(Change::Deleted)
 }
 
-/// Compares an answer with what a list states for it.
+/// Compares an answer with the metadata that a list or link states for it.
 fn differences(answer: &Download, said: &Metadata, position: Position) -> anyhow::Result<Vec<Finding>> {
     let (mut served, algorithms) = (http_answer(answer, None), algorithms(&said.hash));
     served.digests = digests(answer.read_coded(), &algorithms)?;
@@ -188,8 +190,8 @@ fn differences(answer: &Download, said: &Metadata, position: Position) -> anyhow
     Ok(served.check(said, position, None))
 }
 
-/// Returns `true` if the server states that a resource changed after a time, so that what was said then cannot have
-/// the change.
+/// Returns `true` if the server states that a resource was modified after the time of its entry, which therefore cannot
+/// describe it.
 fn is_newer(time: Option<DateTime>, resource: &Download) -> bool {
     let said = resource.headers.get("last-modified").and_then(|value| value.to_str().ok());
     let modified = said.and_then(|said| jiff::fmt::rfc2822::parse(said).ok());

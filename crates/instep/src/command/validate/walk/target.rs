@@ -1,4 +1,4 @@
-//! The targets of a walk, and who led to them.
+//! The targets of a walk, each with the document that led to it.
 
 use resourcesync::{
     Capability, Form, Uri,
@@ -9,6 +9,7 @@ use resourcesync::{
 #[derive(Default)]
 pub(super) struct WalkTarget {
     pub(super) uri: Uri,
+    /// The document whose entry leads here, with the entry; `None` for a start of the walk or the target of `up`.
     pub(super) from: Option<(Uri, Child)>,
     /// The document whose `up` leads here.
     pub(super) up_of: Option<Uri>,
@@ -21,7 +22,7 @@ impl WalkTarget {
         Self { uri, ..Self::default() }
     }
 
-    /// Returns `true` if a Capability List or an index names it as a Change List.
+    /// Returns `true` if a Capability List or an index names the target as a Change List.
     pub(super) fn is_change_list(&self) -> bool {
         let said = self.from.as_ref().and_then(|(_, child)| child.metadata.capability.as_ref());
         let of_index = matches!(&self.parent, Some((Form::Index, Some(Capability::ChangeList))));
@@ -35,7 +36,7 @@ impl WalkTarget {
     }
 }
 
-/// Returns the targets of a document, with its statements about them.
+/// Returns the documents and packages that a document leads to, downwards and by `up`. Channels are left out.
 pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
     let Some(header) = &report.header else { return Vec::new() };
     let parent = Some((header.form, header.capability().cloned()));
@@ -56,7 +57,7 @@ pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
     down.chain(up).collect()
 }
 
-/// Returns `true` if a capability is a channel, which leads to no document that stays.
+/// Returns `true` if a capability is a channel. Its URI is an endpoint and not that of a document.
 pub(super) fn is_channel(capability: &Capability) -> bool {
     [Capability::ChangeNotification, Capability::FrameworkNotification].contains(capability)
 }

@@ -45,7 +45,7 @@ fn an_operator_signs_in_with_a_token_and_acts_with_the_mark_of_a_form() {
 }
 
 #[test]
-fn an_operator_who_is_taken_out_of_the_file_is_none_at_once() {
+fn an_operator_who_is_removed_from_the_file_is_refused_at_once() {
     let file = file(&format!("ada {TOKEN}\nbob {TOKEN}{TOKEN}\n"), 0o600);
     let access = OperatorAccess::new(Some(file.path()), None).unwrap();
     let (_, cookie) = access.sign_in(TOKEN).unwrap();
@@ -60,7 +60,7 @@ fn an_operator_who_is_taken_out_of_the_file_is_none_at_once() {
 }
 
 #[test]
-fn a_proxy_names_the_operator_in_its_header_only() {
+fn a_proxy_names_the_operator_in_its_header_and_forms_need_the_mark_of_that_operator() {
     let access = OperatorAccess::new(None, Some(HeaderName::from_static("x-user"))).unwrap();
     let named = headers(&[("x-user", "ada")]);
     let mark = access.signed_in(&named).unwrap().mark.unwrap();
