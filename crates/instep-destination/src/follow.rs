@@ -190,6 +190,8 @@ fn sum(total: Option<SyncReport>, last: SyncReport) -> SyncReport {
         failed: total.failed + last.failed,
         skipped: total.skipped + last.skipped,
         bytes: total.bytes + last.bytes,
+        planned_bytes: total.planned_bytes + last.planned_bytes,
+        unverified: total.unverified + last.unverified,
         requests: total.requests + last.requests,
         elapsed: total.elapsed + last.elapsed,
         checkpoint: last.checkpoint.or(total.checkpoint),

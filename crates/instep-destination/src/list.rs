@@ -130,7 +130,19 @@ impl EntryListing {
         let found = discover(&url, &self.options.sets, &documents).await?;
         let mut offers = false;
         for set in &found.sets {
-            offers |= self.list_set(set, &documents, entries).await?;
+            match self.list_set(set, &documents, entries).await {
+                Ok(is_offered) => offers |= is_offered,
+                // A list that cannot be read does not end the listing of the other sets.
+                Err(error) if error.loses_document() => {
+                    offers = true;
+                    // Ignores the result: a receiver that was dropped is noticed below.
+                    let _ = entries.send(Err(error)).await;
+                }
+                Err(error) => return Err(error),
+            }
+            if entries.is_closed() {
+                return Ok(());
+            }
         }
         if offers {
             return Ok(());
@@ -162,6 +174,10 @@ impl EntryListing {
             self.since.zip(member.until).is_some_and(|(since, until)| until.end() <= since.instant())
         };
         for member in members.iter().filter(|member| !is_over(member)) {
+            // Nothing more is requested for a stream that was dropped.
+            if entries.is_closed() {
+                break;
+            }
             let listed = match documents.open(&member.uri, top.origin().as_ref()).await {
                 Ok(document) => self.list_document(document, entries).await,
                 Err(error) => Err(error.into()),

@@ -204,7 +204,8 @@ impl<'a> SyncRun<'a> {
         plausible(time, Some(self.network.documents.clocks().latest_time()))
     }
 
-    /// Returns a new plan for a set, with its pending retries if `with_owed` is `true`.
+    /// Returns a new plan for a set, with its pending retries if `with_owed` is `true`. It records links to versions if
+    /// versions are kept, also if it replaces another plan or is one of notifications.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let mut draft = self.empty_draft(self.state().reader()?, id)?;
         draft.repair(&self.damaged);
@@ -212,7 +213,9 @@ impl<'a> SyncRun<'a> {
             draft.plan_owed()?;
             draft.plan_kept_deletions()?;
         }
-        Ok(SetRun::new(id, draft))
+        let set = SetRun::new(id, draft);
+        self.note_versions(&set)?;
+        Ok(set)
     }
 
     /// Returns an empty plan over another state than that of the copy.

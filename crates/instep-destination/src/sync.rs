@@ -87,7 +87,6 @@ impl SyncRun<'_> {
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
         let mut set = self.new_plan(id, true)?;
-        self.note_versions(&set)?;
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_plain_sitemap(&set);

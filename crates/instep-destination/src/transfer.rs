@@ -264,6 +264,7 @@ impl SyncRun<'_> {
         let (entries, kept) = plan.with(|draft| (draft.account, draft.kept(before, false)));
         plan.kept = kept?;
         done.pass_returned_to(&plan)?;
+        done.pass_links_to(&plan)?;
         let report = &mut self.reporter.report;
         report.entries.add(&entries);
         report.kept = (report.kept + plan.kept.all).saturating_sub(before.all);

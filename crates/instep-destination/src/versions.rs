@@ -123,5 +123,6 @@ pub(crate) fn version_at(resource: &Uri, href: &Uri, metadata: ResourceMetadata)
 /// Returns the number of resources that are held, without their versions.
 pub(crate) fn resources_held(state: &dyn ReadState) -> Result<u64, StateError> {
     let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_in(&[set]))?;
-    Ok(state.held_count()? - versions)
+    // The two are read one after the other, and a run beside may remove versions in between.
+    Ok(state.held_count()?.saturating_sub(versions))
 }

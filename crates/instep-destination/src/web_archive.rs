@@ -47,7 +47,7 @@ impl WebArchive {
     pub(crate) fn open(options: &ArchiveOptions) -> Result<Self, StoreError> {
         let folder = ArchiveFolder::open(options)?;
         let mut writer = RecordWriter::new(folder);
-        let orders = Arc::new(Orders::default());
+        let orders = Arc::new(Orders::of(&options.dir));
         let way = Arc::clone(&orders);
         let work = move || {
             let _abandoned = AbandonedAtEnd(&way);

@@ -33,7 +33,13 @@ impl Committer {
                     tracing::warn!(%key, "a pack is gone: an audit names what was in it");
                     continue;
                 }
-                bytes => bytes?,
+                // No committed group depends on this, and the next run tries it again.
+                Err(error) => {
+                    let error = instep_store::error_chain(&error);
+                    tracing::warn!(%key, error, "a pack cannot be read, and is not packed anew");
+                    continue;
+                }
+                Ok(bytes) => bytes,
             };
             for (uri, offset, length) in records(key, &bytes) {
                 let at = HeldAt::Object { key: key.clone(), offset, length };

@@ -15,6 +15,9 @@ use page::{Activity, CollectionPage, parse, without_mark};
 /// The most pages of a collection that are read.
 const MOST_PAGES: usize = 20_000;
 
+/// The most activities of a collection that are read. They are in memory together, with about 200 bytes each.
+const MOST_ACTIVITIES: u64 = 2_000_000;
+
 /// Returns `true` if a body is a collection of activities, or a page of one. Its content decides: servers of files do not
 /// know the media type of a name without an ending.
 pub(super) fn is_collection(download: &Download) -> bool {
@@ -34,6 +37,8 @@ pub(super) async fn read(
     documents: &Documents,
 ) -> Result<Discovered, DiscoverError> {
     let invalid = |uri: &Uri, source| DiscoverError::Invalid { uri: uri.clone(), source };
+    // A collection has many more pages than the documents that one search may request.
+    let documents = &documents.with_budget(MOST_PAGES as u64);
     let uri = first.uri.clone();
     let speaker = Origin::parse(uri.as_str()).ok();
     let mut page = parse(&first).map_err(|source| invalid(&uri, source))?;
@@ -53,7 +58,7 @@ pub(super) async fn read(
         }
         pages.push(activities);
         let Some(next) = before else { break };
-        if !seen.insert(next.clone()) || seen.len() > MOST_PAGES {
+        if !seen.insert(next.clone()) || seen.len() > MOST_PAGES || items > MOST_ACTIVITIES {
             troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
             break;
         }

@@ -33,6 +33,20 @@ impl Draft {
         self.versions.as_ref().map_or(Ok(Vec::new()), |versions| Ok(versions.after(after, most)?))
     }
 
+    /// Adds the targets of links to versions of an earlier plan.
+    pub(crate) fn take_over_links(&mut self, earlier: &Self) -> Result<(), Error> {
+        let Some(versions) = &mut self.versions else { return Ok(()) };
+        let mut after = 0;
+        loop {
+            let page = earlier.linked_versions(after, Self::PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            for action in page {
+                versions.push(&Action::new(ActionKind::Create, action.desired))?;
+            }
+        }
+    }
+
     /// Returns `true` if an entry is within scope and selected.
     pub(crate) fn selects(&self, speaker: Option<&Origin>, entry: &Entry) -> bool {
         let uri = entry.loc.as_str();

@@ -80,6 +80,11 @@ impl SetRun {
         later.with(|later| self.with(|earlier| later.take_over_returned(earlier)))
     }
 
+    /// Adds the links to versions of this plan to those of a later one, so that they are fetched with it.
+    pub(crate) fn pass_links_to(&self, later: &Self) -> Result<(), Error> {
+        later.with(|later| self.with(|earlier| later.take_over_links(earlier)))
+    }
+
     /// Returns the entries that were read for the plan and could not be used within a scope.
     pub(crate) fn unusable_entries(&self, scope: String) -> UnusableEntries {
         let (count, first) =

@@ -93,7 +93,10 @@ impl SyncRun<'_> {
 
     async fn mementos_of_map(&self, resource: &Uri, map: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
         let mut response = self.network.client.send(&on_behalf(map, resource)).await?.successful()?;
-        let body = response.body.read_up_to(TIMEMAP_BYTES).await?.unwrap_or_default();
+        let Some(body) = response.body.read_up_to(TIMEMAP_BYTES).await? else {
+            let (uri, source) = (map.as_str().to_owned(), format!("it has more than {TIMEMAP_BYTES} bytes").into());
+            return Err(HttpError::Transfer { uri, source });
+        };
         Ok(parse_link_header(&String::from_utf8_lossy(&body), map))
     }
 

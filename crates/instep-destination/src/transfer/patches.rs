@@ -54,6 +54,7 @@ impl Pipeline {
                 set.with(|draft| draft.done(offer.desired.uri.as_str()))?;
                 self.send(commit).await?;
             }
+            self.report_committed(run);
         }
         Ok(())
     }

@@ -191,6 +191,8 @@ impl Pipeline {
                     }
                 };
                 self.send_all(page.into_iter().map(deletion).collect()).await?;
+                // Here and not at the end, where the reports of all groups would be in memory.
+                self.report_committed(run);
                 if run.ending().is_some() {
                     return Ok(());
                 }

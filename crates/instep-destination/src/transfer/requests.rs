@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::future::OptionFuture;
 use tokio::{
     sync::mpsc,
+    task::AbortHandle,
     time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,16 @@ const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 /// The number of arrivals at a time up to which the last ones are not collected any more.
 const FEW: usize = 8;
 
+/// Ends the transfers of a fetcher when it is dropped: also if an error ends the loop below, so that nothing is received
+/// any more for a run that has failed.
+struct AbortAtEnd(AbortHandle);
+
+impl Drop for AbortAtEnd {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Pipeline {
     /// Fetches the tasks of a feed, and passes on the results.
     pub(super) async fn fetch(
@@ -45,6 +56,7 @@ impl Pipeline {
             let (fetcher, enough) = (fetcher.clone(), enough.clone());
             tokio::spawn(async move { fetcher.run(tasks, outcomes_in, enough).await })
         };
+        let working = AbortAtEnd(working.abort_handle());
         let stop = run.stop.token().clone();
         let mut sender = Some(sender);
         let mut arrived = Vec::with_capacity(QUEUE);
@@ -97,7 +109,7 @@ impl Pipeline {
                 Some(()) = OptionFuture::from(deadline.map(sleep_until)), if deadline.is_some() => break,
             }
         }
-        working.abort();
+        drop(working);
         if let Some(body) = run.login_page.recognised().map(str::to_owned) {
             let what = format!(
                 "most answers have the same wrong body ({body}), like a login page: no further requests are sent"

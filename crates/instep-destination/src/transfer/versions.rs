@@ -1,7 +1,7 @@
 //! Versions that are kept beside the copy: those that a plan will replace or remove, and states in a package of changes
 //! that the plan does not want.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 
 use resourcesync::{Algorithm, Change, Entry};
 
@@ -57,8 +57,15 @@ fn keep_some(
         let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
         let named = placer.versions.name(draft.state(), &held.uri, &held.metadata)?;
         let Some(version) = named.map(VersionKey::into_uri) else { continue };
-        // A damaged file is not kept as a version.
-        let Ok(Some(staged)) = copy(placer, &held) else { continue };
+        let staged = match copy(placer, &held) {
+            Ok(Some(staged)) => staged,
+            // A file that is damaged, missing or blocked is not kept as a version.
+            Ok(None) => continue,
+            Err(error) if error.is_damage() || error.concerns_one_resource() => continue,
+            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
+            // After any other failure the version could still be kept, so that it must not be replaced.
+            Err(error) => return Err(error.into()),
+        };
         let Ok(path) = placer.path(&version) else { continue };
         commits.push(Commit::File(NewFile::new(version, path, staged, held.metadata, placer.set)));
     }

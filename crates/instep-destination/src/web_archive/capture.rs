@@ -54,7 +54,7 @@ impl BodyObserver for Capturing {
         }
         self.hasher.update(data);
         if self.fault.is_none() {
-            self.fault = self.body.push(data).err();
+            self.fault = self.body.push(data, self.orders.folder()).err();
         }
     }
 

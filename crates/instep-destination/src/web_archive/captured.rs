@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read, Seek as _, Write as _},
+    path::Path,
 };
 
 use bytes::Bytes;
@@ -44,8 +45,8 @@ impl CapturedBody {
         if self.file.is_some() { 0 } else { self.length }
     }
 
-    /// Adds a piece of the body.
-    pub(super) fn push(&mut self, data: &Bytes) -> io::Result<()> {
+    /// Adds a piece of the body. A large body waits in a file without a name in `folder`.
+    pub(super) fn push(&mut self, data: &Bytes, folder: &Path) -> io::Result<()> {
         self.length += data.len() as u64;
         if self.file.is_none() {
             let is_small = data.len() <= COPIED;
@@ -53,7 +54,7 @@ impl CapturedBody {
             if self.length <= IN_MEMORY {
                 return Ok(());
             }
-            let mut file = tempfile::tempfile()?;
+            let mut file = tempfile::tempfile_in(folder)?;
             for piece in self.pieces.drain(..) {
                 file.write_all(&piece)?;
             }

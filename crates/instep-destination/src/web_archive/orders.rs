@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io,
+    path::{Path, PathBuf},
     sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
     time::{Duration, SystemTime},
 };
@@ -45,6 +46,9 @@ pub(super) struct ArchivedMember {
 /// The queue of orders for the thread that writes, for as long as the archive is open.
 #[derive(Default)]
 pub(super) struct Orders {
+    /// The folder for large bodies while they wait: that of the archive, because the system's temporary folder may be in
+    /// memory.
+    folder: PathBuf,
     waiting: Mutex<WaitingOrders>,
     arrived: Condvar,
     taken: Condvar,
@@ -70,6 +74,16 @@ impl WaitingOrders {
 }
 
 impl Orders {
+    /// Returns the empty queue of an archive in a folder.
+    pub(super) fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), ..Self::default() }
+    }
+
+    /// Returns the folder for large bodies while they wait.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Sends an order; it is dropped if the archive is closed.
     pub(super) fn send(&self, order: ArchiveOrder) {
         let waiting = self.taken.wait_while(self.lock(), |waiting| waiting.is_full());
