@@ -9,6 +9,7 @@ pub mod discover;
 pub mod documents;
 mod draft;
 mod error;
+pub mod exit_code;
 mod follow;
 #[cfg(feature = "postgres")]
 mod help;

@@ -77,7 +77,7 @@ impl AuditCommand {
         let report = report?;
         show(output, &report, is_offline);
         output.object("summary", summary(&report));
-        Ok(if report.interrupted { signals.exit() } else { Exit::from_code(report.exit_code()) })
+        Ok(if report.interrupted { signals.exit() } else { Exit::from(&report) })
     }
 
     fn options(self, config: &Config) -> anyhow::Result<AuditOptions> {
@@ -105,13 +105,13 @@ impl AuditCommand {
 
 fn show(output: &Output, report: &AuditReport, is_offline: bool) {
     let compared = report.same + report.missing + report.differing + report.surplus;
-    let state = match report.exit_code() {
-        0 if compared + report.unauditable == 0 => "Nothing compared",
+    let state = match Exit::from(report) {
+        Exit::Done if compared + report.unauditable == 0 => "Nothing compared",
         // The Source was not asked, only the bytes were compared with the state of the copy.
-        0 if is_offline => "Undamaged",
-        0 => "In step",
-        20 => "Not in step",
-        130 => "Interrupted",
+        Exit::Done if is_offline => "Undamaged",
+        Exit::Done => "In step",
+        Exit::Differences => "Not in step",
+        Exit::Interrupted => "Interrupted",
         _ => "Not fully compared",
     };
     if let several @ [_, _, ..] = &report.sources[..] {
