@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_net::{HttpError, ProtocolFailure, Refusal};
+use instep_net::{HttpError, Permission, ProtocolFailure};
 
 use beside::WithoutUrl;
 
@@ -53,6 +53,9 @@ pub enum Error {
         url: String,
         /// The reason for each place that was tried, with its URL.
         reasons: Vec<String>,
+        /// The permission that requests to these places lacked, the one that is needed first; `None` if no permission
+        /// would help.
+        lacks: Option<Permission>,
     },
     /// There is no copy in a folder.
     #[error("{} holds no copy", dir.display())]
@@ -160,21 +163,21 @@ impl Error {
 
     /// Returns the status of the answer that ended the run, if one did.
     pub fn status(&self) -> Option<u16> {
-        let Self::Unreachable { source, .. } = self else { return None };
-        let answer = source.downcast_ref::<WithoutUrl<HttpError>>()?;
-        answer.0.status().map(|status| status.as_u16())
+        Some(self.http()?.status()?.as_u16())
     }
 
-    /// Returns `true` if the run ended because something that it needs is on another host than the Source, and is not requested.
-    pub fn is_out_of_scope(&self) -> bool {
-        let Self::Unreachable { source, .. } = self else { return false };
-        let answer = source.downcast_ref::<WithoutUrl<HttpError>>();
-        answer.is_some_and(|answer| match &answer.0 {
-            HttpError::Refused { reason, .. } => {
-                matches!(reason, Refusal::OutOfScope { .. } | Refusal::PrivateAddress { .. })
-            }
-            _ => false,
-        })
+    /// Returns the permission that the run lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::NotResourceSync { lacks, .. } => *lacks,
+            _ => self.http()?.lacks(),
+        }
+    }
+
+    /// Returns the failure of the request that ended the run, if one did.
+    fn http(&self) -> Option<&HttpError> {
+        let Self::Unreachable { source, .. } = self else { return None };
+        Some(&source.downcast_ref::<WithoutUrl<HttpError>>()?.0)
     }
 
     /// Returns the reason why a connection could not be used, if that ended the run.

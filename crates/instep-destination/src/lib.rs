@@ -46,7 +46,7 @@ pub use error::{Error, ErrorKind, Guard};
 #[cfg(feature = "postgres")]
 pub use help::{SharedPlans, help};
 pub use history::{past_runs, pending_retries, reached_since};
-pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
+pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Permission, Traffic};
 pub use list::{StreamOptions, changes, resources};
 pub use location::CopyLocation;
 pub use map::CopyPath;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Phase, ProblemKind,
+    Error, Phase, Problem, ProblemKind,
     audit::hash::{Hashing, Verdict},
     plan::Desired,
     run::{LocalCopy, SyncRun},
@@ -43,7 +43,9 @@ impl SyncRun<'_> {
                         }
                     }
                     // A file that cannot be read may well be right: it stays, but is reported as unchecked (B13).
-                    Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
+                    Verdict::Failed(what) => {
+                        reporter.failed(Problem::new(ProblemKind::Storage, &looked.uri, &what));
+                    }
                 }
                 Ok(())
             })

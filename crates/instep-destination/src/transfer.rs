@@ -23,7 +23,7 @@ mod versions;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Event, Outcome, Phase,
+    Error, Event, Outcome, Phase, Problem,
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
@@ -272,7 +272,7 @@ impl SyncRun<'_> {
 
     pub(crate) fn report_unexplained(&mut self, unexplained: Unexplained) {
         for (uri, (kind, what)) in unexplained {
-            self.reporter.failed(kind, &uri, &what);
+            self.reporter.failed(Problem::new(kind, &uri, &what));
         }
     }
 }

@@ -10,8 +10,8 @@ use instep_store::error_chain;
 use resourcesync::DateTime;
 
 pub use kind::ErrorKind;
-pub use storage::OriginFailure;
 pub(crate) use storage::StorageFailure;
+pub use storage::{OriginFailure, OriginFault};
 use text::deletions_refused;
 pub(crate) use text::listed;
 
@@ -117,8 +117,8 @@ pub enum Error {
         origin: String,
         /// The reason.
         what: String,
-        /// `true` if it cannot be reached, or is no origin of this kind.
-        is_unreachable: bool,
+        /// The kind of the fault.
+        fault: OriginFault,
     },
     /// The Source ended before the publication was complete. Recorded changes stay, and the next publication
     /// continues from there.
@@ -273,9 +273,7 @@ impl Error {
             (Some(StorageFailure { place, what }), _) => {
                 Self::ObjectStorage { place: place.clone(), what: what.clone() }
             }
-            (None, Some(OriginFailure { origin, what, is_unreachable })) => {
-                Self::Origin { origin, what, is_unreachable }
-            }
+            (None, Some(OriginFailure { origin, what, fault })) => Self::Origin { origin, what, fault },
             (None, None) => Self::Read { path, source },
         }
     }

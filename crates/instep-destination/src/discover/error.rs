@@ -1,5 +1,6 @@
 //! Reasons why nothing was discovered.
 
+use instep_net::Permission;
 use resourcesync::Uri;
 
 use super::Trouble;
@@ -78,6 +79,15 @@ pub enum DiscoverError {
 }
 
 impl DiscoverError {
+    /// Returns the permission that a request lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::Unreachable { source, .. } | Self::Invalid { source, .. } => source.lacks(),
+            Self::Nothing { looked_at, .. } => looked_at.iter().filter_map(|trouble| trouble.lacks).min(),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if nothing further may be requested: the run should end, or the Source exceeds a limit.
     pub(super) fn ends_search(&self) -> bool {
         match self {

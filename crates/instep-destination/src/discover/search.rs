@@ -206,7 +206,8 @@ impl<'a> Search<'a> {
             Ok(found) => Ok(Sight::Found(found)),
             Err(error) if error.ends_search() => Err(error),
             Err(error) => {
-                self.looked_at.push(Trouble::new(asked_for, error.beside(asked_for.as_str())));
+                let trouble = Trouble::new(asked_for, error.beside(asked_for.as_str()));
+                self.looked_at.push(Trouble { lacks: error.lacks(), ..trouble });
                 self.invalid.get_or_insert(error);
                 Ok(Sight::Broken)
             }
@@ -237,7 +238,7 @@ impl<'a> Search<'a> {
     fn note(&mut self, uri: &Uri, error: &DocumentError) -> Sight {
         let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
         let trouble = Trouble::new(uri, error.beside(uri.as_str()));
-        self.looked_at.push(Trouble { is_out_of_scope, ..trouble });
+        self.looked_at.push(Trouble { is_out_of_scope, lacks: error.lacks(), ..trouble });
         match error {
             DocumentError::Http(HttpError::Status {
                 status: StatusCode::NOT_FOUND | StatusCode::GONE,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use instep_net::Permission;
 use resourcesync::Uri;
 
 /// A fault that did not end the search.
@@ -18,12 +19,20 @@ pub struct Trouble {
     pub costs_entries: bool,
     /// `true` if it was not requested, because that was not allowed.
     pub is_out_of_scope: bool,
+    /// The permission that its request lacked; `None` if no permission would help.
+    pub lacks: Option<Permission>,
 }
 
 impl Trouble {
     pub(crate) fn new(uri: &Uri, what: impl Into<String>) -> Self {
-        let (costs_a_set, costs_entries, is_out_of_scope) = (false, false, false);
-        Self { uri: uri.clone(), what: what.into(), costs_a_set, costs_entries, is_out_of_scope }
+        Self {
+            uri: uri.clone(),
+            what: what.into(),
+            costs_a_set: false,
+            costs_entries: false,
+            is_out_of_scope: false,
+            lacks: None,
+        }
     }
 
     pub(crate) fn lost_set(uri: &Uri, what: impl Into<String>) -> Self {

@@ -3,7 +3,7 @@
 use std::io;
 
 use http::StatusCode;
-use instep_net::HttpError;
+use instep_net::{HttpError, Permission};
 use resourcesync::ReadError;
 
 /// The reason why a document cannot be used.
@@ -78,6 +78,14 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
+    /// Returns the permission that its request lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::Http(error) => error.lacks(),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if it arrived and cannot be used, rather than not arriving.
     pub fn is_invalid(&self) -> bool {
         matches!(

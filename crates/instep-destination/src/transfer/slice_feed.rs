@@ -161,8 +161,8 @@ impl TaskFeed for SliceFeed<'_> {
             match &mut self.others {
                 Some(others) => failure.report(run, uri, others.unexplained),
                 None => {
-                    run.reporter.failed(failure.kind, uri, &failure.what);
-                    let TransferFailure { kind, what, explicable } = failure;
+                    run.reporter.failed(failure.problem(uri));
+                    let TransferFailure { kind, what, explicable, .. } = failure;
                     left = Some(SliceFailure {
                         uri: uri.to_owned(),
                         kind: kind.as_str().to_owned(),
@@ -219,7 +219,12 @@ impl OtherShares<'_> {
             last.uri.clone_into(&mut after);
             for SliceFailure { uri, kind, what, explicable } in page {
                 let kind = ProblemKind::parse(&kind).unwrap_or(ProblemKind::Unreachable);
-                TransferFailure { kind, what, explicable }.report(run, &uri, self.unexplained);
+                // Its worker reported the permission that would help.
+                TransferFailure { explicable, ..TransferFailure::new(kind, what) }.report(
+                    run,
+                    &uri,
+                    self.unexplained,
+                );
             }
         }
     }

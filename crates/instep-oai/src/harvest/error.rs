@@ -2,8 +2,8 @@
 
 use std::io;
 
-use instep_net::HttpError;
-use instep_source::OriginFailure;
+use instep_net::{HttpError, Permission};
+use instep_source::{OriginFailure, OriginFault};
 use instep_store::{database::DatabaseError, error_chain};
 
 use crate::response::ProtocolError;
@@ -69,14 +69,18 @@ pub(crate) enum HarvestError {
 impl HarvestError {
     /// Returns the error as that of the repository, unless this machine is at fault.
     pub(crate) fn of_repository(self, url: &str) -> io::Error {
-        let is_unreachable = match &self {
+        let fault = match &self {
             Self::Database(_) | Self::State(_) | Self::Io(_) => return io::Error::other(self),
-            Self::Http(error) => !matches!(error, HttpError::Option { .. }),
-            Self::Unusable { .. } | Self::Circle { .. } | Self::Empty { .. } | Self::Tokens { .. } => true,
+            Self::Http(error) if error.lacks() == Some(Permission::Login) => OriginFault::Denied,
             // The arguments may be wrong.
-            Self::Refused { .. } => false,
+            Self::Http(HttpError::Option { .. }) | Self::Refused { .. } => OriginFault::Refused,
+            Self::Http(_)
+            | Self::Unusable { .. }
+            | Self::Circle { .. }
+            | Self::Empty { .. }
+            | Self::Tokens { .. } => OriginFault::Unreachable,
         };
-        io::Error::other(OriginFailure { origin: url.to_owned(), what: error_chain(&self), is_unreachable })
+        io::Error::other(OriginFailure { origin: url.to_owned(), what: error_chain(&self), fault })
     }
 }
 

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use rustix::io::Errno;
 
-use super::Error;
+use super::{Error, OriginFault};
 
 /// The kind of an error, for a caller that decides how to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,7 +48,9 @@ impl Error {
             | Self::Catalogue { .. }
             | Self::Delivery { .. }
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
-            Self::Origin { is_unreachable: true, .. } => ErrorKind::Unreachable,
+            Self::Origin { fault: OriginFault::Unreachable | OriginFault::Denied, .. } => {
+                ErrorKind::Unreachable
+            }
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
             | Self::SetMoved { .. }

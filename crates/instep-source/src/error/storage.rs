@@ -28,10 +28,22 @@ impl StorageFailure {
 pub struct OriginFailure {
     /// The URL of the origin.
     pub origin: String,
-    /// The fault.
+    /// A sentence that describes the fault.
     pub what: String,
-    /// `true` if it cannot be reached, or does not answer as an origin of this kind does.
-    pub is_unreachable: bool,
+    /// The kind of the fault.
+    pub fault: OriginFault,
+}
+
+/// The kind of a fault of an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OriginFault {
+    /// It cannot be reached, or does not answer as an origin of this kind does.
+    Unreachable,
+    /// It asks for a login.
+    Denied,
+    /// It refuses the request: an option may be wrong.
+    Refused,
 }
 
 impl OriginFailure {
