@@ -252,7 +252,7 @@ impl Draft {
             return Ok(());
         }
         let what = format!("{:?}, {:?} and {actions} actions do not add up", self.account, self.inventory);
-        Err(Error::Task { source: what.into() })
+        Err(Error::Invariant { what })
     }
 
     /// Returns the totals of the plan.

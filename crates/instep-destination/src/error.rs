@@ -132,12 +132,18 @@ pub enum Error {
     /// The caller ended the work, or its time limit was reached.
     #[error("The run ended before it was complete")]
     Interrupted,
-    /// A part of the program ended unexpectedly.
-    #[error("The program failed in itself; please report it")]
+    /// A task of the program panicked or was cancelled, so that its part of the work is missing.
+    #[error("A part of the program ended unexpectedly; please report it")]
     Task {
         /// The way in which it ended.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
+    },
+    /// The program broke a rule of its own. The run ends before it records anything that depends on the rule.
+    #[error("The program failed in itself, please report it: {what}")]
+    Invariant {
+        /// The rule, and the difference from it.
+        what: String,
     },
 }
 

@@ -39,7 +39,7 @@ impl Error {
             Self::Storage { .. } | Self::ObjectStorage { .. } | Self::State { .. } => ErrorKind::Storage,
             Self::NewerState { .. } => ErrorKind::NewerState,
             Self::Interrupted => ErrorKind::Interrupted,
-            Self::Task { .. } => ErrorKind::Failed,
+            Self::Task { .. } | Self::Invariant { .. } => ErrorKind::Failed,
         }
     }
 

@@ -119,7 +119,9 @@ struct Sealing<'s> {
 
 impl Sealing<'_> {
     fn add(&mut self, cut: &CutSlice) -> Result<(), Error> {
-        let unwritable = |error: std::io::Error| Error::Task { source: error.into() };
+        let unwritable = |error: std::io::Error| Error::Invariant {
+            what: format!("a slice of a plan cannot be written: {error}"),
+        };
         self.slices.push(cut.written(slice::to_bytes(&cut.actions).map_err(unwritable)?));
         // From here on they belong to the workers that claim the slice.
         self.set.with(|draft| draft.actions().give_away(&cut.actions))?;

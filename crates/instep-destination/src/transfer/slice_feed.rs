@@ -96,7 +96,10 @@ impl<'s> SliceFeed<'s> {
         self.look = slices.is_empty().then(|| Instant::now() + LOOK);
         for claimed in slices {
             let actions = slice::from_bytes(&claimed.actions);
-            let actions = actions.map_err(|error| Error::Task { source: error.into() })?;
+            // Only slices of the version that this worker reads are claimed.
+            let actions = actions.map_err(|error| Error::Invariant {
+                what: format!("a slice of a shared plan cannot be read: {error}"),
+            })?;
             let mut places = self.book.take(claimed.progress).into_iter().peekable();
             for (place, action) in (0..).zip(actions) {
                 if let Some(at) = places.next_if(|at| at.place == place) {
