@@ -12,9 +12,7 @@ use super::{
 };
 use crate::{
     Error, ProblemKind,
-    plan::{
-        Accounting, Decision, DecisionRules, Desired, Known, LinksNamed, Rest, decide, plausible,
-    },
+    plan::{Accounting, Decision, DecisionRules, Desired, Known, LinksNamed, Rest, decide, plausible},
     state::{Action, ActionKind, Actions, HeldResource, Marks, PlanNote, Pushing, ReadState, StateError},
 };
 
@@ -43,7 +41,7 @@ impl Draft {
         let (inventory, is_undated, was_applied) = match source {
             PartSource::Changes => (None, false, false),
             PartSource::Inventory { at, was_applied } => {
-                (at, at.is_none() && self.applied_changes, was_applied)
+                (at, at.is_none() && self.history.applied_changes, was_applied)
             }
         };
         let (set, delete) = (self.set, self.policy.delete);
@@ -54,7 +52,7 @@ impl Draft {
             actions: &self.actions,
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
-            deletions: self.keeps_deletions.then_some(&*self.state),
+            deletions: self.history.keeps_deletions.then_some(&*self.state),
             other_sets: OtherSets::of(&*self.state, set, self.clocks.latest_time()),
             latest: Some(self.clocks.latest_time()),
             account: &mut self.account,

@@ -84,14 +84,14 @@ impl Inventory {
     fn note_time(&self, found: &CapabilitySet, set: &SetRun) {
         let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
         if let Some(at) = self.at.filter(|_| is_first_choice) {
-            set.with(|draft| draft.meet_gap(at));
+            set.with(|draft| draft.history.meet_gap(at));
         }
     }
 
     /// Sets the coverage by how far back the listed changes reach, and reports a gap.
     fn note_reach(&self, run: &mut SyncRun<'_>, set: &mut SetRun, reach: Option<Reach>) {
         if let (None, Some(Reach::Gap { earliest })) = (self.at, reach) {
-            set.with(|draft| draft.meet_gap(earliest));
+            set.with(|draft| draft.history.meet_gap(earliest));
         }
         // Changes that begin before a list without a time may be older than the list is.
         let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };
