@@ -128,9 +128,10 @@ impl Host {
 
     /// Returns the connections that a request within a scope may use.
     pub(crate) fn pool(&self, scope: &Scope) -> &Arc<ConnectionPool> {
-        match scope.may_be_private(self.origin.host(), self.origin.port()) {
-            true => &self.private_pool,
-            false => &self.pool,
+        if scope.may_be_private(self.origin.host(), self.origin.port()) {
+            &self.private_pool
+        } else {
+            &self.pool
         }
     }
 

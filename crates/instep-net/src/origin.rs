@@ -65,9 +65,10 @@ impl Origin {
             return Err(OriginError::Port { port: port.to_owned() });
         }
         let host = host.trim_end_matches('.');
-        let host = match host.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => host.to_ascii_lowercase().into(),
-            false => host.into(),
+        let host = if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            host.to_ascii_lowercase().into()
+        } else {
+            host.into()
         };
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self { secure, host, port })

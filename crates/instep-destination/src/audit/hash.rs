@@ -216,9 +216,10 @@ struct UntilStopped<'a> {
 
 impl Read for UntilStopped<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stop.is_cancelled() {
-            true => Err(io::Error::other("the work ended")),
-            false => self.file.read(buffer),
+        if self.stop.is_cancelled() {
+            Err(io::Error::other("the work ended"))
+        } else {
+            self.file.read(buffer)
         }
     }
 }

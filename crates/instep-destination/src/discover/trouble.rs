@@ -46,9 +46,10 @@ impl Trouble {
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what.starts_with(self.uri.as_str()) {
-            true => f.write_str(&self.what),
-            false => write!(f, "{}: {}", self.uri, self.what),
+        if self.what.starts_with(self.uri.as_str()) {
+            f.write_str(&self.what)
+        } else {
+            write!(f, "{}: {}", self.uri, self.what)
         }
     }
 }

@@ -125,10 +125,11 @@ impl Draft {
     /// Returns `true` if a change of a resource is pending that an inventory may have missed: its held version stays
     /// until the change is fetched (O23).
     fn is_pending_later(&self, uri: &str, inventory: Option<DateTime>) -> Result<bool, Error> {
-        let pending = match self.begins.with_owed {
-            true => self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0),
+        let pending = if self.begins.with_owed {
+            self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0)
+        } else {
             // Of a plan that does nothing, as that of an audit, it is no part (O42).
-            false => self.state.owed(self.set, uri)?.map(|owed| owed.desired),
+            self.state.owed(self.set, uri)?.map(|owed| owed.desired)
         };
         let is_wanted = |pending: &Desired| pending.presence != DesiredPresence::Absent;
         let is_later = |pending: Desired| self.may_have_missed(pending.metadata.datetime, inventory);

@@ -55,9 +55,10 @@ impl SyncRun<'_> {
             _ => choice,
         };
         let FoundPackages { dump, changes } = found_packages;
-        let changes = match self.options.all_versions && changes.is_empty() {
-            true => self.change_packages(found, &Checkpoint::new()).await?,
-            false => changes,
+        let changes = if self.options.all_versions && changes.is_empty() {
+            self.change_packages(found, &Checkpoint::new()).await?
+        } else {
+            changes
         };
         let mut packages = vec![changes.newest_first()];
         if choice.strategy == Strategy::Dump {
@@ -98,10 +99,8 @@ impl SyncRun<'_> {
         let mut situation = self.situation(found, None, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
         let all = self.options.all_versions;
-        let packages = match all || could_pay(&situation) {
-            true => self.change_packages(found, since).await?,
-            false => read,
-        };
+        let packages =
+            if all || could_pay(&situation) { self.change_packages(found, since).await? } else { read };
         if all && !packages.is_empty() {
             let reason = format!("{}; the Change Dump has each version", choice.reason);
             return Ok(ChosenWay {

@@ -75,9 +75,10 @@ impl SyncRun<'_> {
         let is_map = timemap.is_some();
         let Ok(uri) = Uri::parse(&href) else { return Vec::new() };
         let asked = async {
-            match is_map {
-                true => self.mementos_of_map(&found.uri, &uri).await,
-                false => self.mementos_of_gate(&found.uri, &uri).await,
+            if is_map {
+                self.mementos_of_map(&found.uri, &uri).await
+            } else {
+                self.mementos_of_gate(&found.uri, &uri).await
             }
         };
         // The checkpoint then stays, and the next run finds the link again.

@@ -281,9 +281,12 @@ impl Supplier for BucketContent {
     fn open(&self, path: &[u8]) -> Option<io::Result<File>> {
         let open = || {
             let path = std::str::from_utf8(path).map_err(io::Error::other)?;
-            digests::to_file(self.bucket()?, path).map_err(|error| match error.is_missing() {
-                true => io::Error::new(io::ErrorKind::NotFound, error_chain(&error)),
-                false => StorageFailure::at(&self.place, error),
+            digests::to_file(self.bucket()?, path).map_err(|error| {
+                if error.is_missing() {
+                    io::Error::new(io::ErrorKind::NotFound, error_chain(&error))
+                } else {
+                    StorageFailure::at(&self.place, error)
+                }
             })?
         };
         Some(open())

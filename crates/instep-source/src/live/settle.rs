@@ -81,9 +81,10 @@ impl Settle {
 
     /// Returns the time until a path is due; `None` if no path waits.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
-        let settled = match self.everything {
-            true => Some(now),
-            false => self.paths.values().map(|waiting| waiting.until).chain(self.recorded).min(),
+        let settled = if self.everything {
+            Some(now)
+        } else {
+            self.paths.values().map(|waiting| waiting.until).chain(self.recorded).min()
         };
         let due = settled?.max(self.not_before.unwrap_or(now));
         Some(due.saturating_duration_since(now))

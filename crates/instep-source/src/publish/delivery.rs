@@ -222,9 +222,10 @@ impl PlannedDelivery {
         let asked: Vec<_> =
             new.map(|new| new.name.as_str()).filter(|name| !is_immutable(name.as_bytes())).collect();
         let names = bucket.foreign(&asked, &self.mark())?;
-        match names.is_empty() {
-            true => Ok(()),
-            false => Err(Error::DocumentsInTheWay { folder: place.to_string().into(), names }.into()),
+        if names.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::DocumentsInTheWay { folder: place.to_string().into(), names }.into())
         }
     }
 }

@@ -81,9 +81,10 @@ fn difference(observation: Observation, held: Option<Resource>) -> Option<Differ
             _ => different(resource.uri, DifferenceKind::Differs),
         },
         (Observation::Found(resource) | Observation::Changed(resource), Some(held)) => {
-            match held.state.same_bytes(&resource.state) {
-                true => None,
-                false => different(resource.uri, DifferenceKind::Differs),
+            if held.state.same_bytes(&resource.state) {
+                None
+            } else {
+                different(resource.uri, DifferenceKind::Differs)
             }
         }
         (

@@ -16,7 +16,6 @@ const SCHEMA: &str = "Bucket, Key, Size, LastModifiedDate, ETag, IsMultipartUplo
 /// The time of the inventory: after everything that it names was put.
 const CREATED: &str = "4000-01-01T00:00:00Z";
 
-
 /// Writes an inventory as S3 does: a manifest, and files of rows without a header line, in gzip.
 fn write_inventory(
     server: &S3Server,
@@ -37,7 +36,9 @@ fn write_inventory(
         let bytes = gzip.finish().unwrap();
         let name = format!("data/{number}.csv.gz");
         let key = format!("{folder}/{name}");
-        listed.push(json!({"key": key, "size": bytes.len(), "MD5checksum": HEXLOWER.encode(&Md5::digest(&bytes))}));
+        listed.push(
+            json!({"key": key, "size": bytes.len(), "MD5checksum": HEXLOWER.encode(&Md5::digest(&bytes))}),
+        );
         upload(&name, &bytes);
     }
     let created = millis_of(created);

@@ -126,9 +126,10 @@ impl OriginArgs {
             // A manifest that goes later is a problem of that publication; one that was never there is a mistyped name.
             std::fs::metadata(&from).map_err(|error| {
                 let from = from.display().to_string();
-                let advice = match from.starts_with("http://") || from.starts_with("https://") {
-                    true => format!("For an OAI-PMH repository write oai+{from}; for a Source copy it first"),
-                    false => "Check that the path is right".to_owned(),
+                let advice = if from.starts_with("http://") || from.starts_with("https://") {
+                    format!("For an OAI-PMH repository write oai+{from}; for a Source copy it first")
+                } else {
+                    "Check that the path is right".to_owned()
                 };
                 anyhow::anyhow!("Cannot read {from}: {error}. {advice}")
             })?;

@@ -87,10 +87,8 @@ impl SelectionArgs {
 /// Reads a list of paths as rsync does: empty lines and those that begin with `#` or `;` are skipped. If it has a NUL,
 /// as that of `find -print0`, each path ends with one, and may have line breaks.
 fn paths(file: &Path) -> anyhow::Result<Vec<String>> {
-    let text = match file.as_os_str() == "-" {
-        true => io::read_to_string(io::stdin()),
-        false => fs::read_to_string(file),
-    };
+    let text =
+        if file.as_os_str() == "-" { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
     let text = text.with_context(|| format!("Cannot read {}", file.display()))?;
     // Editors of some systems begin a file with a mark, which would become a part of the first path.
     Ok(listed(text.trim_start_matches('\u{feff}')))

@@ -71,9 +71,10 @@ fn below(folder: &Path) -> Option<String> {
     for component in folder.components().filter(|component| *component != Component::CurDir) {
         let Component::Normal(name) = component else { return None };
         for byte in name.as_encoded_bytes() {
-            match byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
-                true => prefix.push(char::from(*byte)),
-                false => prefix.push_str(&format!("%{byte:02X}")),
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+                prefix.push(char::from(*byte))
+            } else {
+                prefix.push_str(&format!("%{byte:02X}"))
             }
         }
         prefix.push('/');

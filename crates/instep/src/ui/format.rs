@@ -123,10 +123,7 @@ pub(crate) fn shell_word(word: &str) -> String {
 /// Returns a word for a shell, in quotes only if it needs them: a command that a person reads and pastes.
 pub(crate) fn shell_argument(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-._~/:@%+=,".contains(character);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => shell_word(word),
-    }
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { shell_word(word) }
 }
 
 /// Returns a name from the network, safe for a terminal: control characters and direction marks are escaped (D10).

@@ -153,9 +153,10 @@ pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
     // A tip if there is one, else the usage.
     output.error(Exit::Usage, &what, usage.lines().next().map(str::trim));
-    match output.log_json {
-        true => output.log(LineLevel::Error, &format!("instep: {what}")),
-        false => drop(message.print()),
+    if output.log_json {
+        output.log(LineLevel::Error, &format!("instep: {what}"))
+    } else {
+        drop(message.print())
     }
     Exit::Usage
 }

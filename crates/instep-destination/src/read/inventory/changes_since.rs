@@ -47,9 +47,10 @@ impl Inventory {
         }
         let is_lost = found.offers_changes() && !changes.are_offered();
         let has_read_before = self.at.is_none() && held.is_some();
-        let lost = match has_read_before && run.may_have_left_out(set.id)? {
-            true => Self::seek_left_out(run, found, set).await?,
-            false => Vec::new(),
+        let lost = if has_read_before && run.may_have_left_out(set.id)? {
+            Self::seek_left_out(run, found, set).await?
+        } else {
+            Vec::new()
         };
         let mut read = changes.read(run, found, set, checkpoint.clone()).await?;
         read.complete &= !is_lost;

@@ -73,9 +73,10 @@ impl HarvestCommit<'_> {
             return Ok(RecordEffect::Same);
         }
         let Some(metadata) = record.metadata.as_ref().filter(|_| !record.is_deleted) else {
-            return Ok(match self.remove_item(format, &record.identifier)? {
-                true => RecordEffect::Removed,
-                false => RecordEffect::Same,
+            return Ok(if self.remove_item(format, &record.identifier)? {
+                RecordEffect::Removed
+            } else {
+                RecordEffect::Same
             });
         };
         let mut taken = self.keep((&path, HarvestedKind::Record), format, record, metadata, run, held)?;
