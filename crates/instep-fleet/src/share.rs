@@ -15,7 +15,7 @@ use std::{
 };
 
 pub(crate) use lane::{LaneAnswer, LaneRequest, LaneSeat, answer};
-pub(crate) use lanes::{LaneDemand, LaneRest, LaneStep, WorkerLanes};
+pub(crate) use lanes::{LaneDemand, LanePause, LaneStep, WorkerLanes};
 
 /// The time between two heartbeats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);

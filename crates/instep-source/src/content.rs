@@ -36,7 +36,7 @@ pub(crate) use arrangement::rebased_numbers;
 pub use bucket::BucketContent;
 pub(crate) use deletions::DeletionWindow;
 use describe::Describer;
-pub(crate) use look::{Look, look};
+pub(crate) use look::{PathContent, look};
 #[cfg(feature = "serve")]
 pub(crate) use manifest::listed;
 pub(crate) use manifest::{Listed, Listing, Manifest};

@@ -7,7 +7,7 @@ use std::{io, path::Path};
 use instep_destination::{Error as DestinationError, Guard, Permission, Problem, ProblemKind};
 use instep_fleet::FleetError;
 use instep_net::ProtocolFailure;
-use instep_source::{Error as SourceError, OriginFault};
+use instep_source::{Error as SourceError, UpstreamFault};
 
 use crate::ui::format::name;
 
@@ -206,10 +206,10 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         }
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check the path, and that you may read it"),
-        SourceError::Origin { fault: OriginFault::Denied, .. } => {
+        SourceError::Upstream { fault: UpstreamFault::Denied, .. } => {
             Some("Give a login in the [credentials] table of instep.toml")
         }
-        SourceError::Origin { fault: OriginFault::Unreachable, .. } => {
+        SourceError::Upstream { fault: UpstreamFault::Unreachable, .. } => {
             Some("Check the URL; if it is right, try again later: nothing was published as deleted")
         }
         SourceError::Write { .. } => {
@@ -261,10 +261,10 @@ mod tests {
     #[test]
     fn o362_a_repository_that_asks_for_a_login_is_answered_with_how_to_give_one() {
         for (fault, part) in
-            [(OriginFault::Denied, "[credentials]"), (OriginFault::Unreachable, "Check the URL")]
+            [(UpstreamFault::Denied, "[credentials]"), (UpstreamFault::Unreachable, "Check the URL")]
         {
-            let (origin, what) = ("http://a.example/oai".to_owned(), "it does not answer".to_owned());
-            let error = SourceError::Origin { origin, what, fault };
+            let (url, what) = ("http://a.example/oai".to_owned(), "it does not answer".to_owned());
+            let error = SourceError::Upstream { url, what, fault };
             assert!(for_error(&error.into()).unwrap().contains(part), "{fault:?}");
         }
     }

@@ -47,7 +47,7 @@ pub(crate) struct Hashing {
 
 /// A file that was checked.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct CheckedFile {
     /// The number of its row in the state.
     pub(crate) id: i64,
     pub(crate) uri: Box<str>,
@@ -59,7 +59,7 @@ pub(crate) struct Looked {
 /// Files that are being hashed, in the order of their URIs; dropped, the hashing ends.
 #[derive(Debug)]
 pub(crate) struct Hashed {
-    batches: mpsc::Receiver<Vec<Looked>>,
+    batches: mpsc::Receiver<Vec<CheckedFile>>,
     task: JoinHandle<Result<bool, Error>>,
     _ends: DropGuard,
 }
@@ -68,7 +68,7 @@ impl Hashed {
     /// Reports the result of each file. Returns `true` if all were checked, `false` if it was stopped before.
     pub(crate) async fn each(
         mut self,
-        report: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),
+        report: &mut (dyn FnMut(CheckedFile) -> Result<(), Error> + Send),
     ) -> Result<bool, Error> {
         while let Some(batch) = self.batches.recv().await {
             batch.into_iter().try_for_each(&mut *report)?;
@@ -102,7 +102,7 @@ impl Hashing {
     async fn run(
         &self,
         state: &mut dyn ReadState,
-        sender: &mpsc::Sender<Vec<Looked>>,
+        sender: &mpsc::Sender<Vec<CheckedFile>>,
     ) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         // A request should read as many parts of a pack as possible.
@@ -135,7 +135,7 @@ impl Hashing {
         self.selections.is_empty() || self.selections.iter().any(|selection| selection.wants_uri(uri))
     }
 
-    fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<Looked>> {
+    fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<CheckedFile>> {
         if self.sample < 1.0 {
             batch.retain(|_| rand::rng().random_bool(self.sample.clamp(0.0, 1.0)));
         }
@@ -156,7 +156,7 @@ impl Hashing {
             // it needs.
             let mut looked = Vec::with_capacity(batch.len());
             for (file, found) in batch.into_iter().zip(verdicts) {
-                looked.extend(found.map(|(verdict, bytes)| Looked {
+                looked.extend(found.map(|(verdict, bytes)| CheckedFile {
                     id: file.id,
                     uri: file.uri,
                     verdict,

@@ -63,11 +63,11 @@ impl StatePlace {
     }
 
     /// Returns the place for a run that knows that the former writer of the state has ended.
-    pub(crate) fn succeeding(self) -> Self {
+    pub(crate) fn after_former_writer(self) -> Self {
         match self {
             Self::File(_) => self,
             #[cfg(feature = "postgres")]
-            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.succeeding()), remote),
+            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.after_former_writer()), remote),
         }
     }
 

@@ -32,7 +32,7 @@ impl SyncRun<'_> {
             && options.changes.is_none()
             && !self.is_paced;
         let kinds = [ActionKind::Create, ActionKind::Update, ActionKind::Check];
-        options.shares
+        options.shares_plan
             && is_plain
             && self.copy.store.packs().is_some()
             && set.with(|draft| kinds.iter().map(|kind| draft.actions().totals(*kind).0).sum::<u64>())

@@ -35,7 +35,7 @@ pub(super) struct SliceFeed<'s> {
     /// Bytes that were transferred before the last outcome.
     bytes: u64,
     /// The time of the next search for free slices, if there were none.
-    look: Option<Instant>,
+    next_claim: Option<Instant>,
     /// The time at which a worker that helps has last asked if it is to end.
     asked: Instant,
     /// The others, as the run that has the copy sees them; `None` for any other worker.
@@ -71,7 +71,7 @@ impl<'s> SliceFeed<'s> {
             book: SliceBook::new(run.network.client.options().transfers),
             claimed: VecDeque::new(),
             bytes: run.network.fetcher.bytes(),
-            look: None,
+            next_claim: None,
             asked: Instant::now(),
             others: None,
         }
@@ -89,11 +89,11 @@ impl<'s> SliceFeed<'s> {
     /// Claims slices if there is too little to do. Returns `true` if there is something to queue.
     fn claim(&mut self) -> Result<bool, Error> {
         let wanted = self.book.wanted();
-        if wanted == 0 || self.look.is_some_and(|look| Instant::now() < look) {
+        if wanted == 0 || self.next_claim.is_some_and(|look| Instant::now() < look) {
             return Ok(false);
         }
         let slices = self.board.claim(wanted)?;
-        self.look = slices.is_empty().then(|| Instant::now() + LOOK);
+        self.next_claim = slices.is_empty().then(|| Instant::now() + LOOK);
         for claimed in slices {
             let actions = slice::from_bytes(&claimed.actions);
             // Only slices of the version that this worker reads are claimed.
@@ -135,7 +135,7 @@ impl TaskFeed for SliceFeed<'_> {
                 break;
             }
         }
-        if self.book.has_any() || self.look.is_none() {
+        if self.book.has_any() || self.next_claim.is_none() {
             return Ok(FeedState::Again(LOOK));
         }
         match &mut self.others {

@@ -3,7 +3,7 @@
 use std::io;
 
 use instep_net::{HttpError, Permission};
-use instep_source::{OriginFailure, OriginFault};
+use instep_source::{UpstreamFailure, UpstreamFault};
 use instep_store::{database::DatabaseError, error_chain};
 
 use crate::response::ProtocolError;
@@ -71,16 +71,16 @@ impl HarvestError {
     pub(crate) fn of_repository(self, url: &str) -> io::Error {
         let fault = match &self {
             Self::Database(_) | Self::State(_) | Self::Io(_) => return io::Error::other(self),
-            Self::Http(error) if error.lacks() == Some(Permission::Login) => OriginFault::Denied,
+            Self::Http(error) if error.lacks() == Some(Permission::Login) => UpstreamFault::Denied,
             // The arguments may be wrong.
-            Self::Http(HttpError::Option { .. }) | Self::Refused { .. } => OriginFault::Refused,
+            Self::Http(HttpError::Option { .. }) | Self::Refused { .. } => UpstreamFault::Refused,
             Self::Http(_)
             | Self::Unusable { .. }
             | Self::Circle { .. }
             | Self::Empty { .. }
-            | Self::Tokens { .. } => OriginFault::Unreachable,
+            | Self::Tokens { .. } => UpstreamFault::Unreachable,
         };
-        io::Error::other(OriginFailure { origin: url.to_owned(), what: error_chain(&self), fault })
+        io::Error::other(UpstreamFailure { url: url.to_owned(), what: error_chain(&self), fault })
     }
 }
 

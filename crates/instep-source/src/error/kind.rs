@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use rustix::io::Errno;
 
-use super::{Error, OriginFault};
+use super::{Error, UpstreamFault};
 
 /// The kind of an error, for a caller that decides how to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +20,7 @@ pub enum ErrorKind {
     NewerState,
     /// A guard refused the publication; the operator decides.
     Refused,
-    /// The origin of the resources cannot be reached.
+    /// The service that the resources come from cannot be reached.
     Unreachable,
     /// The request cannot be served as it is.
     Request,
@@ -48,7 +48,7 @@ impl Error {
             | Self::Catalogue { .. }
             | Self::Delivery { .. }
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
-            Self::Origin { fault: OriginFault::Unreachable | OriginFault::Denied, .. } => {
+            Self::Upstream { fault: UpstreamFault::Unreachable | UpstreamFault::Denied, .. } => {
                 ErrorKind::Unreachable
             }
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
@@ -64,7 +64,7 @@ impl Error {
             Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
             Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
             Self::Stopped
-            | Self::Origin { .. }
+            | Self::Upstream { .. }
             | Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }

@@ -95,7 +95,7 @@ impl AuditCommand {
         let mut options = AuditOptions::new(url, dir);
         options.sample = self.sample;
         options.every_source = every_source;
-        options.origin = self.origin;
+        options.compares_originals = self.origin;
         options.verify = self.verify;
         options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;

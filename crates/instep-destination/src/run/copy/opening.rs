@@ -89,7 +89,7 @@ impl LocalCopy {
             state.record_changes();
         }
         let mut commits = match store.packs() {
-            Some(_) if options.shares => CommitOptions::for_worker(),
+            Some(_) if options.shares_plan => CommitOptions::for_worker(),
             Some(_) => CommitOptions::for_packs(),
             None => CommitOptions::new(),
         };
@@ -109,7 +109,7 @@ impl LocalCopy {
     /// Returns the place of the state that a run uses.
     fn place(options: &SyncOptions) -> Result<StatePlace, StateError> {
         let place = StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())?;
-        Ok(if options.succeeds { place.succeeding() } else { place })
+        Ok(if options.former_writer_ended { place.after_former_writer() } else { place })
     }
 
     /// Writes down that a run begins.
