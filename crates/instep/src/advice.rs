@@ -248,14 +248,16 @@ mod tests {
 
     #[test]
     fn o114_a_source_that_asks_for_a_login_is_not_said_to_offer_nothing() {
-        let nothing = |lacks| {
-            let (url, reasons) = ("http://a.example/".to_owned(), Vec::new());
-            for_error(&DestinationError::NotResourceSync { url, reasons, lacks }.into()).unwrap()
-        };
-        assert!(nothing(Some(Permission::Login)).contains("--bearer-file"));
-        assert!(nothing(None).contains("does not offer"));
-        // O159
-        assert_eq!(nothing(Some(Permission::ProxyLogin)), PROXY_LOGIN);
+        assert!(for_nothing_found(Some(Permission::Login)).contains("--bearer-file"));
+        assert!(for_nothing_found(None).contains("does not offer"));
+    }
+
+    #[test]
+    fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
+        let (url, reasons) = ("http://a.example/".to_owned(), Vec::new());
+        let lacks = Some(Permission::ProxyLogin);
+        let error = DestinationError::NotResourceSync { url, reasons, lacks };
+        assert_eq!(for_error(&error.into()), Some(PROXY_LOGIN));
     }
 
     #[test]

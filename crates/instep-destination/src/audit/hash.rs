@@ -22,13 +22,15 @@ use crate::{
 /// The result of checking one held file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The file matches the state.
+    /// The file has the length and the digests that the state records: nothing is reported.
     Same,
-    /// There is no file.
+    /// The state records a file, and there is none at its path: it counts as missing, and a repair fetches it again.
     Missing,
-    /// The file differs, for this reason.
+    /// The file has other bytes than the state records, for this reason: it counts as different, and a repair fetches
+    /// it again.
     Differs(String),
-    /// The file could not be checked, for this reason.
+    /// The file could not be read to its end, for this reason: nothing is known of it, and it is reported as a
+    /// problem.
     Failed(String),
 }
 

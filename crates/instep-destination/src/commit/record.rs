@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) enum Commit {
-    /// A version, verified and staged.
+    /// A new version of a resource, verified and staged: its file gets its final name with the group.
     File(NewFile),
     /// A file that is in the copy already, read and found to be the version wanted.
     Adopted {
@@ -71,7 +71,7 @@ pub(crate) enum Commit {
     },
     /// The resource could not be fetched; the checkpoint may pass it.
     Owed(SetId, Owed),
-    /// A pending retry of a set is no longer needed.
+    /// A resource of a set that is current, so that no later run tries it again.
     Settled(SetId, Uri),
     /// A held resource whose deletion was kept exists again.
     Returned(SetId, Uri),
@@ -84,9 +84,9 @@ pub(crate) enum Commit {
         /// Settings that hold as of the checkpoint.
         settings: Vec<Setting>,
     },
-    /// A document was read to its end.
+    /// A document that was read to its end: the next run requests it conditionally.
     Document(DocumentRecord),
-    /// The outcome of an action of a slice.
+    /// The outcome of an action of a slice: it is recorded together with the progress of the slice.
     OfSlice(Box<SliceOutcome>),
 }
 

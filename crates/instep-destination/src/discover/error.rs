@@ -19,7 +19,7 @@ pub enum DiscoverError {
         #[source]
         source: DocumentError,
     },
-    /// A document cannot be used.
+    /// A document that was needed arrived, and cannot be used.
     #[error("{uri} cannot be used")]
     Invalid {
         /// The document.
@@ -44,7 +44,7 @@ pub enum DiscoverError {
         /// The places that were tried, and their results.
         looked_at: Vec<Trouble>,
     },
-    /// The Source has no such set.
+    /// The operator named a set, and no Capability List of the Source has that name.
     #[error("The Source has no set {wanted}; it has {}", uris(sets))]
     NoSuchSet {
         /// The name of the set.
@@ -70,7 +70,7 @@ pub enum DiscoverError {
         /// The most that are kept.
         most: usize,
     },
-    /// One set is needed, and there are several.
+    /// The work needs one set, the Source has several, and the operator named none.
     #[error("The Source has several sets of resources, and one must be chosen: {}", uris(sets))]
     SeveralSets {
         /// The Capability Lists of the sets.

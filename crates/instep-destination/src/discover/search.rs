@@ -33,17 +33,17 @@ pub(super) struct Search<'a> {
 
 /// The result of one attempt.
 pub(super) enum Sight {
-    /// A document and the sets that it leads to.
+    /// A document that can be used, and the sets that it leads to.
     Found(Discovered),
-    /// Other content that may have links.
+    /// Other content than a document: its links are tried next.
     Page(Download),
-    /// A document that cannot be used.
+    /// A document of ResourceSync that cannot be used: it is the reason if nothing else is found.
     Broken,
-    /// Nothing is there: 404, 410.
+    /// The server answers 404 or 410: nothing is there.
     Gone,
     /// It is not requested: another scheme, or a host that is not allowed.
     Refused,
-    /// No answer, or one that shows nothing.
+    /// No answer, or one that does not show if something is there.
     Nothing,
 }
 

@@ -10,7 +10,7 @@ use resourcesync::ReadError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// It did not arrive.
+    /// No answer with the document: no connection, a status, a redirect out of scope, or a timeout.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The run was stopped, or its time is over, before it arrived.
@@ -19,7 +19,7 @@ pub enum DocumentError {
         /// The document.
         uri: String,
     },
-    /// It is larger than the limit (D13).
+    /// It has more bytes than a document may have, and was read no further (D13).
     #[error("{uri} has more than {most} bytes")]
     TooLarge {
         /// The document.
@@ -49,7 +49,7 @@ pub enum DocumentError {
         /// The document.
         uri: String,
     },
-    /// It cannot be kept in a file or read from one.
+    /// The file that keeps it while it is read cannot be written or read: the disk is at fault, not the Source.
     #[error("{uri} cannot be stored")]
     Spool {
         /// The document.
@@ -66,7 +66,7 @@ pub enum DocumentError {
         /// The fault.
         what: String,
     },
-    /// It arrived and is not a document.
+    /// It arrived, and is no document of ResourceSync, or a damaged one.
     #[error("{uri} cannot be read as a document")]
     Read {
         /// The document.

@@ -65,11 +65,11 @@ pub(crate) struct Stretch {
 /// A complete document, coded as it arrived.
 #[derive(Clone)]
 pub(crate) enum DocumentBytes {
-    /// A small one.
+    /// The bytes of a small document.
     Memory(Bytes),
-    /// A file that is no longer written.
+    /// The file of a large document, which is complete and no longer written.
     File(Arc<File>),
-    /// A part of such a file.
+    /// The part of such a file that has this document.
     Stretch(Arc<File>, Stretch),
 }
 

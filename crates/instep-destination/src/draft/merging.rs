@@ -19,7 +19,7 @@ use crate::{
 /// The kind of document that a part of desired states comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PartSource {
-    /// A list of changes.
+    /// Changes, whose entries count from the time that each of them states.
     Changes,
     /// An inventory with its time, if it states one; possibly the last applied one.
     Inventory { at: Option<DateTime>, was_applied: bool },

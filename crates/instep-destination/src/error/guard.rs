@@ -6,23 +6,25 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Guard {
-    /// Too many deletions.
+    /// The plan would delete more resources than the operator allows in one run, or in the runs of a day.
     MaxDelete,
-    /// An empty inventory.
+    /// The inventory lists nothing, so that the plan would empty the copy.
     Empty,
-    /// A list older than the one applied.
+    /// A document is older than the one that was applied: a cache may have answered, or the Source was restored from a
+    /// backup.
     TimeWentBack,
-    /// The Source has not changed for too long.
+    /// The newest state of the Source is older than the operator allows: it has stopped changing, or only an old state
+    /// is shown.
     Frozen,
-    /// The copy's own folder is gone although the copy is not new.
+    /// The state records resources, and nothing of the copy is at its place: its disk may not be mounted.
     MarkerMissing,
-    /// A folder that is no copy yet holds files.
+    /// The folder of a new copy has files already, which the copy could overwrite.
     UnknownFiles,
-    /// A place in object storage that is no copy yet has objects.
+    /// The place of a new copy in object storage has objects already, which the copy could overwrite.
     UnknownObjects,
-    /// A copy of another Source.
+    /// The folder has a copy of another Source, which the plan would replace.
     OtherSource,
-    /// A state that is not empty at the place of a new one.
+    /// The new place of the state has a state already, which would be lost.
     StateInUse,
 }
 

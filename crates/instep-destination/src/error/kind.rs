@@ -7,23 +7,23 @@ use crate::exit_code;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A part of the program failed.
+    /// A part of the program ended unexpectedly, or broke a rule of its own: please report it.
     Failed,
     /// The operator has to change an option or the configuration.
     Usage,
     /// The Source cannot be reached, or is not a ResourceSync Source.
     Unreachable,
-    /// A document of the Source is invalid.
+    /// A document of the Source cannot be used: its operator has to correct it.
     InvalidDocument,
-    /// A guard refused the run.
+    /// A guard refused the plan, or its deletions: the operator decides.
     Refused,
-    /// Another run has the copy.
+    /// Another run works on the copy: try again when it has ended.
     Locked,
     /// The disk, the object storage or the state failed.
     Storage,
-    /// The state was written by a newer version.
+    /// The state was written by a newer version, which has to be used.
     NewerState,
-    /// The run was ended before it was complete.
+    /// The run was ended before it was complete: the next one continues.
     Interrupted,
 }
 

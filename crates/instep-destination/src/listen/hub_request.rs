@@ -42,18 +42,18 @@ impl Mode {
 /// The hub's answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HubAnswer {
-    /// It will verify, or has done so.
+    /// It answered with 2xx: it will verify the request at the callback, or has done so.
     Accepted,
-    /// It refuses this request.
+    /// It answered with an error: the same request would be refused again.
     Refused,
-    /// It did not answer, or is overloaded.
+    /// It could not be asked: the request is sent again later.
     Failed,
 }
 
 /// The decision about a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// It is taken if it is signed with this secret.
+    /// It belongs to a subscription, and is taken if it is signed with this secret.
     Taken { secret: String },
     /// It belongs to a subscription that was ended: 410.
     Gone,

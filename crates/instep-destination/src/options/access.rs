@@ -155,14 +155,14 @@ fn origin(what: &str, text: &str) -> Result<Origin, HttpError> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credential {
-    /// `Authorization: Bearer`.
+    /// A token, sent as `Authorization: Bearer`.
     Bearer {
         /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
         /// The token.
         token: Secret,
     },
-    /// `Authorization: Basic`.
+    /// A user and a password, sent as `Authorization: Basic`.
     Basic {
         /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
@@ -171,7 +171,7 @@ pub enum Credential {
         /// The password.
         password: Secret,
     },
-    /// Any header.
+    /// A header of any name, for services with their own kind of login.
     Header {
         /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,

@@ -6,10 +6,10 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// The strongest.
+    /// Only the strongest digest that an entry offers: it proves the bytes alone.
     #[default]
     Strongest,
-    /// Each that is known here.
+    /// Each digest that an entry offers and that is known here.
     All,
 }
 
@@ -17,16 +17,16 @@ pub enum Verify {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Via {
-    /// The cheapest, by estimate.
+    /// The capability that is cheapest for the present plan, by an estimate of requests and bytes.
     #[default]
     Cheapest,
-    /// The Resource List, resource by resource.
+    /// The Resource List, with a request for each resource.
     List,
-    /// The Resource Dump.
+    /// The Resource Dump, whose packages have many resources each.
     Dump,
     /// Batches of resources, as instep's own Source offers them.
     Batch,
-    /// Change Lists only; a gap is an error.
+    /// Only Change Lists: if changes since the checkpoint are missing, the run fails and reads no inventory.
     Changes,
 }
 
@@ -45,12 +45,12 @@ pub enum LastmodTrust {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Each group is synced together.
+    /// Each group is on disk before it counts as committed, with a few syncs for all its files.
     #[default]
     Group,
-    /// Each file is synced separately.
+    /// Each file is a group of its own: it is on disk before the next one is committed, which takes longer.
     File,
-    /// The operating system decides when.
+    /// The operating system decides when files reach the disk: a power failure may damage the last ones.
     None,
 }
 

@@ -8,9 +8,9 @@ pub enum MaxDelete {
     /// The larger of 10 and 10 % of the held resources.
     #[default]
     Default,
-    /// An absolute number.
+    /// At most this number of resources.
     Count(u64),
-    /// A percentage of the held resources.
+    /// At most this percentage of the resources that are held.
     Percent(u8),
 }
 

@@ -128,7 +128,7 @@ pub enum Rest {
     Equal,
     /// The copy has a later state than the inventory: a newer version, or a later deletion.
     HeldIsLater,
-    /// The operator's selection leaves it out.
+    /// The operator's selection or limit leaves the resource out: what is held of it stays.
     Excluded,
 }
 

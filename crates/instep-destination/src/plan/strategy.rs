@@ -11,13 +11,13 @@ use crate::{Error, Via};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Nothing is new: no list is read.
+    /// The Source lists nothing new: neither inventory nor changes are read.
     Nothing,
     /// Resource List, one request per resource (§10).
     List,
-    /// Resource Dump (§11).
+    /// The packages of the Resource Dump, which have many resources each (§11).
     Dump,
-    /// Batches of resources.
+    /// Packages that instep's own Source makes of the resources that are requested.
     Batch,
     /// Change Lists from the checkpoint on (§12).
     Changes,

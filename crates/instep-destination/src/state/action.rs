@@ -10,7 +10,7 @@ pub(crate) enum ActionKind {
     Create,
     /// Fetch another version of a held resource.
     Update,
-    /// Request a held resource conditionally.
+    /// Request a held resource conditionally: only an answer with other bytes is transferred.
     Check,
     /// Remove a held resource.
     Delete,

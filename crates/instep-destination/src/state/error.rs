@@ -34,7 +34,7 @@ pub enum StateError {
         /// The reason that SQLite gives.
         source: rusqlite::Error,
     },
-    /// A state in PostgreSQL cannot be used.
+    /// The database of PostgreSQL that has the state cannot be used.
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] PostgresError),
@@ -70,7 +70,7 @@ pub enum StateError {
         /// The place that the copy remembers.
         place: Option<String>,
     },
-    /// The copy follows as many sets as it can.
+    /// The copy follows as many sets as a state can number, and this one is beyond them.
     #[error("The copy follows {most} sets already: use another folder for {uri}")]
     TooManySets {
         /// The set beyond the limit.

@@ -18,7 +18,7 @@ const FILE: &str = "state.sqlite";
 /// The place of the state of a copy.
 #[derive(Clone, Debug)]
 pub(crate) enum StatePlace {
-    /// An SQLite file.
+    /// An SQLite file in the folder of the copy.
     File(PathBuf),
     /// A copy in a PostgreSQL database, and the data that its own folder records.
     #[cfg(feature = "postgres")]

@@ -8,7 +8,7 @@ use super::{ActionKind, Actions, Owed, StateError};
 pub(crate) enum PlanNote {
     /// A held resource of other sets belongs to this set too.
     Joins,
-    /// Nothing is pending of a resource any more.
+    /// The resource is current, or the Source has it no more: its pending retry is dropped with the checkpoint.
     Settled,
     /// A pending resource is listed by the inventory.
     Listed = 2,

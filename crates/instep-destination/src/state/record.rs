@@ -200,11 +200,11 @@ impl DocumentRecord {
 /// The waiting of a commit of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// The disk has it when the commit returns.
+    /// The commit returns when the disk has it.
     Disk,
     /// The disk has it before anything that is written later.
     Order,
-    /// The commit waits for nothing.
+    /// The commit waits for nothing: a power failure may undo it.
     Nothing,
 }
 

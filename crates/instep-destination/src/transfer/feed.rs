@@ -23,11 +23,11 @@ use crate::{
 
 /// The state of a feed after a request for tasks.
 pub(super) enum FeedState {
-    /// There may be more once tasks have finished.
+    /// No task is ready: there may be more once tasks have finished.
     More,
     /// As [`Self::More`], and the feed must also be called again after this pause.
     Again(Duration),
-    /// No more tasks follow.
+    /// No more tasks follow: the transfer ends when those under way have finished.
     Done,
 }
 

@@ -27,7 +27,7 @@ const LINGER: Duration = Duration::from_millis(200);
 pub(super) enum ArchiveOrder {
     Exchange(Box<Captured>),
     Member(ArchivedMember),
-    /// A body could not be kept.
+    /// A body could not be kept for the archive: the group that it belongs to is not committed.
     Failed(io::Error),
     /// Everything before must be on disk; the result is sent here.
     Keep(SyncSender<io::Result<()>>),

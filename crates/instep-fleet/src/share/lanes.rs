@@ -37,11 +37,11 @@ pub(crate) struct LaneDemand {
 /// A step that the rows need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LaneStep<K> {
-    /// Request this number of seats.
+    /// Request this number of seats in the lane.
     Ask(K, u64),
-    /// Leave the lane.
+    /// Remove the row of the worker: it has no transfers to the host any more.
     Leave(K),
-    /// Remove a pause of the host that has ended.
+    /// Remove the pause with this number, which is over by the worker's clock.
     EndPause(K, i64),
 }
 

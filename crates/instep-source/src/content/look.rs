@@ -21,7 +21,7 @@ pub(crate) enum PathContent {
     Folder,
     /// Nothing to publish: it does not exist, is hidden, left out or a link.
     Nothing,
-    /// A file or folder that not everybody can read.
+    /// A file or folder that not everybody can read: what was published of it stays as it was.
     Unknown,
 }
 

@@ -12,19 +12,19 @@ use super::{Error, UpstreamFault};
 pub enum ErrorKind {
     /// The operator has to change an option or an input.
     Usage,
-    /// Another process is at work; try again later.
+    /// Another process publishes this Source; try again when it has ended.
     Locked,
-    /// Disk, file system or database.
+    /// A disk, a file system, the object storage or the database of the catalogue failed.
     Storage,
-    /// The state is that of a newer version.
+    /// The catalogue was written by a newer version, which has to be used.
     NewerState,
     /// A guard refused the publication; the operator decides.
     Refused,
     /// The service that the resources come from cannot be reached.
     Unreachable,
-    /// The request cannot be served as it is.
+    /// A request of a client cannot be served as it is: the client has to change it.
     Request,
-    /// Anything else.
+    /// The publication was stopped, or something failed that no other kind describes.
     Failed,
 }
 

@@ -40,7 +40,7 @@ pub struct UpstreamFailure {
 pub enum UpstreamFault {
     /// It cannot be reached, or does not answer as a service of its kind does.
     Unreachable,
-    /// It asks for a login.
+    /// It asks for a login, which the operator can give.
     Denied,
     /// It refuses the request: an option may be wrong.
     Refused,

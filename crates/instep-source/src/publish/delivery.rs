@@ -114,9 +114,9 @@ impl SourceContext {
 
 /// The reason why a delivery ended early.
 enum DeliveryFailure {
-    /// Object storage, in one line.
+    /// Object storage failed: the reason in one line.
     Storage(String),
-    /// Anything else.
+    /// A document to deliver cannot be read, or the catalogue failed.
     Other(Error),
 }
 

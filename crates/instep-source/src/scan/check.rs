@@ -28,9 +28,9 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// The content has it, the catalogue does not.
+    /// The content has a resource that the catalogue does not: a change was missed.
     Unknown,
-    /// The bytes have changed.
+    /// The bytes of a resource are not those that the catalogue records.
     Differs,
     /// The catalogue has it, the content no longer does.
     Missing,

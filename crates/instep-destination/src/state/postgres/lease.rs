@@ -23,9 +23,9 @@ const COPIES: LeaseOwners =
 /// The right that a transaction begins with.
 #[derive(Debug)]
 pub(super) enum CopyRight {
-    /// That of the run that has the copy.
+    /// The right of the run that has the copy: it may write everything.
     Run(WriteLease),
-    /// That of a worker with a share of its plan.
+    /// The right of a worker with a share of the plan: it may write the resources of its slices.
     Share(ShareLease),
 }
 

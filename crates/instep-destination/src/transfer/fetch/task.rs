@@ -93,19 +93,19 @@ impl Expected {
 #[derive(Debug)]
 #[non_exhaustive]
 pub(crate) enum FetchOutcome {
-    /// It arrived and matches.
+    /// It arrived in a staged file and agrees with its entry: it can be committed.
     Staged(Arrival),
-    /// The held copy is current (304).
+    /// The server answers that the held bytes are current (304).
     NotModified {
         /// The time of the answer.
         sent: DateTime,
     },
-    /// The Source does not have it: 404 or 410.
+    /// The server answers that there is no such resource (404, 410), although the Source lists it.
     Gone {
         /// The status.
         status: u16,
     },
-    /// It did not arrive, or does not match.
+    /// It did not arrive, or differs from its entry: it becomes pending.
     Failed(FetchError),
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum PackageFetchError {
         #[source]
         source: PackageError,
     },
-    /// Its manifest cannot be read.
+    /// The manifest in it cannot be read, so that nothing is known of its members.
     #[error(transparent)]
     Manifest(#[from] DocumentError),
     /// The Source does not have some of the resources of a batch request (422).
@@ -33,7 +33,7 @@ pub(crate) enum PackageFetchError {
     /// A batch request exceeds a limit of the Source (413).
     #[error("The request exceeds a limit of the Source")]
     TooMuch,
-    /// The run ended before it was there.
+    /// The run ended while the package was on its way.
     #[error("The run ended before the package was there")]
     Interrupted,
 }

@@ -13,11 +13,11 @@ use crate::{datestamp::seconds, name::name_of, response::OaiRecord};
 /// The effect of a record on the held records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordEffect {
-    /// Nothing has changed.
+    /// The record is held in this state already.
     Same,
-    /// It is held now, or in another state.
+    /// The record is new, or was held in another state: it is published as changed.
     Changed,
-    /// It is held no longer.
+    /// The record was held and is no longer: it is published as deleted.
     Removed,
 }
 

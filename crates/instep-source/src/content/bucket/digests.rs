@@ -18,11 +18,11 @@ const PIECE: u64 = 8 << 20;
 /// The reason why nothing is known of an object.
 #[derive(Debug)]
 pub(super) enum InspectionFault {
-    /// It no longer exists.
+    /// It was listed and no longer exists: the next listing shows that.
     Gone,
-    /// It was replaced since the listing.
+    /// It was replaced since the listing: the next publication has it.
     Changed,
-    /// The storage failed.
+    /// The storage refused to send it, or did not answer: it stays published as it was.
     Unreadable(BucketError),
 }
 
