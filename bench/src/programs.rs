@@ -43,10 +43,8 @@ pub fn program(name: &str, arguments: &[&str]) -> Command {
 
 /// Returns a server that speaks S3: the one that takes the least of the machine, unless it could not be built.
 pub fn object_storage() -> Result<S3Server> {
-    let server = match target().join("peers-of-cargo/bin/s3s-fs").is_file() {
-        true => S3Server::s3s(),
-        false => S3Server::moto(),
-    };
+    let server =
+        if target().join("peers-of-cargo/bin/s3s-fs").is_file() { S3Server::s3s() } else { S3Server::moto() };
     server.context("no server that speaks S3")
 }
 

@@ -111,9 +111,10 @@ impl BenchResults {
         if path.exists() {
             let before = Self::read(path)?;
             let is_new = |job: &JobResults| !self.jobs.iter().any(|new| new.name == job.name);
-            let kept: Vec<_> = match before.machine.is_like(&self.machine) {
-                true => before.jobs.into_iter().filter(is_new).collect(),
-                false => Vec::new(),
+            let kept: Vec<_> = if before.machine.is_like(&self.machine) {
+                before.jobs.into_iter().filter(is_new).collect()
+            } else {
+                Vec::new()
             };
             self.jobs.splice(0..0, kept);
         }

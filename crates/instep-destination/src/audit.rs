@@ -35,7 +35,7 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
     let started = Instant::now();
     LocalCopy::check_is_at(&options.dir)?;
     let report = AuditReport::default();
-    let mut audit = Audit { monitor, report, plans: Vec::new(), origins: None, pending: None };
+    let mut audit = Audit { monitor, report, plans: Vec::new(), originals: None, pending: None };
     match audit.compare(options).await {
         // If the audit was shut down, a Source that did not answer is not at fault (B12).
         Err(Error::Interrupted | Error::NotResourceSync { .. }) if options.shutdown.is_requested() => {
@@ -80,7 +80,7 @@ fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> 
 }
 
 /// Returns the resources that a run's copy holds, by the URIs of their originals.
-fn origins(copy: &LocalCopy) -> Result<(Box<dyn CopyState>, TempDir), Error> {
+fn originals(copy: &LocalCopy) -> Result<(Box<dyn CopyState>, TempDir), Error> {
     let spool = copy.spool();
     let failed = |source| StateError::Scratch { path: spool.to_owned(), source };
     let folder = TempDir::with_prefix_in("origins-", spool).map_err(failed)?;
@@ -92,7 +92,7 @@ fn urls(options: &AuditOptions, copy: &LocalCopy) -> Result<Vec<String>, Error> 
     if !options.every_source {
         return Ok(options.url.iter().cloned().collect());
     }
-    if options.origin {
+    if options.compares_originals {
         return Err(Error::Usage { what: "an original Source is compared by its own URL".to_owned() });
     }
     Ok(copy.state().sources()?.into_iter().map(|(_, url)| url).collect())
@@ -104,7 +104,7 @@ struct Audit<'a> {
     plans: Vec<SetRun>,
     /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary
     /// state.
-    origins: Option<(Box<dyn CopyState>, TempDir)>,
+    originals: Option<(Box<dyn CopyState>, TempDir)>,
     /// The state, if resources are pending: they are reported as unchecked, even if the lists give nothing to compare
     /// them with (O4). `None` if nothing is pending.
     pending: Option<Box<dyn ReadState>>,
@@ -122,14 +122,14 @@ impl Audit<'_> {
 
     async fn compare_copy(&mut self, options: &AuditOptions, mut copy: LocalCopy) -> Result<(), Error> {
         let urls = urls(options, &copy)?;
-        if options.origin {
-            self.origins = Some(origins(&copy)?);
+        if options.compares_originals {
+            self.originals = Some(originals(&copy)?);
         }
-        let held = match &self.origins {
+        let held = match &self.originals {
             None => copy.state().reader()?,
-            Some((origins, _)) => origins.reader()?,
+            Some((originals, _)) => originals.reader()?,
         };
-        if !urls.is_empty() && self.origins.is_none() && copy.state().owed_count()? > 0 {
+        if !urls.is_empty() && self.originals.is_none() && copy.state().owed_count()? > 0 {
             self.pending = Some(copy.state().reader()?);
         }
         let hashed = hash(options, &copy, held)?;

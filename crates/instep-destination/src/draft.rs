@@ -6,8 +6,11 @@
 
 mod absence;
 mod awaited;
+mod beside;
 mod changes;
 mod ending;
+mod findings;
+mod history;
 mod inventory_count;
 mod keeping;
 mod kept;
@@ -20,7 +23,6 @@ mod pending;
 mod problems;
 mod scope;
 mod undo;
-mod undoing;
 
 use std::sync::Arc;
 
@@ -32,13 +34,14 @@ use crate::{
     Error, LastmodTrust, PlanTotals,
     clock::Clocks,
     plan::{Accounting, Condition, Desired, Selection},
-    records::last_gap,
     state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
 };
 pub(crate) use awaited::Awaited;
+use beside::BesidePlan;
+use findings::ChangeFindings;
+use history::SetHistory;
 use inventory_count::InventoryCount;
 pub(crate) use problems::Problems;
-use undoing::Undoing;
 
 /// The operator's decisions about the plan.
 #[derive(Clone, Debug)]
@@ -72,49 +75,44 @@ pub(crate) struct Draft {
     state: Box<dyn ReadState>,
     set: SetId,
     policy: Policy,
-    actions: Actions,
-    /// The links to versions that are still to be fetched; `None` unless versions are kept.
-    versions: Option<Actions>,
+    /// Times of held or pending resources that are later than all of these clocks are ignored (O33).
+    clocks: Clocks,
+    /// The past of the set.
+    pub(crate) history: SetHistory,
     /// Ends the reading of a long document.
     stop: CancellationToken,
-    marks: Marks,
-    undoing: Option<Undoing>,
-    /// Resources that changed after the requested time; `None` unless a past state is read.
-    later: Option<Actions>,
-    /// Held resources whose files are missing or differ from the state.
-    damaged: Arc<Marks>,
+
+    actions: Actions,
+    beside: BesidePlan,
+    begins: PlanStart,
+    /// `true` if the plan may hold an earlier action for the resource of an entry.
+    may_hold_earlier: bool,
+    /// `true` while changes are read only for resources that earlier plans left out.
+    pub(crate) seeks_left_out: bool,
     /// The origin and the beginning of a URI that was found in its scope: the next entry usually has the same
     /// beginning.
     in_scope: Option<(Origin, String)>,
-    /// Times of held or pending resources that are later than all of these clocks are ignored (O33).
-    clocks: Clocks,
-    /// `true` if changes were applied to the set before.
-    applied_changes: bool,
-    /// `true` if no changes were applied, and the Source lists none.
-    has_no_changes: bool,
-    /// The end of the last gap in the changes of the set, before which a deletion may have been missed, or the time of an
-    /// inventory since: of what changed before it, a new inventory without a time can tell.
-    pub(crate) last_gap: Option<DateTime>,
-    /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
-    keeps_deletions: bool,
-    /// `true` if the plan may hold an earlier action for the resource of an entry.
-    may_hold_earlier: bool,
-    begins_with_owed: bool,
-    begins_with_kept: bool,
-    /// `true` while changes are read only for resources that earlier plans left out.
-    pub(crate) seeks_left_out: bool,
-    /// `true` if a changed resource may be a metadata record: then the resources it describes are selected again.
-    pub(crate) met_a_record: bool,
-    /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
-    pub(crate) met_undated: bool,
-    /// `true` if a Change List no longer has changes that were applied (O411).
-    pub(crate) lost_changes: bool,
+    /// The held resources that the inventory names.
+    marks: Marks,
+    /// Held resources whose files are missing or differ from the state.
+    damaged: Arc<Marks>,
+
     /// Actions whose outcome is that of another action for the same resource.
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
     pub(crate) account: Accounting,
+    pub(crate) met: ChangeFindings,
     pub(crate) awaited: Awaited,
     pub(crate) problems: Problems,
+}
+
+/// The rows that a plan begins with: it has them again when it starts over.
+#[derive(Clone, Copy, Debug, Default)]
+struct PlanStart {
+    /// `true` if it begins with the owed entries.
+    with_owed: bool,
+    /// `true` if it begins with the deletions that were kept.
+    with_kept: bool,
 }
 
 impl Draft {
@@ -134,37 +132,26 @@ impl Draft {
         actions: Actions,
         clocks: Clocks,
     ) -> Result<Self, Error> {
-        let marks = state.marks()?;
-        let keeps_deletions = state.keeps_deletions(set)?;
-        let last_gap = last_gap::read(&*state, set)?;
-        let applied_changes = state.checkpoint(set)?.is_some_and(|checkpoint| checkpoint.datetime.is_some());
+        let (history, marks) = (SetHistory::read(&*state, set)?, state.marks()?);
         Ok(Self {
             state,
             set,
             policy,
-            actions,
-            versions: None,
-            stop: CancellationToken::new(),
-            marks,
-            undoing: None,
-            later: None,
-            damaged: Arc::new(Marks::none()),
-            in_scope: None,
             clocks,
-            applied_changes,
-            has_no_changes: false,
-            last_gap,
-            keeps_deletions,
+            history,
+            stop: CancellationToken::new(),
+            actions,
+            beside: BesidePlan::default(),
+            begins: PlanStart::default(),
             may_hold_earlier: false,
-            begins_with_owed: false,
-            begins_with_kept: false,
             seeks_left_out: false,
-            met_a_record: false,
-            met_undated: false,
-            lost_changes: false,
+            in_scope: None,
+            marks,
+            damaged: Arc::new(Marks::none()),
             repeated: 0,
             inventory: InventoryCount::default(),
             account: Accounting::default(),
+            met: ChangeFindings::default(),
             awaited: Awaited::default(),
             problems: Problems::default(),
         })
@@ -252,7 +239,7 @@ impl Draft {
             return Ok(());
         }
         let what = format!("{:?}, {:?} and {actions} actions do not add up", self.account, self.inventory);
-        Err(Error::Task { source: what.into() })
+        Err(Error::Invariant { what })
     }
 
     /// Returns the totals of the plan.

@@ -1,19 +1,22 @@
-//! The errors of a Destination, and the kinds that decide the exit code.
+//! The errors of a Destination.
 
 mod beside;
 mod convert;
+mod guard;
+mod kind;
 mod subjects;
 
 pub(crate) use beside::BesideUrl;
+pub use guard::Guard;
 pub(crate) use instep_store::error_chain;
+pub use kind::ErrorKind;
 
 use std::{
     error::Error as StdError,
-    fmt,
     path::{Path, PathBuf},
 };
 
-use instep_net::{HttpError, ProtocolFailure, Refusal};
+use instep_net::{HttpError, Permission, ProtocolFailure};
 
 use beside::WithoutUrl;
 
@@ -50,6 +53,9 @@ pub enum Error {
         url: String,
         /// The reason for each place that was tried, with its URL.
         reasons: Vec<String>,
+        /// The permission that requests to these places lacked, the one that is needed first; `None` if no permission
+        /// would help.
+        lacks: Option<Permission>,
     },
     /// There is no copy in a folder.
     #[error("{} holds no copy", dir.display())]
@@ -126,77 +132,19 @@ pub enum Error {
     /// The caller ended the work, or its time limit was reached.
     #[error("The run ended before it was complete")]
     Interrupted,
-    /// A part of the program ended unexpectedly.
-    #[error("The program failed in itself; please report it")]
+    /// A task of the program panicked or was cancelled, so that its part of the work is missing.
+    #[error("A part of the program ended unexpectedly; please report it")]
     Task {
         /// The way in which it ended.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-}
-
-/// The kind of an error. Each has its own exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// A part of the program failed; exit code 1.
-    Failed,
-    /// The operator has to change an option or the configuration; exit code 2.
-    Usage,
-    /// The Source cannot be reached, or is not a ResourceSync Source; exit code 4.
-    Unreachable,
-    /// A document of the Source is invalid; exit code 5.
-    InvalidDocument,
-    /// A guard refused the run; exit code 6.
-    Refused,
-    /// Another run has the copy; exit code 7.
-    Locked,
-    /// The disk, the object storage or the state failed; exit code 8.
-    Storage,
-    /// The state was written by a newer version; exit code 10.
-    NewerState,
-    /// The run was ended before it was complete; exit code 130.
-    Interrupted,
-}
-
-/// The guard that refuses a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Guard {
-    /// Too many deletions.
-    MaxDelete,
-    /// An empty inventory.
-    Empty,
-    /// A list older than the one applied.
-    TimeWentBack,
-    /// The Source has not changed for too long.
-    Frozen,
-    /// The copy's own folder is gone although the copy is not new.
-    MarkerMissing,
-    /// A folder that is no copy yet holds files.
-    UnknownFiles,
-    /// A place in object storage that is no copy yet has objects.
-    UnknownObjects,
-    /// A copy of another Source.
-    OtherSource,
-    /// A state that is not empty at the place of a new one.
-    StateInUse,
-}
-
-impl fmt::Display for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MaxDelete => "max-delete",
-            Self::Empty => "empty",
-            Self::TimeWentBack => "time-went-back",
-            Self::Frozen => "frozen",
-            Self::MarkerMissing => "marker-missing",
-            Self::UnknownFiles => "unknown-files",
-            Self::UnknownObjects => "unknown-objects",
-            Self::OtherSource => "other-source",
-            Self::StateInUse => "state-in-use",
-        })
-    }
+    /// The program broke a rule of its own. The run ends before it records anything that depends on the rule.
+    #[error("The program failed in itself, please report it: {what}")]
+    Invariant {
+        /// The rule, and the difference from it.
+        what: String,
+    },
 }
 
 impl Error {
@@ -221,21 +169,21 @@ impl Error {
 
     /// Returns the status of the answer that ended the run, if one did.
     pub fn status(&self) -> Option<u16> {
-        let Self::Unreachable { source, .. } = self else { return None };
-        let answer = source.downcast_ref::<WithoutUrl<HttpError>>()?;
-        answer.0.status().map(|status| status.as_u16())
+        Some(self.http()?.status()?.as_u16())
     }
 
-    /// Returns `true` if the run ended because something that it needs is on another host than the Source, and is not requested.
-    pub fn is_out_of_scope(&self) -> bool {
-        let Self::Unreachable { source, .. } = self else { return false };
-        let answer = source.downcast_ref::<WithoutUrl<HttpError>>();
-        answer.is_some_and(|answer| match &answer.0 {
-            HttpError::Refused { reason, .. } => {
-                matches!(reason, Refusal::OutOfScope { .. } | Refusal::PrivateAddress { .. })
-            }
-            _ => false,
-        })
+    /// Returns the permission that the run lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::NotResourceSync { lacks, .. } => *lacks,
+            _ => self.http()?.lacks(),
+        }
+    }
+
+    /// Returns the failure of the request that ended the run, if one did.
+    fn http(&self) -> Option<&HttpError> {
+        let Self::Unreachable { source, .. } = self else { return None };
+        Some(&source.downcast_ref::<WithoutUrl<HttpError>>()?.0)
     }
 
     /// Returns the reason why a connection could not be used, if that ended the run.
@@ -259,40 +207,5 @@ impl Error {
             }
             other => other,
         }
-    }
-
-    /// Returns the kind of this error.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Usage { .. } | Self::SeveralSets { .. } | Self::NoCopy { .. } => ErrorKind::Usage,
-            Self::Unreachable { .. } | Self::NotResourceSync { .. } => ErrorKind::Unreachable,
-            Self::InvalidDocument { .. } => ErrorKind::InvalidDocument,
-            Self::Refused { .. } => ErrorKind::Refused,
-            Self::Locked { .. } => ErrorKind::Locked,
-            Self::Storage { .. } | Self::ObjectStorage { .. } | Self::State { .. } => ErrorKind::Storage,
-            Self::NewerState { .. } => ErrorKind::NewerState,
-            Self::Interrupted => ErrorKind::Interrupted,
-            Self::Task { .. } => ErrorKind::Failed,
-        }
-    }
-
-    /// Returns the exit code of the program.
-    pub fn exit_code(&self) -> u8 {
-        match self.kind() {
-            ErrorKind::Failed => 1,
-            ErrorKind::Usage => 2,
-            ErrorKind::Unreachable => 4,
-            ErrorKind::InvalidDocument => 5,
-            ErrorKind::Refused => 6,
-            ErrorKind::Locked => 7,
-            ErrorKind::Storage => 8,
-            ErrorKind::NewerState => 10,
-            ErrorKind::Interrupted => 130,
-        }
-    }
-
-    /// Returns `true` if the same run may succeed later without any change by the operator.
-    pub fn is_retryable(&self) -> bool {
-        matches!(self.kind(), ErrorKind::Unreachable | ErrorKind::InvalidDocument | ErrorKind::Locked)
     }
 }

@@ -128,10 +128,11 @@ impl Following<'_> {
         let ended = report.outcome;
         let came = report.created + report.updated + report.deleted > 0;
         self.owes = report.owed > 0;
-        match self.owes && !came {
+        if self.owes && !came {
             // Owed resources that keep failing are requested less and less often.
-            true => self.pace.after_failure(),
-            false => self.pace.after(report.strategy != Strategy::Nothing),
+            self.pace.after_failure()
+        } else {
+            self.pace.after(report.strategy != Strategy::Nothing)
         };
         self.total = Some(sum(self.total.take(), report));
         Ok((attended, ended))

@@ -9,6 +9,7 @@ pub mod discover;
 pub mod documents;
 mod draft;
 mod error;
+pub mod exit_code;
 mod follow;
 #[cfg(feature = "postgres")]
 mod help;
@@ -45,7 +46,7 @@ pub use error::{Error, ErrorKind, Guard};
 #[cfg(feature = "postgres")]
 pub use help::{SharedPlans, help};
 pub use history::{past_runs, pending_retries, reached_since};
-pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
+pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Permission, Traffic};
 pub use list::{StreamOptions, changes, resources};
 pub use location::CopyLocation;
 pub use map::CopyPath;

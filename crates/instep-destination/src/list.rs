@@ -148,7 +148,7 @@ impl EntryListing {
             return Ok(());
         }
         let reasons = vec![format!("The Source offers no {}", self.capability.as_str())];
-        Err(Error::NotResourceSync { url: self.url.clone(), reasons })
+        Err(Error::NotResourceSync { url: self.url.clone(), reasons, lacks: None })
     }
 
     /// Lists one set. Returns `false` if it does not offer the requested kind of list.

@@ -28,7 +28,7 @@ pub(crate) use framework::{Consequence, leads};
 use inbox::Inbox;
 pub(crate) use inbox::{ChannelMessage, Received};
 pub(crate) use offered::Kind;
-use offered::{Name, Ways, channels};
+use offered::{ChannelTransports, Name, channels};
 use state::ChannelState;
 
 /// The time that all hubs together may take to end subscriptions when listening ends.
@@ -49,7 +49,7 @@ pub(crate) struct Listener {
 
 #[derive(Debug)]
 struct Channel {
-    ways: Ways,
+    transports: ChannelTransports,
     state: Arc<ChannelState>,
     ending: CancellationToken,
     socket: Option<JoinHandle<()>>,
@@ -76,10 +76,10 @@ impl Listener {
     pub(crate) fn listen_to(&mut self, source: &Discovered, client: &Client) {
         let offered = channels(source);
         // Closed before new ones are opened: a channel that has moved must not deliver a message twice.
-        self.channels.retain(|name, channel| offered.get(name) == Some(&channel.ways));
-        for (name, ways) in offered {
+        self.channels.retain(|name, channel| offered.get(name) == Some(&channel.transports));
+        for (name, transports) in offered {
             if !self.channels.contains_key(&name) {
-                let channel = self.open_channel(&name, ways, client);
+                let channel = self.open_channel(&name, transports, client);
                 self.channels.insert(name, channel);
             }
         }
@@ -153,26 +153,26 @@ impl Listener {
         }
     }
 
-    fn open_channel(&self, name: &Name, ways: Ways, client: &Client) -> Channel {
+    fn open_channel(&self, name: &Name, transports: ChannelTransports, client: &Client) -> Channel {
         let (state, ending) = (Arc::new(ChannelState::default()), CancellationToken::new());
         // Without a WebSocket to wait for, the subscription begins at once.
-        let (failed, has_failed) = watch::channel(ways.sockets.is_empty());
-        let socket = (!ways.sockets.is_empty()).then(|| {
+        let (failed, has_failed) = watch::channel(transports.sockets.is_empty());
+        let socket = (!transports.sockets.is_empty()).then(|| {
             let socket = socket::Socket {
                 client: client.clone(),
-                uris: ways.sockets.clone(),
-                speaker: ways.speaker.clone(),
+                uris: transports.sockets.clone(),
+                speaker: transports.speaker.clone(),
                 name: name.clone(),
                 inbox: Arc::clone(&self.inbox),
                 state: Arc::clone(&state),
             };
             tokio::spawn(async move { socket.listen(failed).await })
         });
-        let callbacks = self.callbacks.as_ref().filter(|_| !ways.topics.is_empty());
+        let callbacks = self.callbacks.as_ref().filter(|_| !transports.topics.is_empty());
         let subscriber = callbacks.map(|callbacks| {
             let subscriber = subscriber::Subscriber {
                 client: client.clone(),
-                ways: ways.clone(),
+                transports: transports.clone(),
                 name: name.clone(),
                 callbacks: Arc::clone(callbacks),
                 inbox: Arc::clone(&self.inbox),
@@ -181,6 +181,6 @@ impl Listener {
             };
             tokio::spawn(subscriber.run(has_failed))
         });
-        Channel { ways, state, ending, socket, subscriber }
+        Channel { transports, state, ending, socket, subscriber }
     }
 }

@@ -4,7 +4,7 @@ mod recorded;
 
 use std::{fmt, time::Duration};
 
-use instep_net::{InFlight, Traffic};
+use instep_net::{InFlight, Permission, Traffic};
 use resourcesync::Uri;
 
 pub use recorded::{RecordedEvents, TestMonitor};
@@ -204,12 +204,20 @@ pub struct Problem<'a> {
     pub what: &'a dyn fmt::Display,
     /// The remedy, if one is known.
     pub hint: Option<&'a str>,
+    /// The permission that would help; `None` if none would.
+    pub lacks: Option<Permission>,
 }
 
 impl<'a> Problem<'a> {
     /// Returns a problem without a hint.
     pub fn new(kind: ProblemKind, uri: &'a str, what: &'a dyn fmt::Display) -> Self {
-        Self { kind, uri, what, hint: None }
+        Self { kind, uri, what, hint: None, lacks: None }
+    }
+
+    /// Sets the permission that would help.
+    #[must_use]
+    pub fn lacking(self, lacks: Option<Permission>) -> Self {
+        Self { lacks, ..self }
     }
 
     /// Adds the remedy.

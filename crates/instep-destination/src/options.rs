@@ -36,10 +36,10 @@ pub struct SyncOptions {
     pub state: Option<String>,
     /// `true` if the former writer of the state in PostgreSQL is known to have ended: the run does not wait until its
     /// heartbeat shows this. If it is still running, it can commit nothing more.
-    pub succeeds: bool,
+    pub former_writer_ended: bool,
     /// `true` if other workers of a fleet may take slices of a large plan, by `help`. The state is in PostgreSQL
     /// then, and the bytes in packs.
-    pub shares: bool,
+    pub shares_plan: bool,
     /// `true` if resources that the Source no longer has are deleted, within the limit of `max_delete` (DST-4).
     pub delete: bool,
     /// The largest number of deletions in one run, and in all runs of a day that have the same limit.
@@ -111,8 +111,8 @@ impl SyncOptions {
             dir: dir.into(),
             store: None,
             state: None,
-            succeeds: false,
-            shares: false,
+            former_writer_ended: false,
+            shares_plan: false,
             delete: false,
             max_delete: MaxDelete::default(),
             allow_empty: false,
@@ -196,7 +196,7 @@ pub struct AuditOptions {
     /// The folder of the copy.
     pub dir: PathBuf,
     /// `true` if each resource is compared under the URI that its `via` link names, with the original Source (LN-21).
-    pub origin: bool,
+    pub compares_originals: bool,
     /// The part of the held resources that is hashed, in (0, 1].
     pub sample: f64,
     /// The digests that are verified.
@@ -216,7 +216,7 @@ impl AuditOptions {
             url,
             every_source: false,
             dir: dir.into(),
-            origin: false,
+            compares_originals: false,
             sample: 1.0,
             verify: Verify::default(),
             selection: SelectionOptions::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Phase, ProblemKind,
+    Error, Phase, Problem, ProblemKind,
     audit::hash::{Hashing, Verdict},
     plan::Desired,
     run::{LocalCopy, SyncRun},
@@ -44,7 +44,9 @@ impl SyncRun<'_> {
                         }
                     }
                     // A file that cannot be read may still be intact: it stays, and is reported as unchecked (B13).
-                    Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
+                    Verdict::Failed(what) => {
+                        reporter.failed(Problem::new(ProblemKind::Storage, &looked.uri, &what));
+                    }
                 }
                 Ok(())
             })

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use resourcesync::DateTime;
 
-use crate::plan::{Accounting, Coverage, Strategy};
+use crate::{
+    exit_code,
+    plan::{Accounting, Coverage, Strategy},
+};
 pub use past::{PastRun, PendingRetry, RunProblem};
 pub use status::{ObjectsStatus, RunStatus, SourceStatus, Status};
 
@@ -102,10 +105,10 @@ impl SyncReport {
     /// interrupted.
     pub fn exit_code(&self) -> u8 {
         match self.outcome {
-            Outcome::Interrupted => 130,
-            Outcome::BudgetSpent => 9,
-            Outcome::Complete | Outcome::Planned if self.has_problems() => 3,
-            Outcome::Complete | Outcome::Planned => 0,
+            Outcome::Interrupted => exit_code::INTERRUPTED,
+            Outcome::BudgetSpent => exit_code::BUDGET,
+            Outcome::Complete | Outcome::Planned if self.has_problems() => exit_code::PROBLEMS,
+            Outcome::Complete | Outcome::Planned => exit_code::DONE,
         }
     }
 }
@@ -174,12 +177,8 @@ pub struct SourceAudit {
 impl SourceAudit {
     /// Returns the exit code that an audit of this Source alone would have.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Self { error: Some((code, _)), .. } => *code,
-            Self { missing: 0, differing: 0, surplus: 0, failed: 0, .. } => 0,
-            Self { missing: 0, differing: 0, surplus: 0, .. } => 3,
-            _ => 20,
-        }
+        let differences = self.missing + self.differing + self.surplus;
+        self.error.as_ref().map_or_else(|| of_comparison(differences, self.failed), |(code, _)| *code)
     }
 }
 
@@ -188,13 +187,21 @@ impl AuditReport {
     /// audit was interrupted. A Source that could not be compared at all counts as worse than a difference: its code is
     /// returned.
     pub fn exit_code(&self) -> u8 {
-        let error = self.sources.iter().find_map(|source| source.error.as_ref());
-        match self {
-            Self { interrupted: true, .. } => 130,
-            _ if error.is_some() => error.map_or(1, |(code, _)| *code),
-            Self { missing: 0, differing: 0, surplus: 0, failed: 0, .. } => 0,
-            Self { missing: 0, differing: 0, surplus: 0, .. } => 3,
-            _ => 20,
+        if self.interrupted {
+            return exit_code::INTERRUPTED;
         }
+        if let Some((code, _)) = self.sources.iter().find_map(|source| source.error.as_ref()) {
+            return *code;
+        }
+        of_comparison(self.missing + self.differing + self.surplus, self.failed)
+    }
+}
+
+/// Returns the exit code of a comparison by the resources that differ and those that could not be compared.
+fn of_comparison(differences: u64, failed: u64) -> u8 {
+    match (differences, failed) {
+        (0, 0) => exit_code::DONE,
+        (0, _) => exit_code::PROBLEMS,
+        _ => exit_code::DIFFERENCES,
     }
 }

@@ -142,11 +142,7 @@ impl<'a> SyncRun<'a> {
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
         for trouble in &found.troubles {
-            let kind = if trouble.is_out_of_scope { ProblemKind::OutOfScope } else { ProblemKind::Document };
-            match trouble.costs_a_set || trouble.costs_entries {
-                true => self.reporter.problem(kind, trouble.uri.as_str(), &trouble.what),
-                false => self.reporter.warn(kind, trouble.uri.as_str(), &trouble.what),
-            }
+            self.reporter.trouble(trouble);
         }
         Ok(found)
     }

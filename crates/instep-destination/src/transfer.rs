@@ -23,7 +23,7 @@ mod versions;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Event, Outcome, Phase,
+    Error, Event, Outcome, Phase, Problem,
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
@@ -190,10 +190,7 @@ impl SyncRun<'_> {
         let keeps = self.expect_held_though_gone(&set)?;
         let settings = self.copy.settings_of_plan(&set, self.options)?;
         let mut pipeline = Pipeline::open(self)?;
-        let mut result = match set.has_deleted {
-            true => Ok(()),
-            false => pipeline.delete(self, &set).await,
-        };
+        let mut result = if set.has_deleted { Ok(()) } else { pipeline.delete(self, &set).await };
         let ended = self.ending();
         let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
         let moves = passed.is_some();
@@ -275,7 +272,7 @@ impl SyncRun<'_> {
 
     pub(crate) fn report_unexplained(&mut self, unexplained: Unexplained) {
         for (uri, (kind, what)) in unexplained {
-            self.reporter.failed(kind, &uri, &what);
+            self.reporter.failed(Problem::new(kind, &uri, &what));
         }
     }
 }

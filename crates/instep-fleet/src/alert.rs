@@ -1,6 +1,7 @@
 //! Messages for the operator: when a Source begins to fail, is refused or put into quarantine, and when it recovers.
 //! Each is sent once. PURE.
 
+use instep_destination::exit_code;
 use serde::Serialize;
 
 use crate::{name::SourceName, standing::SourceStanding};
@@ -48,15 +49,12 @@ pub struct Alert {
     pub at: i64,
 }
 
-/// The exit code of a refusal by a guard.
-const REFUSED: u8 = 6;
-
 /// Returns the reason for a message after the last look. `None` if nothing is new, or if it was already sent: a
 /// Source that keeps failing is reported again only when it gets worse.
 pub(crate) fn due(standing: &SourceStanding, alert_after: u32) -> Option<AlertKind> {
     let kind = match standing {
         SourceStanding { quarantined: true, .. } => AlertKind::Quarantined,
-        SourceStanding { failures: 1.., exit_code: Some(REFUSED), .. } => AlertKind::Refused,
+        SourceStanding { failures: 1.., exit_code: Some(exit_code::REFUSED), .. } => AlertKind::Refused,
         SourceStanding { failures, .. } if *failures >= alert_after.max(1) => AlertKind::Failing,
         SourceStanding { failures: 0, alerted: Some(_), .. } => return Some(AlertKind::Recovered),
         _ => return None,

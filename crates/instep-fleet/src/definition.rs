@@ -167,9 +167,9 @@ impl SourceDefinition {
         let mut options = SyncOptions::new(&self.url, copy.dir);
         // A claim in the record shows that the former holder has ended or can commit nothing more, so the run need not
         // wait for its lease.
-        options.succeeds = copy.state.is_some();
+        options.former_writer_ended = copy.state.is_some();
         // A large plan is written to the database, so that idle workers can help with it.
-        options.shares = copy.state.is_some();
+        options.shares_plan = copy.state.is_some();
         options.state = copy.state;
         if let Some(store) = &fleet.store {
             let mut store = store.clone();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use instep_destination::exit_code;
 use instep_net::HttpError;
 #[cfg(feature = "postgres")]
 use instep_postgres::PostgresError;
@@ -127,14 +128,15 @@ impl FleetError {
     /// Returns the exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Locked { .. } => 7,
-            Self::Database(DatabaseError::Newer { .. }) => 10,
-            Self::Folder { .. } => 8,
-            Self::Database(_) | Self::Record { .. } | Self::Damaged { .. } => 8,
+            Self::Locked { .. } => exit_code::LOCKED,
+            Self::Database(DatabaseError::Newer { .. }) => exit_code::NEWER_STATE,
+            Self::Folder { .. } | Self::Database(_) | Self::Record { .. } | Self::Damaged { .. } => {
+                exit_code::STORAGE
+            }
             #[cfg(feature = "postgres")]
             Self::Postgres(error) => exit_code_of(error),
             Self::Unusable(error) => error.exit_code(),
-            _ => 2,
+            _ => exit_code::USAGE,
         }
     }
 
@@ -152,8 +154,10 @@ impl FleetError {
 #[cfg(feature = "postgres")]
 fn exit_code_of(error: &PostgresError) -> u8 {
     match error {
-        PostgresError::Newer { .. } => 10,
-        PostgresError::Url { .. } | PostgresError::Denied { .. } | PostgresError::Foreign { .. } => 2,
-        _ => 8,
+        PostgresError::Newer { .. } => exit_code::NEWER_STATE,
+        PostgresError::Url { .. } | PostgresError::Denied { .. } | PostgresError::Foreign { .. } => {
+            exit_code::USAGE
+        }
+        _ => exit_code::STORAGE,
     }
 }

@@ -78,11 +78,10 @@ impl FleetRecord {
             WrittenByOthers::After(changed) => {
                 let sql = format!("SELECT {} FROM source WHERE changed > $1 ORDER BY name", rows::COLUMNS);
                 let sources = self.all(&sql, &[changed.into()], |row| self.read(row))?;
-                let number = match self.engine.is_to_count() {
-                    true => {
-                        self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?.first().copied()
-                    }
-                    false => None,
+                let number = if self.engine.is_to_count() {
+                    self.all("SELECT COUNT(*) FROM source", &[], |row| row.count(0))?.first().copied()
+                } else {
+                    None
                 };
                 (sources, false, number)
             }

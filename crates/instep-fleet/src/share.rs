@@ -15,7 +15,7 @@ use std::{
 };
 
 pub(crate) use lane::{LaneAnswer, LaneRequest, LaneSeat, answer};
-pub(crate) use lanes::{LaneDemand, LaneRest, LaneStep, WorkerLanes};
+pub(crate) use lanes::{LaneDemand, LanePause, LaneStep, WorkerLanes};
 
 /// The time between two heartbeats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);
@@ -105,9 +105,10 @@ impl LeaseState {
         for (worker, beat) in beats.iter().filter(|(worker, _)| *worker != self.me) {
             let new = WatchedBeat { beat: *beat, still: Duration::ZERO };
             let watched = self.others.entry(*worker).or_insert(new);
-            *watched = match watched.beat == *beat {
-                true => WatchedBeat { still: watched.still + passed, ..*watched },
-                false => new,
+            *watched = if watched.beat == *beat {
+                WatchedBeat { still: watched.still + passed, ..*watched }
+            } else {
+                new
             };
             if watched.still >= DEAD_AFTER {
                 dead.push((*worker, *beat));

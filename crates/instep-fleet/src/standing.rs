@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use instep_destination::exit_code;
+
 use crate::{definition::SourceDefinition, schedule::Pacing, share::WorkerId};
 
 /// A Source of the fleet: its definition, and the present knowledge of it.
@@ -119,8 +121,10 @@ impl SourceStanding {
             _ if self.waits_for_approval(approve) => SourceState::Waiting,
             _ if self.is_new() => SourceState::New,
             Self { pending: 1.., .. } => SourceState::Behind,
-            Self { exit_code: Some(0), in_step: true, .. } if !is_overdue => SourceState::InStep,
-            Self { exit_code: Some(0), .. } if !is_overdue => SourceState::Done,
+            Self { exit_code: Some(exit_code::DONE), in_step: true, .. } if !is_overdue => {
+                SourceState::InStep
+            }
+            Self { exit_code: Some(exit_code::DONE), .. } if !is_overdue => SourceState::Done,
             _ => SourceState::Behind,
         }
     }

@@ -47,9 +47,10 @@ impl Attempts {
             host.begins_to_wait(pause) && pause >= NOTICED
         });
         let seconds = pause.as_secs_f64();
-        match is_noticed {
-            true => tracing::warn!("{error}; retrying in {seconds:.1} s"),
-            false => tracing::info!("{error}; retrying in {seconds:.1} s"),
+        if is_noticed {
+            tracing::warn!("{error}; retrying in {seconds:.1} s")
+        } else {
+            tracing::info!("{error}; retrying in {seconds:.1} s")
         }
         sleep(pause).await;
         self.made += 1;

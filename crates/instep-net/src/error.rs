@@ -97,6 +97,20 @@ impl HttpError {
         }
     }
 
+    /// Returns the permission that the request lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::Refused { reason, .. } => reason.lacks(),
+            Self::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. } => {
+                Some(Permission::Login)
+            }
+            Self::Status { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED, .. } => {
+                Some(Permission::ProxyLogin)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the status; `None` if the server did not answer.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
@@ -172,4 +186,23 @@ pub enum Refusal {
     /// A redirect has no usable `Location`.
     #[error("a redirect has no usable Location")]
     NoLocation,
+}
+
+impl Refusal {
+    /// Returns [`Permission::Origin`] if a scope could allow the URI; `None` if no scope would.
+    pub fn lacks(&self) -> Option<Permission> {
+        matches!(self, Self::OutOfScope { .. } | Self::PrivateAddress { .. }).then_some(Permission::Origin)
+    }
+}
+
+/// A permission that a request lacked, and that the operator can give. They are ordered: the first is needed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Permission {
+    /// A login for the server, which answered 401 or 403.
+    Login,
+    /// A login for the proxy, which answered 407.
+    ProxyLogin,
+    /// Requests to an origin that is on another host than the document that leads there, or has a private address.
+    Origin,
 }

@@ -128,9 +128,10 @@ impl Host {
 
     /// Returns the connections that a request within a scope may use.
     pub(crate) fn pool(&self, scope: &Scope) -> &Arc<ConnectionPool> {
-        match scope.may_be_private(self.origin.host(), self.origin.port()) {
-            true => &self.private_pool,
-            false => &self.pool,
+        if scope.may_be_private(self.origin.host(), self.origin.port()) {
+            &self.private_pool
+        } else {
+            &self.pool
         }
     }
 
@@ -189,7 +190,7 @@ impl Host {
         let next = *self.next_attempt.lock().unwrap_or_else(PoisonError::into_inner);
         let is_idle = self.note(|traffic| traffic.transfers == 0);
         let pause = self.pause.current().map(Pause::until);
-        let rest = self.seats.as_ref().and_then(|seats| seats.rests_until(&self.origin));
+        let rest = self.seats.as_ref().and_then(|seats| seats.paused_until(&self.origin));
         pause.max(rest).max(next.filter(|_| is_idle))
     }
 

@@ -45,7 +45,7 @@ pub use body::Body;
 pub use cidr::{Cidr, CidrError};
 pub use client::Client;
 pub use credentials::{Credentials, netrc};
-pub use error::{HttpError, Refusal, RequestPhase};
+pub use error::{HttpError, Permission, Refusal, RequestPhase};
 pub use failure::ProtocolFailure;
 pub use flight::InFlight;
 pub use gate::RequestGate;

@@ -89,9 +89,12 @@ impl Proxy {
         host: &str,
         port: u16,
     ) -> Result<TokioIo<TcpStream>, ProxyFailure> {
-        let failed = |error: hyper::Error| match error.is_parse() || error.is_incomplete_message() {
-            true => ProxyFailure::NoProxy { proxy: self.name() },
-            false => ProxyFailure::Unreachable { proxy: self.name(), source: error.into() },
+        let failed = |error: hyper::Error| {
+            if error.is_parse() || error.is_incomplete_message() {
+                ProxyFailure::NoProxy { proxy: self.name() }
+            } else {
+                ProxyFailure::Unreachable { proxy: self.name(), source: error.into() }
+            }
         };
         let (mut sender, connection) = http1::handshake(stream).await.map_err(failed)?;
         // It ends when the tunnel is open, or with the answer that refuses it.

@@ -39,11 +39,11 @@ struct HostSeats {
     /// The seats that other processes have.
     others: usize,
     /// The number of pauses that the host requested from other processes.
-    rests: u64,
+    pauses: u64,
     /// The most that were in use or waited for at a time since the owner looked last.
     most: usize,
     /// No transfer begins before this time.
-    rests_until: Option<Instant>,
+    paused_until: Option<Instant>,
     /// A pause that the host requested from this process and that the owner has not read yet.
     asked: Option<Duration>,
 }
@@ -85,9 +85,9 @@ impl HostSeats {
             overdue: 0,
             waiting: 0,
             others: 0,
-            rests: 0,
+            pauses: 0,
             most: 0,
-            rests_until: None,
+            paused_until: None,
             asked: None,
         }
     }
@@ -101,13 +101,13 @@ impl HostSeats {
         self.granted + self.overdue
     }
 
-    fn rest(&mut self, until: Instant) {
-        self.rests_until = self.rests_until.max(Some(until));
+    fn pause(&mut self, until: Instant) {
+        self.paused_until = self.paused_until.max(Some(until));
     }
 
     fn is_in_use(&self) -> bool {
-        let is_resting = self.rests_until.is_some_and(|until| until > Instant::now());
-        self.kept() + self.waiting > 0 || is_resting || self.asked.is_some()
+        let is_paused = self.paused_until.is_some_and(|until| until > Instant::now());
+        self.kept() + self.waiting > 0 || is_paused || self.asked.is_some()
     }
 }
 
@@ -160,11 +160,11 @@ impl SharedSeats {
     }
 
     /// Lets no transfer to a host begin for a while, because the host requested a pause from another process.
-    pub fn rest(&self, origin: &Origin, pause: Duration) {
+    pub fn pause(&self, origin: &Origin, pause: Duration) {
         let mut hosts = self.hosts();
         let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
-        host.rest(Instant::now() + pause);
-        host.rests += 1;
+        host.pause(Instant::now() + pause);
+        host.pauses += 1;
     }
 
     /// Notes the seats that other processes have at a host.
@@ -183,23 +183,23 @@ impl SharedSeats {
     }
 
     /// Returns the number of pauses that a host requested from other processes.
-    pub(crate) fn rests_of_others(&self, origin: &Origin) -> u64 {
-        self.hosts().get(origin).map_or(0, |host| host.rests)
+    pub(crate) fn pauses_of_others(&self, origin: &Origin) -> u64 {
+        self.hosts().get(origin).map_or(0, |host| host.pauses)
     }
 
     /// Records that a host requested a pause, for the owner.
     pub(crate) fn asked(&self, origin: &Origin, pause: Duration) {
         let mut hosts = self.hosts();
         let host = hosts.entry(origin.clone()).or_insert_with(HostSeats::new);
-        host.rest(Instant::now() + pause);
+        host.pause(Instant::now() + pause);
         host.asked = host.asked.max(Some(pause));
         drop(hosts);
         self.0.news.notify_one();
     }
 
-    /// Returns the time until which no transfer to a host begins; `None` if it does not rest.
-    pub(crate) fn rests_until(&self, origin: &Origin) -> Option<Instant> {
-        let until = self.hosts().get(origin).and_then(|host| host.rests_until);
+    /// Returns the time until which no transfer to a host begins; `None` if it is not paused.
+    pub(crate) fn paused_until(&self, origin: &Origin) -> Option<Instant> {
+        let until = self.hosts().get(origin).and_then(|host| host.paused_until);
         until.filter(|until| *until > Instant::now())
     }
 
@@ -214,8 +214,8 @@ impl SharedSeats {
             }
         };
         let seat = SharedSeat { seats: self.clone(), origin: origin.clone(), permit };
-        // A rest may be prolonged while it is waited for.
-        while let Some(until) = self.rests_until(origin) {
+        // A pause may be prolonged while it is waited for.
+        while let Some(until) = self.paused_until(origin) {
             sleep_until(until).await;
         }
         seat

@@ -132,10 +132,7 @@ async fn d25_redirects_are_checked_hop_by_hop() {
         let from = if target.ends_with("loop") { "loop".to_owned() } else { format!("from-{index}") };
         source.fail_always(&from, Fault::Redirect(target.clone()));
         let result = text(&client, &source.url(&from)).await;
-        match arrives {
-            true => assert_eq!(result.unwrap(), "arrived", "{target}"),
-            false => drop(refusal(result)),
-        }
+        if arrives { assert_eq!(result.unwrap(), "arrived", "{target}") } else { drop(refusal(result)) }
     }
     assert_eq!(other.connections(), 0);
     assert_eq!(source.requests_for("loop"), HttpOptions::REDIRECTS + 1);

@@ -34,9 +34,10 @@ pub(crate) fn name_of_file(url: &str) -> String {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let decoded = percent_encoding::percent_decode_str(last).decode_utf8_lossy();
-    match decoded.is_empty() || path.trim_end_matches('/').matches('/').count() < 3 {
-        true => "file".to_owned(),
-        false => name_of(&decoded),
+    if decoded.is_empty() || path.trim_end_matches('/').matches('/').count() < 3 {
+        "file".to_owned()
+    } else {
+        name_of(&decoded)
     }
 }
 

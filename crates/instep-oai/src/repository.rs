@@ -98,10 +98,7 @@ impl RepositoryUrl {
             return Err(wrong(format!("{format:?} cannot be a metadataPrefix")));
         }
         repository.formats.dedup();
-        repository.base = match others.is_empty() {
-            true => url.into(),
-            false => format!("{url}?{}", others.join("&")),
-        };
+        repository.base = if others.is_empty() { url.into() } else { format!("{url}?{}", others.join("&")) };
         Ok(repository)
     }
 

@@ -74,10 +74,7 @@ fn check_declaration(name: &str, value: &str) -> Result<(), String> {
         Some(_) if name.contains(':') => !matches!(value, "" | XML | XMLNS),
         _ => true,
     };
-    match is_fine {
-        true => Ok(()),
-        false => Err(format!("{name}={value:?} declares no namespace")),
-    }
+    if is_fine { Ok(()) } else { Err(format!("{name}={value:?} declares no namespace")) }
 }
 
 /// Checks what lies between two tags of one element.
@@ -89,9 +86,10 @@ pub(crate) fn check_content(event: &Event<'_>) -> Result<(), String> {
         Event::Text(text) if text.contains("]]>") => Err("]]> is in a text".to_owned()),
         Event::PI(instruction) => {
             let target = instruction.target();
-            match is_name(target) && !target.eq_ignore_ascii_case("xml") {
-                true => Ok(()),
-                false => Err(format!("<?{target} is no processing instruction")),
+            if is_name(target) && !target.eq_ignore_ascii_case("xml") {
+                Ok(())
+            } else {
+                Err(format!("<?{target} is no processing instruction"))
             }
         }
         Event::Decl(_) => Err("an XML declaration is within an element".to_owned()),

@@ -203,10 +203,7 @@ impl Bucket {
         let wrong = |why: &str| BucketError::new(format!("{name:?} cannot be the name of an object: {why}"));
         let path = Path::parse(&key).map_err(|error| wrong(&error.to_string()))?;
         // The library removes slashes at both ends of a key, which would name another object.
-        match path.as_ref() == key {
-            true => Ok(path),
-            false => Err(wrong("it begins or ends with a slash")),
-        }
+        if path.as_ref() == key { Ok(path) } else { Err(wrong("it begins or ends with a slash")) }
     }
 
     async fn put_one(&self, object: &NewObject, read: OpenContent<'_>) -> Result<u64, BucketError> {

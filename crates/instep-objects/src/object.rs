@@ -1,6 +1,7 @@
 //! Objects as they are put, listed and read: a name, and metadata of the bytes.
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER_PERMISSIVE;
 
 /// An object that is going to be put.
 #[derive(Clone, Debug, Default)]
@@ -79,8 +80,5 @@ pub struct KeptDigests {
 /// Returns the MD5 in an entity tag, if it has the form of one. It is that of the bytes only if the object was put as
 /// a whole, and depending on its encryption.
 pub fn md5_of_etag(etag: &str) -> Option<[u8; 16]> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let is_digest = etag.len() == 32 && etag.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let bytes: Vec<u8> = etag.as_bytes().chunks(2).map(byte).collect::<Option<_>>().filter(|_| is_digest)?;
-    bytes.try_into().ok()
+    HEXLOWER_PERMISSIVE.decode(etag.as_bytes()).ok()?.try_into().ok()
 }

@@ -140,9 +140,10 @@ impl PostgresError {
             }
             return Self::Denied { place, what };
         }
-        match is_lost(&source) {
-            true => Self::Unreachable { place, source: Box::new(source) },
-            false => Self::Failed { place, source },
+        if is_lost(&source) {
+            Self::Unreachable { place, source: Box::new(source) }
+        } else {
+            Self::Failed { place, source }
         }
     }
 

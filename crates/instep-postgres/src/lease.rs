@@ -63,7 +63,8 @@ impl LeaseOwners {
         let mut looks = 0;
         loop {
             let found = self.look(&session, owner).map_err(|fault| link.error(fault))?;
-            let is_free = found.token.is_none() || claimant.succeeds || found.folder == claimant.folder;
+            let is_free =
+                found.token.is_none() || claimant.former_holder_ended || found.folder == claimant.folder;
             let is_same = watched
                 .as_ref()
                 .is_some_and(|before| (&before.token, before.beat) == (&found.token, found.beat));

@@ -36,7 +36,7 @@ pub(crate) use arrangement::rebased_numbers;
 pub use bucket::BucketContent;
 pub(crate) use deletions::DeletionWindow;
 use describe::Describer;
-pub(crate) use look::{Look, look};
+pub(crate) use look::{PathContent, look};
 #[cfg(feature = "serve")]
 pub(crate) use manifest::listed;
 pub(crate) use manifest::{Listed, Listing, Manifest};
@@ -203,9 +203,10 @@ impl Holdings {
             (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "the resource has no file")),
         }?;
         // A folder that took its place is no state of the resource: the file is gone.
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no longer a file")),
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no longer a file"))
         }
     }
 
@@ -256,9 +257,12 @@ impl Holdings {
     pub(crate) fn prefixes_of(&self, folder: &str) -> Vec<(Vec<u8>, bool)> {
         let claiming = self.0.roots.iter().filter(|root| folder.starts_with(&root.prefix));
         let root = claiming.max_by_key(|root| root.prefix.len());
-        let in_root = root.and_then(|root| match folder.len() == root.prefix.len() {
-            true => Some(root.key(b"")),
-            false => Some([&root.key(&root.path_of_uri(folder)?)[..], b"/"].concat()),
+        let in_root = root.and_then(|root| {
+            if folder.len() == root.prefix.len() {
+                Some(root.key(b""))
+            } else {
+                Some([&root.key(&root.path_of_uri(folder)?)[..], b"/"].concat())
+            }
         });
         let by_uri = iter::once(NAMED).chain(self.0.manifests.iter().map(|manifest| manifest.number));
         let by_uri = by_uri.map(|number| ([&[number], folder.as_bytes()].concat(), true));

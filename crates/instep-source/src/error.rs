@@ -1,8 +1,8 @@
 //! The errors of a Source.
 
 mod kind;
-mod storage;
 mod text;
+mod upstream;
 
 use std::{io, path::PathBuf};
 
@@ -10,10 +10,10 @@ use instep_store::error_chain;
 use resourcesync::DateTime;
 
 pub use kind::ErrorKind;
-pub use storage::OriginFailure;
-pub(crate) use storage::StorageFailure;
 use text::deletions_refused;
 pub(crate) use text::listed;
+pub(crate) use upstream::StorageFailure;
+pub use upstream::{UpstreamFailure, UpstreamFault};
 
 /// A reason why a Source cannot continue. A fault that affects only one resource is reported to the
 /// [`crate::PublishMonitor`] instead.
@@ -110,15 +110,15 @@ pub enum Error {
         /// The reason, and what to do.
         what: String,
     },
-    /// The origin of the resources fails. Nothing is published, and none of them counts as deleted.
-    #[error("Cannot read the resources of {origin}: {what}")]
-    Origin {
-        /// The URL of the origin.
-        origin: String,
+    /// The service that the resources come from fails. Nothing is published, and none of them counts as deleted.
+    #[error("Cannot read the resources of {url}: {what}")]
+    Upstream {
+        /// The URL of the service.
+        url: String,
         /// The reason.
         what: String,
-        /// `true` if it cannot be reached, or is no origin of this kind.
-        is_unreachable: bool,
+        /// The kind of the fault.
+        fault: UpstreamFault,
     },
     /// The Source ended before the publication was complete. Recorded changes stay, and the next publication
     /// continues from there.
@@ -244,7 +244,7 @@ impl Error {
                 format!("Line {line} of a list of resources is wrong: {what}")
             }
             Self::ObjectStorage { .. } => "The object storage of the resources fails".to_owned(),
-            Self::Origin { .. } => "The origin of the resources cannot be read".to_owned(),
+            Self::Upstream { .. } => "The origin of the resources cannot be read".to_owned(),
             Self::Watch { .. } => "The content cannot be watched".to_owned(),
             Self::Locked { .. } => "Another run holds the Source".to_owned(),
             Self::UnreadableRefused { count, .. } => {
@@ -269,13 +269,11 @@ impl Error {
     /// Returns the error of a supplier that cannot list its resources.
     pub(crate) fn supplied(folder: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = folder.into();
-        |source| match (StorageFailure::within(&source), OriginFailure::within(&source).cloned()) {
+        |source| match (StorageFailure::within(&source), UpstreamFailure::within(&source).cloned()) {
             (Some(StorageFailure { place, what }), _) => {
                 Self::ObjectStorage { place: place.clone(), what: what.clone() }
             }
-            (None, Some(OriginFailure { origin, what, is_unreachable })) => {
-                Self::Origin { origin, what, is_unreachable }
-            }
+            (None, Some(UpstreamFailure { url, what, fault })) => Self::Upstream { url, what, fault },
             (None, None) => Self::Read { path, source },
         }
     }

@@ -33,7 +33,7 @@ mod tests;
 pub use catalogue::{Clock, Recorded, ResourceState};
 pub use content::{BucketContent, ChangeReporter, SpoolUsage, Supplied, Supplier, Supply};
 pub use dump::{BuiltDumps, DumpJob};
-pub use error::{Error, ErrorKind, OriginFailure};
+pub use error::{Error, ErrorKind, UpstreamFailure, UpstreamFault};
 pub use instep_objects::ObjectPlace;
 pub use monitor::{
     LeftOut, LeftOutCounts, NoMonitor, PublishEvents, PublishMonitor, PublishPhase, PublishProblem,

@@ -68,9 +68,10 @@ impl Schema {
     /// If there is no such file, it is newer or another program's, or the disk fails.
     pub fn open_beside(&self, path: &Path) -> Result<Beside, DatabaseError> {
         let connection = open_reader(path, SMALL_CACHE_KIB)?;
-        match self.version_of(&connection, path)? == self.version() {
-            true => Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None }),
-            false => self.migrated(file::temporary_copy(&connection, path)?, path),
+        if self.version_of(&connection, path)? == self.version() {
+            Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None })
+        } else {
+            self.migrated(file::temporary_copy(&connection, path)?, path)
         }
     }
 
@@ -84,9 +85,10 @@ impl Schema {
             return self.migrated(copy, path);
         }
         let connection = file::open_at_rest(path, SMALL_CACHE_KIB)?;
-        match self.version_of(&connection, path)? == self.version() {
-            true => Ok(Beside { path: path.to_owned(), is_at_rest: true, _copy: None }),
-            false => self.migrated(file::temporary_copy(&connection, path)?, path),
+        if self.version_of(&connection, path)? == self.version() {
+            Ok(Beside { path: path.to_owned(), is_at_rest: true, _copy: None })
+        } else {
+            self.migrated(file::temporary_copy(&connection, path)?, path)
         }
     }
 
@@ -109,14 +111,16 @@ impl Schema {
         let known = self.version();
         if application != self.application_id {
             let is_unnumbered = self.has_unnumbered_files || file::is_empty(connection).map_err(&opening)?;
-            return match application == 0 && found == 0 && is_unnumbered {
-                true => Ok(0),
-                false => Err(DatabaseError::Foreign { path: path.to_owned() }),
+            return if application == 0 && found == 0 && is_unnumbered {
+                Ok(0)
+            } else {
+                Err(DatabaseError::Foreign { path: path.to_owned() })
             };
         }
-        match found > known {
-            true => Err(DatabaseError::Newer { path: path.to_owned(), found, known }),
-            false => Ok(found),
+        if found > known {
+            Err(DatabaseError::Newer { path: path.to_owned(), found, known })
+        } else {
+            Ok(found)
         }
     }
 
@@ -151,9 +155,10 @@ impl Beside {
     /// # Errors
     /// If the disk fails.
     pub fn connect(&self, cache_kib: u32) -> Result<Connection, DatabaseError> {
-        match self.is_at_rest {
-            true => file::open_at_rest(&self.path, cache_kib),
-            false => open_reader(&self.path, cache_kib),
+        if self.is_at_rest {
+            file::open_at_rest(&self.path, cache_kib)
+        } else {
+            open_reader(&self.path, cache_kib)
         }
     }
 

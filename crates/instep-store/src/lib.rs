@@ -6,6 +6,7 @@ mod filter;
 mod lock;
 mod obstacle;
 mod root;
+mod shortage;
 mod staging;
 mod sync;
 
@@ -14,5 +15,6 @@ pub use filter::{PathFilter, PatternError};
 pub use lock::{Lock, LockError};
 pub use obstacle::Obstacle;
 pub use root::{NameKind, RootFolder, kind_at};
+pub use shortage::Shortage;
 pub use staging::{StagedName, Staging};
 pub use sync::{sync_file_system, sync_group};

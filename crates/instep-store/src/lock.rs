@@ -89,9 +89,10 @@ impl Lock {
             Err(LockError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        match try_to_lock(&file, FlockOperation::NonBlockingLockShared)? {
-            true => Ok(Some(Self { _file: file })),
-            false => Err(held_by(&file)),
+        if try_to_lock(&file, FlockOperation::NonBlockingLockShared)? {
+            Ok(Some(Self { _file: file }))
+        } else {
+            Err(held_by(&file))
         }
     }
 

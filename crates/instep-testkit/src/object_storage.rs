@@ -190,10 +190,8 @@ impl S3Server {
 /// Returns a key as the path of a URL: also one that programs would interpret as relative folders.
 fn escaped(key: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let byte = |byte: u8, plain: bool| match plain {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
+    let byte =
+        |byte: u8, plain: bool| if plain { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     let segment = |segment: &str| -> String {
         let is_way = matches!(segment, "." | "..");
         segment.bytes().map(|one| byte(one, is_plain(one) && !is_way)).collect()

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
+use data_encoding::HEXLOWER;
 use resourcesync::{Algorithm, Hasher};
 
 /// The files of a folder: relative path to length and digest. `.instep` and `.well-known` are not part of it.
@@ -71,5 +72,5 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hasher.update(bytes);
     let digests = hasher.finish();
     let digest = digests.strongest().and_then(|digest| digest.bytes()).unwrap_or_default();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(digest)
 }

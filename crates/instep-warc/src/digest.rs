@@ -53,9 +53,10 @@ enum Sha1Computation {
 
 impl Default for PayloadHasher {
     fn default() -> Self {
-        Self(match has_instructions() {
-            true => Sha1Computation::Instructions(Sha1::new()),
-            false => Sha1Computation::Portable(Context::new(&SHA1_FOR_LEGACY_USE_ONLY)),
+        Self(if has_instructions() {
+            Sha1Computation::Instructions(Sha1::new())
+        } else {
+            Sha1Computation::Portable(Context::new(&SHA1_FOR_LEGACY_USE_ONLY))
         })
     }
 }

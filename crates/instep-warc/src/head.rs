@@ -76,9 +76,10 @@ impl<'a> WarcHead<'a> {
     /// Adds a field. Line ends in its value become spaces.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &'a str) -> Self {
-        let value = match memchr::memchr2(b'\r', b'\n', value.as_bytes()).is_some() {
-            true => value.replace(['\r', '\n'], " ").into(),
-            false => value.into(),
+        let value = if memchr::memchr2(b'\r', b'\n', value.as_bytes()).is_some() {
+            value.replace(['\r', '\n'], " ").into()
+        } else {
+            value.into()
         };
         self.fields.push((name.into(), value));
         self

@@ -57,9 +57,10 @@ pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn
     let is_chunked =
         head.get("Transfer-Encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
     // A program that removed the chunks may have kept the header, so the first bytes of the body decide.
-    let body: Box<dyn BufRead + 'b> = match is_chunked && begins_with_chunk(body) {
-        true => Box::new(BufReader::new(Chunks { body, left: 0, ended: false })),
-        false => Box::new(body),
+    let body: Box<dyn BufRead + 'b> = if is_chunked && begins_with_chunk(body) {
+        Box::new(BufReader::new(Chunks { body, left: 0, ended: false }))
+    } else {
+        Box::new(body)
     };
     let codings = head.get("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
     // Codings are listed in the order in which they were applied, so the last one is removed first.

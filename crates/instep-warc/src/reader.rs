@@ -79,9 +79,10 @@ impl<R: BufRead> WarcReader<R> {
                 while read_record(&mut member, offset, !found, take)? {
                     found = true;
                 }
-                match found {
-                    true => Ok(true),
-                    false => Err(WarcError::Malformed { offset, what: "an empty gzip member".to_owned() }),
+                if found {
+                    Ok(true)
+                } else {
+                    Err(WarcError::Malformed { offset, what: "an empty gzip member".to_owned() })
                 }
             }
             Some(_) => read_record(&mut self.input, offset, true, take),

@@ -4,15 +4,22 @@
 
 use std::{io, path::Path};
 
-use instep_destination::{Error as DestinationError, Guard, ProblemKind};
+use instep_destination::{Error as DestinationError, Guard, Permission, Problem, ProblemKind};
 use instep_fleet::FleetError;
 use instep_net::ProtocolFailure;
-use instep_source::Error as SourceError;
+use instep_source::{Error as SourceError, UpstreamFault};
+use instep_store::Shortage;
 
 use crate::ui::format::name;
 
+#[cfg(test)]
+mod tests;
+
 /// Returns what to do about an error that ended a command; `None` if its text is sufficient.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(shortage) = Shortage::behind(error.as_ref()) {
+        return for_shortage(shortage);
+    }
     if let Some(error) = error.downcast_ref::<DestinationError>() {
         return for_destination(error);
     }
@@ -22,9 +29,24 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
     error.downcast_ref::<SourceError>().and_then(for_source)
 }
 
+/// Nothing is damaged by a shortage, so nothing must be moved away or restored.
+fn for_shortage(shortage: Shortage) -> Option<&'static str> {
+    match shortage {
+        Shortage::Room => Some(
+            "Make room on the disk (df shows its bytes, df -i the number of files), then run the command again",
+        ),
+        Shortage::OpenFiles => {
+            Some("Allow more open files, as with ulimit -n 1024, then run the command again")
+        }
+        _ => None,
+    }
+}
+
 /// Returns an error in several lines, one for each reason; `None` if one line is sufficient (D15).
 pub(crate) fn for_people(error: &anyhow::Error) -> Option<String> {
-    let Some(DestinationError::NotResourceSync { url, reasons }) = error.downcast_ref() else { return None };
+    let Some(DestinationError::NotResourceSync { url, reasons, .. }) = error.downcast_ref() else {
+        return None;
+    };
     (reasons.len() > 1).then(|| {
         let head = format!("No ResourceSync capability found at {}. Tried:", name(url));
         let lines = reasons.iter().map(|reason| format!("\n  {}", name(reason)));
@@ -45,9 +67,9 @@ pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
 
 /// Returns the advice that helps with this very problem: no option allows a path with "..", another scheme or a redirect
 /// without an end (B30).
-pub(crate) fn for_this_problem(kind: ProblemKind, what: &str) -> Option<&'static str> {
-    let is_about_host = ["on another host", "private address"].iter().any(|words| what.contains(words));
-    for_problem(kind).filter(|_| kind != ProblemKind::OutOfScope || is_about_host)
+pub(crate) fn for_this_problem(problem: &Problem<'_>) -> Option<&'static str> {
+    let may_be_allowed = problem.kind != ProblemKind::OutOfScope || problem.lacks == Some(Permission::Origin);
+    for_problem(problem.kind).filter(|_| may_be_allowed)
 }
 
 fn for_destination(error: &DestinationError) -> Option<&'static str> {
@@ -57,27 +79,7 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
-        DestinationError::NotResourceSync { reasons, .. }
-            if reasons.iter().any(|reason| is_denial(reason)) =>
-        {
-            Some(LOGIN)
-        }
-        DestinationError::NotResourceSync { reasons, .. }
-            if reasons.iter().any(|reason| reason.contains("it answers 407")) =>
-        {
-            Some(PROXY_LOGIN)
-        }
-        DestinationError::NotResourceSync { reasons, .. }
-            if reasons.iter().any(|reason| reason.contains("is on another host")) =>
-        {
-            Some(
-                "Allow the other host with --allow-origin ORIGIN, or give the URL of a document of the Source",
-            )
-        }
-        DestinationError::NotResourceSync { .. } => Some(
-            "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
-             A site that has none does not offer ResourceSync",
-        ),
+        DestinationError::NotResourceSync { lacks, .. } => Some(for_nothing_found(*lacks)),
         DestinationError::InvalidDocument { .. } => {
             Some("`instep validate URL` shows each fault of a document")
         }
@@ -104,9 +106,19 @@ const LOGIN: &str = "Give a login with --bearer-file, --netrc or the [credential
 /// The advice if the proxy asks who sends the requests.
 const PROXY_LOGIN: &str = "The proxy asks for a login: --proxy http://USER:PASSWORD@HOST:PORT";
 
-/// Returns `true` if a place was not readable without a login: what lies there is unknown.
-fn is_denial(reason: &str) -> bool {
-    ["it answers 401", "it answers 403"].iter().any(|answer| reason.contains(answer))
+/// Returns the advice if no place that was tried has a document.
+fn for_nothing_found(lacks: Option<Permission>) -> &'static str {
+    match lacks {
+        Some(Permission::Login) => LOGIN,
+        Some(Permission::ProxyLogin) => PROXY_LOGIN,
+        Some(Permission::Origin) => {
+            "Allow the other host with --allow-origin ORIGIN, or give the URL of a document of the Source"
+        }
+        _ => {
+            "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
+             A site that has none does not offer ResourceSync"
+        }
+    }
 }
 
 /// Returns `true` if a state or a catalogue is not a file.
@@ -124,14 +136,17 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
         }
         _ => {}
     }
+    match error.lacks() {
+        Some(Permission::Login) => return LOGIN,
+        Some(Permission::ProxyLogin) => return PROXY_LOGIN,
+        Some(Permission::Origin) => {
+            return "Give the URL that the Source has for itself, or allow the other host with --allow-origin ORIGIN";
+        }
+        _ => {}
+    }
     match error.status() {
-        Some(401 | 403) => LOGIN,
-        Some(407) => PROXY_LOGIN,
         Some(404 | 410) => "Give the URL of the site, of a page of it, or of a document of the Source",
         Some(_) => "The server has a fault; try again later, or ask its operator",
-        None if error.is_out_of_scope() => {
-            "Give the URL that the Source has for itself, or allow the other host with --allow-origin ORIGIN"
-        }
         None => "Check the URL and the network",
     }
 }
@@ -184,7 +199,8 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
             )
         }
         SourceError::Locked { .. } => Some(
-            "Wait longer for the other run with --wait; changes can be reported to a running server: instep change",
+            "Wait longer for the other run with --wait. A server (instep serve) publishes changed files by itself, and other \
+             resources when they are reported: instep change",
         ),
         SourceError::DeletionsRefused { empty: true, .. } => Some(
             "Mount the disk or restore the folder; if the resources are really gone, allow it with --allow-empty \
@@ -211,12 +227,10 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         }
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check the path, and that you may read it"),
-        SourceError::Origin { what, .. }
-            if ["answers 401", "answers 403"].iter().any(|it| what.contains(it)) =>
-        {
+        SourceError::Upstream { fault: UpstreamFault::Denied, .. } => {
             Some("Give a login in the [credentials] table of instep.toml")
         }
-        SourceError::Origin { is_unreachable: true, .. } => {
+        SourceError::Upstream { fault: UpstreamFault::Unreachable, .. } => {
             Some("Check the URL; if it is right, try again later: nothing was published as deleted")
         }
         SourceError::Write { .. } => {
@@ -235,48 +249,5 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::Manifest { .. } => Some("Correct the line, or leave it out"),
         SourceError::Listen { .. } => Some("Choose another address with --listen; port 0 takes any free one"),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn b30_an_origin_is_only_offered_where_a_host_is_refused() {
-        let helps = |what: &str| for_this_problem(ProblemKind::OutOfScope, what).is_some();
-        assert!(helps("http://b is on another host than http://a, which lists it"));
-        assert!(helps("h has the private address 10.0.0.1 (private use)"));
-        assert!(!helps("It climbs with \"..\": refused"));
-        assert!(!helps("it is not requested: more than 5 redirects"));
-        assert!(for_this_problem(ProblemKind::Denied, "it answers 401").is_some());
-    }
-    #[test]
-    fn o114_a_source_that_asks_for_a_login_is_not_said_to_offer_nothing() {
-        for (answer, part) in [("401 Unauthorized", "--bearer-file"), ("404 Not Found", "does not offer")] {
-            assert!(for_answer(answer).contains(part), "{answer}");
-        }
-    }
-
-    #[test]
-    fn o362_a_repository_that_asks_for_a_login_is_answered_with_how_to_give_one() {
-        for (status, part) in [("401 Unauthorized", "[credentials]"), ("404 Not Found", "Check the URL")] {
-            let what = format!("http://a.example/oai?verb=Identify answers {status}");
-            let origin = "http://a.example/oai".to_owned();
-            let error = SourceError::Origin { origin, what, is_unreachable: true };
-            assert!(for_error(&error.into()).unwrap().contains(part), "{status}");
-        }
-    }
-
-    #[test]
-    fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
-        assert_eq!(for_answer("407 Proxy Authentication Required"), PROXY_LOGIN);
-    }
-
-    /// The advice if each place where a Source is looked for has this answer.
-    fn for_answer(answer: &str) -> String {
-        let reasons = vec![format!("http://a.example/: it answers {answer}")];
-        let error = DestinationError::NotResourceSync { url: "http://a.example/".to_owned(), reasons };
-        for_error(&error.into()).unwrap().to_owned()
     }
 }

@@ -4,11 +4,11 @@
 pub(crate) mod access;
 pub(crate) mod callbacks;
 pub(crate) mod channels;
+pub(crate) mod content;
 mod documents_out;
 pub(crate) mod fleet;
 pub(crate) mod folders;
 pub(crate) mod headings;
-pub(crate) mod origin;
 pub(crate) mod packages;
 pub(crate) mod republishing;
 pub(crate) mod rules;

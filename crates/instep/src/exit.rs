@@ -1,8 +1,9 @@
-//! The exit codes: one table, printed by `instep help exit-codes`.
+//! The exit codes: one table, printed by `instep help exit-codes`, and the one place where an outcome becomes a code.
 
 use std::{fmt::Write as _, io, process};
 
-use instep_source::ErrorKind;
+use instep_destination::{AuditReport, SyncReport, exit_code};
+use instep_source::{Error as SourceError, ErrorKind};
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,19 +27,35 @@ pub(crate) enum Exit {
 
 impl Exit {
     const TABLE: [(Self, u8, &'static str); 15] = [
-        (Self::Done, 0, "done: the summary says whether a copy is in step"),
-        (Self::Failed, 1, "failed"),
-        (Self::Usage, 2, "wrong usage or configuration, or an address that cannot be listened on"),
-        (Self::Problems, 3, "done with problems: some resources failed, the rest is committed"),
-        (Self::Unreachable, 4, "the Source cannot be reached, or is not a ResourceSync Source"),
-        (Self::Invalid, 5, "a document of the Source is invalid"),
-        (Self::Refused, 6, "refused by a safety guard: too many deletions, an empty list, an older list"),
-        (Self::Locked, 7, "locked by another run"),
-        (Self::Storage, 8, "no space, or the storage failed"),
-        (Self::Budget, 9, "a limit on time or bytes was reached"),
-        (Self::NewerState, 10, "the state was written by a newer version"),
-        (Self::Differences, 20, "differences found"),
-        (Self::Interrupted, 130, "interrupted; the state is saved"),
+        (Self::Done, exit_code::DONE, "done: the summary says whether a copy is in step"),
+        (Self::Failed, exit_code::FAILED, "failed"),
+        (
+            Self::Usage,
+            exit_code::USAGE,
+            "wrong usage or configuration, or an address that cannot be listened on",
+        ),
+        (
+            Self::Problems,
+            exit_code::PROBLEMS,
+            "done with problems: some resources failed, the rest is committed",
+        ),
+        (
+            Self::Unreachable,
+            exit_code::UNREACHABLE,
+            "the Source cannot be reached, or is not a ResourceSync Source",
+        ),
+        (Self::Invalid, exit_code::INVALID, "a document of the Source is invalid"),
+        (
+            Self::Refused,
+            exit_code::REFUSED,
+            "refused by a safety guard: too many deletions, an empty list, an older list",
+        ),
+        (Self::Locked, exit_code::LOCKED, "locked by another run"),
+        (Self::Storage, exit_code::STORAGE, "no space, or the storage failed"),
+        (Self::Budget, exit_code::BUDGET, "a limit on time or bytes was reached"),
+        (Self::NewerState, exit_code::NEWER_STATE, "the state was written by a newer version"),
+        (Self::Differences, exit_code::DIFFERENCES, "differences found"),
+        (Self::Interrupted, exit_code::INTERRUPTED, "interrupted; the state is saved"),
         (Self::PipeClosed, 141, "the reader of its output has gone; the state is saved"),
         (Self::Terminated, 143, "terminated; the state is saved"),
     ];
@@ -48,7 +65,7 @@ impl Exit {
         Self::TABLE.iter().find(|(exit, ..)| *exit == self).map_or(1, |(_, code, _)| *code)
     }
 
-    /// Returns the ending for the exit code of a library.
+    /// Returns the ending for an exit code of a library, or one that was recorded.
     pub(crate) fn from_code(code: u8) -> Self {
         Self::TABLE.iter().find(|(_, listed, _)| *listed == code).map_or(Self::Failed, |(exit, ..)| *exit)
     }
@@ -75,21 +92,42 @@ impl Exit {
         if let Some(error) = error.downcast_ref::<instep_fleet::FleetError>() {
             return Self::from_code(error.exit_code());
         }
-        match error.downcast_ref::<instep_source::Error>() {
-            // A wrong address and an address in use have the same exit code (D12).
-            Some(instep_source::Error::Listen { .. }) => Self::Usage,
-            Some(error) => match error.kind() {
-                ErrorKind::Usage => Self::Usage,
-                ErrorKind::Locked => Self::Locked,
-                ErrorKind::Storage => Self::Storage,
-                ErrorKind::NewerState => Self::NewerState,
-                ErrorKind::Refused => Self::Refused,
-                ErrorKind::Unreachable => Self::Unreachable,
-                _ => Self::Failed,
-            },
+        match error.downcast_ref::<SourceError>() {
+            Some(error) => Self::of_source(error),
             None if error.chain().any(is_of_storage) => Self::Storage,
             None => Self::Usage,
         }
+    }
+
+    fn of_source(error: &SourceError) -> Self {
+        match error.kind() {
+            // A wrong address and an address in use have the same exit code (D12).
+            _ if matches!(error, SourceError::Listen { .. }) => Self::Usage,
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::Locked => Self::Locked,
+            ErrorKind::Storage => Self::Storage,
+            ErrorKind::NewerState => Self::NewerState,
+            ErrorKind::Refused => Self::Refused,
+            ErrorKind::Unreachable => Self::Unreachable,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Returns `true` if a run did its work, even if a part of it is left for the next run.
+    pub(crate) fn has_worked(self) -> bool {
+        matches!(self, Self::Done | Self::Problems | Self::Budget)
+    }
+}
+
+impl From<&SyncReport> for Exit {
+    fn from(report: &SyncReport) -> Self {
+        Self::from_code(report.exit_code())
+    }
+}
+
+impl From<&AuditReport> for Exit {
+    fn from(report: &AuditReport) -> Self {
+        Self::from_code(report.exit_code())
     }
 }
 

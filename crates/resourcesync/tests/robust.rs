@@ -67,9 +67,10 @@ fn damaged_documents_are_taken_without_panic() {
         .run(&damage, |(document, at, byte, cut)| {
             let mut bytes = document.write(Vec::new(), WriteOptions::new()).unwrap();
             let at = at.index(bytes.len());
-            match cut {
-                true => bytes.truncate(at),
-                false => bytes[at] = byte,
+            if cut {
+                bytes.truncate(at)
+            } else {
+                bytes[at] = byte
             }
             bodies::reader(&bytes);
             bodies::round_trip(&bytes);

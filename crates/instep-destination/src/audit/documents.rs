@@ -30,7 +30,7 @@ impl Audit<'_> {
             };
             // If the original has several sets, this copy does not record which set a resource came from: a resource
             // is surplus if none of the sets names it.
-            let by_origin = self.origins.is_some();
+            let by_origin = self.originals.is_some();
             if let Some(marks) = named.take() {
                 set.with(|draft| draft.go_on_from(marks));
             }
@@ -52,7 +52,7 @@ impl Audit<'_> {
                 self.plans.push(set);
             }
         }
-        if self.origins.is_none() {
+        if self.originals.is_none() {
             self.report.unauditable += run.note_unnamed_sets(&source)?;
         }
         Ok(())
@@ -60,13 +60,13 @@ impl Audit<'_> {
 
     /// Returns an empty plan for a set.
     fn begin_set(&mut self, run: &mut SyncRun<'_>, found: &CapabilitySet) -> Result<SetRun, Error> {
-        let Some((origins, _)) = &mut self.origins else {
+        let Some((originals, _)) = &mut self.originals else {
             let set = run.copy.set(found)?;
             let set = run.new_plan(set, false)?;
             set.with(Draft::plan_kept_deletions)?;
             return Ok(set);
         };
-        run.new_plan_over(&mut **origins, found)
+        run.new_plan_over(&mut **originals, found)
     }
 
     /// Plans the documents of a set. Returns `true` if they are its complete inventory.
@@ -77,13 +77,13 @@ impl Audit<'_> {
         set: &mut SetRun,
         names_all: bool,
     ) -> Result<bool, Error> {
-        if self.origins.is_none() {
+        if self.originals.is_none() {
             run.time_behind_itself(set.id)?;
         }
         if found.has_inventory() {
             // The audit reads the same documents as the next run (O40). The checkpoint of the original Source is
             // unknown here.
-            let held = match self.origins {
+            let held = match self.originals {
                 None => run.checkpoint(set.id)?,
                 Some(_) => None,
             };

@@ -22,13 +22,15 @@ use crate::{
 /// The result of checking one held file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The file matches the state.
+    /// The file has the length and the digests that the state records: nothing is reported.
     Same,
-    /// There is no file.
+    /// The state records a file, and there is none at its path: it counts as missing, and a repair fetches it again.
     Missing,
-    /// The file differs, for this reason.
+    /// The file has other bytes than the state records, for this reason: it counts as different, and a repair fetches
+    /// it again.
     Differs(String),
-    /// The file could not be checked, for this reason.
+    /// The file could not be read to its end, for this reason: nothing is known of it, and it is reported as a
+    /// problem.
     Failed(String),
 }
 
@@ -47,7 +49,7 @@ pub(crate) struct Hashing {
 
 /// A file that was checked.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct CheckedFile {
     /// The number of its row in the state.
     pub(crate) id: i64,
     pub(crate) uri: Box<str>,
@@ -59,7 +61,7 @@ pub(crate) struct Looked {
 /// Files that are being hashed, in the order of their URIs. The hashing ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Hashed {
-    batches: mpsc::Receiver<Vec<Looked>>,
+    batches: mpsc::Receiver<Vec<CheckedFile>>,
     task: JoinHandle<Result<bool, Error>>,
     _ends: DropGuard,
 }
@@ -69,7 +71,7 @@ impl Hashed {
     /// stopped before.
     pub(crate) async fn each(
         mut self,
-        report: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),
+        report: &mut (dyn FnMut(CheckedFile) -> Result<(), Error> + Send),
     ) -> Result<bool, Error> {
         while let Some(batch) = self.batches.recv().await {
             batch.into_iter().try_for_each(&mut *report)?;
@@ -103,7 +105,7 @@ impl Hashing {
     async fn run(
         &self,
         state: &mut dyn ReadState,
-        sender: &mpsc::Sender<Vec<Looked>>,
+        sender: &mpsc::Sender<Vec<CheckedFile>>,
     ) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         // A request should read as many parts of a pack as possible.
@@ -136,7 +138,7 @@ impl Hashing {
         self.selections.is_empty() || self.selections.iter().any(|selection| selection.wants_uri(uri))
     }
 
-    fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<Looked>> {
+    fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<CheckedFile>> {
         if self.sample < 1.0 {
             batch.retain(|_| rand::rng().random_bool(self.sample.clamp(0.0, 1.0)));
         }
@@ -157,7 +159,7 @@ impl Hashing {
             // that it needs.
             let mut looked = Vec::with_capacity(batch.len());
             for (file, found) in batch.into_iter().zip(verdicts) {
-                looked.extend(found.map(|(verdict, bytes)| Looked {
+                looked.extend(found.map(|(verdict, bytes)| CheckedFile {
                     id: file.id,
                     uri: file.uri,
                     verdict,
@@ -217,9 +219,10 @@ struct UntilStopped<'a> {
 
 impl Read for UntilStopped<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stop.is_cancelled() {
-            true => Err(io::Error::other("the work ended")),
-            false => self.file.read(buffer),
+        if self.stop.is_cancelled() {
+            Err(io::Error::other("the work ended"))
+        } else {
+            self.file.read(buffer)
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) enum Commit {
     },
     /// The resource could not be fetched and is pending, so that the checkpoint may pass it.
     Owed(SetId, Owed),
-    /// A pending retry of a set is no longer needed.
+    /// A resource of a set that is current, so that no later run tries it again.
     Settled(SetId, Uri),
     /// A held resource whose deletion was kept exists again.
     Returned(SetId, Uri),

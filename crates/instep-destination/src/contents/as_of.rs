@@ -65,9 +65,10 @@ impl Contents {
 
     fn resource_at(&self, held: HeldResource, time: DateTime) -> Result<Option<ResourceAt>, Error> {
         let (uri, path) = (held.uri.clone(), held.path.clone());
-        let held = match is_by(&held.metadata, time) {
-            true => Some(held),
-            false => self.newest_version(held.uri.as_str(), time)?,
+        let held = if is_by(&held.metadata, time) {
+            Some(held)
+        } else {
+            self.newest_version(held.uri.as_str(), time)?
         };
         Ok(held.map(|held| ResourceAt { uri, path, held, is_gone: false }))
     }

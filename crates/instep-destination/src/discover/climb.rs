@@ -273,9 +273,10 @@ impl Climb<'_> {
     /// host answers that it does not exist: a list may be used alone although it names a Capability List.
     fn lose_above(&mut self, uri: &Uri, error: &DocumentError) {
         let what = error.beside(uri.as_str());
-        self.troubles.push(match error.is_missing() {
-            true => Trouble::new(uri, what),
-            false => Trouble::lost_set(uri, what),
+        self.troubles.push(if error.is_missing() {
+            Trouble::new(uri, what)
+        } else {
+            Trouble::lost_set(uri, what)
         });
     }
 

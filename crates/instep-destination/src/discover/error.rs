@@ -1,5 +1,6 @@
 //! The errors of discovery. Faults that do not end it are in `trouble.rs`.
 
+use instep_net::Permission;
 use resourcesync::Uri;
 
 use super::Trouble;
@@ -43,7 +44,7 @@ pub enum DiscoverError {
         /// The places that were tried, and their results.
         looked_at: Vec<Trouble>,
     },
-    /// The Source has no such set.
+    /// The operator named a set, and no Capability List of the Source has that name.
     #[error("The Source has no set {wanted}; it has {}", uris(sets))]
     NoSuchSet {
         /// The name of the set.
@@ -78,6 +79,15 @@ pub enum DiscoverError {
 }
 
 impl DiscoverError {
+    /// Returns the permission that a request lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::Unreachable { source, .. } | Self::Invalid { source, .. } => source.lacks(),
+            Self::Nothing { looked_at, .. } => looked_at.iter().filter_map(|trouble| trouble.lacks).min(),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if nothing further may be requested: the run should end, or the Source exceeds a limit.
     pub(super) fn ends_search(&self) -> bool {
         match self {

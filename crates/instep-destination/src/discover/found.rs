@@ -151,13 +151,13 @@ impl Offer {
 pub enum Way {
     /// The URL that the operator gave is the document.
     Itself,
-    /// The well-known URI (§6.3.2).
+    /// The well-known URI of the site leads to it (§6.3.2).
     WellKnown,
-    /// A `Link` header (§6.3.3).
+    /// A `Link` header of the answer leads to it (§6.3.3).
     LinkHeader,
-    /// A link in a page (§6.3.3).
+    /// A link in a page leads to it (§6.3.3).
     Page,
-    /// A `Sitemap:` line of `robots.txt` (§6.3.4).
+    /// A `Sitemap:` line of `robots.txt` leads to it (§6.3.4).
     Robots,
     /// A usual name that other clients of ResourceSync try, although no standard defines it.
     Guess,

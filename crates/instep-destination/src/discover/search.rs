@@ -33,9 +33,9 @@ pub(super) struct Search<'a> {
 
 /// The result of one attempt.
 pub(super) enum Sight {
-    /// A document and the sets that it leads to.
+    /// A document that can be used, and the sets that it leads to.
     Found(Discovered),
-    /// Other content that may have links.
+    /// Other content than a document: its links are tried next.
     Page(Download),
     /// A document that arrived and cannot be used.
     Broken,
@@ -207,7 +207,8 @@ impl<'a> Search<'a> {
             Ok(found) => Ok(Sight::Found(found)),
             Err(error) if error.ends_search() => Err(error),
             Err(error) => {
-                self.looked_at.push(Trouble::new(asked_for, error.beside(asked_for.as_str())));
+                let trouble = Trouble::new(asked_for, error.beside(asked_for.as_str()));
+                self.looked_at.push(Trouble { lacks: error.lacks(), ..trouble });
                 self.invalid.get_or_insert(error);
                 Ok(Sight::Broken)
             }
@@ -238,7 +239,7 @@ impl<'a> Search<'a> {
     fn note(&mut self, uri: &Uri, error: &DocumentError) -> Sight {
         let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
         let trouble = Trouble::new(uri, error.beside(uri.as_str()));
-        self.looked_at.push(Trouble { is_out_of_scope, ..trouble });
+        self.looked_at.push(Trouble { is_out_of_scope, lacks: error.lacks(), ..trouble });
         match error {
             DocumentError::Http(HttpError::Status {
                 status: StatusCode::NOT_FOUND | StatusCode::GONE,

@@ -76,9 +76,10 @@ impl Several {
         let is_member = |found: &Discovered| {
             found.sets.iter().filter_map(|set| set.asked_for.as_ref()).any(|uri| self.members.contains(uri))
         };
-        let found: Vec<_> = match self.found.is_empty() {
-            true => self.plain.into_iter().filter(|found| !is_member(found)).collect(),
-            false => self.found,
+        let found: Vec<_> = if self.found.is_empty() {
+            self.plain.into_iter().filter(|found| !is_member(found)).collect()
+        } else {
+            self.found
         };
         let mut found = found.into_iter();
         let Some(mut all) = found.next() else { return Ok(None) };

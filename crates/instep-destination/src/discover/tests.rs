@@ -5,7 +5,7 @@ mod links;
 
 use std::time::Duration;
 
-use instep_net::{Client, HttpOptions, Scope};
+use instep_net::{Client, HttpOptions, Permission, Scope};
 use instep_testkit::{FakeSource, Fault, Page};
 use resourcesync::{Capability, Uri};
 use tokio_util::sync::CancellationToken;
@@ -221,4 +221,20 @@ async fn o153_a_change_list_beside_a_resource_list_is_found_as_the_reference_cli
     source.fail_always("set/changelist.xml", Fault::Status(503));
     let found = found_from(&source, &source.url("set/")).await;
     assert!(found.troubles[0].what.contains("503"), "changes that cannot be read now are not absent");
+}
+
+#[tokio::test]
+async fn o114_a_search_that_finds_nothing_says_which_permission_it_lacked() {
+    for (status, lacks) in [(401, Some(Permission::Login)), (407, Some(Permission::ProxyLogin)), (404, None)]
+    {
+        let source = hidden();
+        let root = source.url("");
+        let documents_of_source = [source.capability_list_url(), source.resource_list_url()];
+        let places = documents_of_source.iter().map(|url| url.strip_prefix(&root).unwrap());
+        for place in places.chain(["", ".well-known/resourcesync", "robots.txt"]) {
+            source.fail_always(place, Fault::Status(status));
+        }
+        let error = discover(&uri(&root), &[], &documents(&source)).await.unwrap_err();
+        assert_eq!(error.lacks(), lacks, "{status}: {error:?}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use instep_net::Permission;
 use resourcesync::Uri;
 
 /// A fault that was met in a search and did not end it.
@@ -18,12 +19,20 @@ pub struct Trouble {
     pub costs_entries: bool,
     /// `true` if it was not requested, because that was not allowed.
     pub is_out_of_scope: bool,
+    /// The permission that its request lacked; `None` if no permission would help.
+    pub lacks: Option<Permission>,
 }
 
 impl Trouble {
     pub(crate) fn new(uri: &Uri, what: impl Into<String>) -> Self {
-        let (costs_a_set, costs_entries, is_out_of_scope) = (false, false, false);
-        Self { uri: uri.clone(), what: what.into(), costs_a_set, costs_entries, is_out_of_scope }
+        Self {
+            uri: uri.clone(),
+            what: what.into(),
+            costs_a_set: false,
+            costs_entries: false,
+            is_out_of_scope: false,
+            lacks: None,
+        }
     }
 
     pub(crate) fn lost_set(uri: &Uri, what: impl Into<String>) -> Self {
@@ -37,9 +46,10 @@ impl Trouble {
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what.starts_with(self.uri.as_str()) {
-            true => f.write_str(&self.what),
-            false => write!(f, "{}: {}", self.uri, self.what),
+        if self.what.starts_with(self.uri.as_str()) {
+            f.write_str(&self.what)
+        } else {
+            write!(f, "{}: {}", self.uri, self.what)
         }
     }
 }

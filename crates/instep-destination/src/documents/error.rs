@@ -3,7 +3,7 @@
 use std::io;
 
 use http::StatusCode;
-use instep_net::HttpError;
+use instep_net::{HttpError, Permission};
 use resourcesync::ReadError;
 
 /// The reason why a document cannot be used.
@@ -66,7 +66,7 @@ pub enum DocumentError {
         /// The fault.
         what: String,
     },
-    /// It arrived and is not a document.
+    /// It arrived, and is no document of ResourceSync, or a damaged one.
     #[error("{uri} cannot be read as a document")]
     Read {
         /// The document.
@@ -78,6 +78,14 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
+    /// Returns the permission that its request lacked; `None` if no permission would help.
+    pub fn lacks(&self) -> Option<Permission> {
+        match self {
+            Self::Http(error) => error.lacks(),
+            _ => None,
+        }
+    }
+
     /// Returns `true` if the document arrived and cannot be used, or exceeds a limit.
     pub fn is_invalid(&self) -> bool {
         matches!(

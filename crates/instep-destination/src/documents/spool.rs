@@ -68,9 +68,9 @@ pub(crate) struct Stretch {
 pub(crate) enum DocumentBytes {
     /// A document of at most 1 MiB.
     Memory(Bytes),
-    /// A file that is no longer written.
+    /// The file of a large document, which is complete and no longer written.
     File(Arc<File>),
-    /// A part of such a file.
+    /// The part of such a file that has this document.
     Stretch(Arc<File>, Stretch),
 }
 

@@ -13,11 +13,7 @@ impl Draft {
     /// Treats each inventory as the newest state, if the Source lists no changes and none were read before: an
     /// inventory without a time is not compared with the entries of an earlier one (O34).
     pub(crate) fn expect_no_changes(&mut self) -> Result<(), Error> {
-        let checkpoint = self.state.checkpoint(self.set)?;
-        self.applied_changes =
-            checkpoint.is_some_and(|checkpoint| checkpoint.leading.is_some() || checkpoint.last.is_some());
-        self.has_no_changes = !self.applied_changes;
-        Ok(())
+        self.history.expect_no_changes(&*self.state, self.set)
     }
 
     /// Returns `true` if a change may be later than an inventory. An inventory without a time is at least as new as
@@ -26,7 +22,7 @@ impl Draft {
     /// changed before a gap may have been deleted in it: then only an inventory that is new can tell (O52).
     fn may_be_later(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
         let change = self.last_change(resource, inventory);
-        if inventory.is_some() || !self.applied_changes {
+        if inventory.is_some() || !self.history.applied_changes {
             return is_later(change, inventory);
         }
         let (newest, was_applied) = (self.inventory.newest, self.inventory.was_applied);
@@ -49,17 +45,8 @@ impl Draft {
     /// Returns `true` if a resource that changed at a time may have been deleted in a later gap (O52), or since a later
     /// inventory, and the inventory is new, so that it can tell.
     fn may_be_gone(&self, change: DateTime) -> bool {
-        let known = plausible(self.last_gap, Some(self.clocks.latest_time()));
+        let known = plausible(self.history.last_gap, Some(self.clocks.latest_time()));
         !self.inventory.was_applied && known.is_some_and(|known| change.end() <= known.instant())
-    }
-
-    /// Takes note that the listed changes begin at a time after the last one that was applied, or that an inventory is of
-    /// that time.
-    pub(crate) fn meet_gap(&mut self, ends: DateTime) {
-        let is_later = |known: DateTime| known.instant() < ends.instant();
-        if self.last_gap.is_none_or(is_later) {
-            self.last_gap = Some(ends);
-        }
     }
 
     /// Plans to delete held resources that no part of the inventory names, or to keep them if nothing is deleted; the
@@ -67,7 +54,7 @@ impl Draft {
     /// missing.
     pub(crate) fn infer_deletions(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
-        let may_wait = self.begins_with_owed || !self.state.owed_after(self.set, None, 1)?.is_empty();
+        let may_wait = self.begins.with_owed || !self.state.owed_after(self.set, None, 1)?.is_empty();
         loop {
             self.go_on()?;
             let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
@@ -110,7 +97,7 @@ impl Draft {
     /// after the time of the inventory. What is held of it is surplus like any other.
     pub(crate) fn settle_unnamed(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
-        while self.begins_with_owed {
+        while self.begins.with_owed {
             self.go_on()?;
             let page = self.state.owed_after(self.set, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { break };
@@ -137,7 +124,7 @@ impl Draft {
     /// is later than all of the day or second of the change (O41), unless a gap came after that.
     fn may_have_missed(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
         let change = self.last_change(resource, inventory);
-        let is_undated = inventory.is_none() && self.applied_changes;
+        let is_undated = inventory.is_none() && self.history.applied_changes;
         let is_over =
             |change: DateTime| self.inventory.newest.is_some_and(|newest| change.end() <= newest.instant());
         let is_open = |change: DateTime| !is_over(change) && !self.may_be_gone(change);
@@ -147,10 +134,11 @@ impl Draft {
     /// Returns `true` if a change of a resource is pending that an inventory may have missed: its held version stays
     /// until the change is fetched (O23).
     fn is_pending_later(&self, uri: &str, inventory: Option<DateTime>) -> Result<bool, Error> {
-        let pending = match self.begins_with_owed {
-            true => self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0),
+        let pending = if self.begins.with_owed {
+            self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0)
+        } else {
             // Of a plan that does nothing, as that of an audit, it is no part (O42).
-            false => self.state.owed(self.set, uri)?.map(|owed| owed.desired),
+            self.state.owed(self.set, uri)?.map(|owed| owed.desired)
         };
         let is_wanted = |pending: &Desired| pending.presence != DesiredPresence::Absent;
         let is_later = |pending: Desired| self.may_have_missed(&pending.metadata, inventory);

@@ -37,7 +37,7 @@ impl Draft {
         }
         let mut shape = survey.finish();
         shape.unusable = entries.entries_read() - shape.entries;
-        self.lost_changes |= shape.lost_changes;
+        self.met.lost_changes |= shape.lost_changes;
         if shape.went_back || shape.known == shape.entries {
             self.account.read += shape.entries;
             self.account.known += shape.entries;
@@ -98,7 +98,7 @@ impl Draft {
                 desired.is_appended = shape.known > 0;
                 if place.time.is_none() {
                     // No inventory from before that takes it back.
-                    self.met_undated = true;
+                    self.met.undated = true;
                     (desired.metadata.datetime, desired.is_undated) = (earliest, true);
                 }
                 if packs_differences && packed_difference(&entry).is_some() {
@@ -173,7 +173,7 @@ impl Draft {
         if matches!(presence, DesiredPresence::Present | DesiredPresence::Unclear) {
             self.note_links(speaker, entry)?;
         }
-        self.met_a_record |= self.may_be_record(entry);
+        self.met.record |= self.may_be_record(entry);
         let alternate = self.preferred(speaker, entry).filter(|_| presence == DesiredPresence::Present);
         let mut desired = alternate.unwrap_or_else(|| Desired::of_entry(entry, presence));
         (desired.metadata.datetime, desired.ordinal) = (place.time, place.ordinal);

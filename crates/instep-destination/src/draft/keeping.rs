@@ -20,7 +20,7 @@ impl Draft {
     /// # Errors
     /// If the state cannot be read.
     pub(super) fn known_deletion(&self, held: &HeldResource) -> Result<Option<DateTime>, Error> {
-        if !self.keeps_deletions {
+        if !self.history.keeps_deletions {
             return Ok(None);
         }
         Ok(known_deletion(&*self.state, self.set, held, Some(self.clocks.latest_time()))?)

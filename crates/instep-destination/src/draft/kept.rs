@@ -74,11 +74,10 @@ pub(super) fn is_back(desired: &Desired, known: &Known<'_>, rules: &DecisionRule
     let Some(deleted) = known.deleted.filter(|_| desired.presence != DesiredPresence::Absent) else {
         return false;
     };
-    match desired.is_listed {
+    if desired.is_listed {
         // A failure of this run was noted with the inventory that listed the resource first.
-        true => !known.is_awaited && rules.came_after(deleted),
-        false => {
-            desired.metadata.datetime.is_some_and(|changed| deleted.unix_micros() <= changed.unix_micros())
-        }
+        !known.is_awaited && rules.came_after(deleted)
+    } else {
+        desired.metadata.datetime.is_some_and(|changed| deleted.unix_micros() <= changed.unix_micros())
     }
 }

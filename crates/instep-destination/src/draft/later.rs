@@ -10,12 +10,12 @@ use crate::{
 impl Draft {
     /// From now on records which resources changed after the requested time.
     pub(crate) fn watch_later_changes(&mut self, later: Actions) {
-        self.later = Some(later);
+        self.beside.later = Some(later);
     }
 
     /// Takes note of a change after the requested time. What it leads to is of no interest.
     pub(super) fn note_later(&mut self, desired: Desired) -> Result<(), Error> {
-        let Some(later) = &mut self.later else { return Ok(()) };
+        let Some(later) = &mut self.beside.later else { return Ok(()) };
         if later.for_uri(desired.uri.as_str())?.is_none() {
             later.push(&Action::new(ActionKind::Note, desired))?;
         }
@@ -25,7 +25,7 @@ impl Draft {
     /// Keeps resources that changed later from being fetched in their present state, unless a digest tells the two apart
     /// (O151): they are taken from the place that has former states, or left out.
     pub(crate) fn refuse_unproven(&mut self) -> Result<(), Error> {
-        let Some(later) = self.later.take() else { return Ok(()) };
+        let Some(later) = self.beside.later.take() else { return Ok(()) };
         let mut after = 0;
         loop {
             let page = later.after(after, Self::PAGE)?;

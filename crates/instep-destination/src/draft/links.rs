@@ -25,12 +25,12 @@ impl Draft {
 
     /// From now on records the targets of links to versions.
     pub(crate) fn note_versions(&mut self, versions: Actions) {
-        self.versions = Some(versions);
+        self.beside.versions = Some(versions);
     }
 
     /// Returns the next targets of links to versions.
     pub(crate) fn linked_versions(&self, after: i64, most: usize) -> Result<Vec<Action>, Error> {
-        self.versions.as_ref().map_or(Ok(Vec::new()), |versions| Ok(versions.after(after, most)?))
+        self.beside.versions.as_ref().map_or(Ok(Vec::new()), |versions| Ok(versions.after(after, most)?))
     }
 
     /// Adds the targets of links to versions of an earlier plan.
@@ -55,7 +55,7 @@ impl Draft {
     }
 
     pub(super) fn note_links(&mut self, speaker: Option<&Origin>, entry: &Entry) -> Result<(), Error> {
-        let Some(versions) = &mut self.versions else { return Ok(()) };
+        let Some(versions) = &mut self.beside.versions else { return Ok(()) };
         for desired in linked(entry) {
             let retrieval = desired.retrieval();
             let target =

@@ -86,7 +86,7 @@ impl Draft {
         let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
         let at = deciding_time(at, was_applied);
         self.inventory.was_applied = was_applied;
-        let time = InventoryTime { at, latest, meets_changes: !self.has_no_changes };
+        let time = InventoryTime { at, latest, meets_changes: !self.history.has_no_changes };
         let is_plain = document.header.metadata.is_none();
         let mut part = Part::default();
         let mut usable = 0;

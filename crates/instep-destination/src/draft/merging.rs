@@ -1,28 +1,25 @@
-//! Carries a decision into the rows of the plan, one resource after the other.
+//! Decides about the resources of a part, one after the other; `rows` carries each decision into the plan.
 
-use std::borrow::Cow;
+mod rows;
 
-use resourcesync::{DateTime, Digests};
+use resourcesync::DateTime;
 
 use super::{
     Draft,
     awaited::Awaited,
-    kept::{KeptCount, deletion_time, depends_on_deletion, known_deletion},
+    kept::{KeptCount, depends_on_deletion, known_deletion},
     other_sets::OtherSets,
 };
 use crate::{
     Error, ProblemKind,
-    plan::{
-        Accounting, Currency, Decision, DecisionRules, Desired, DesiredPresence, Fixity, Known, LinksNamed,
-        Rest, currency, decide, following, plausible,
-    },
+    plan::{Accounting, Decision, DecisionRules, Desired, Known, LinksNamed, Rest, decide, plausible},
     state::{Action, ActionKind, Actions, HeldResource, Marks, PlanNote, Pushing, ReadState, StateError},
 };
 
 /// The kind of document that a part of desired states comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PartSource {
-    /// A list of changes.
+    /// Changes, whose entries count from the time that each of them states.
     Changes,
     /// An inventory with its time, if it states one; possibly the last applied one.
     Inventory { at: Option<DateTime>, was_applied: bool },
@@ -44,7 +41,7 @@ impl Draft {
         let (inventory, is_undated, was_applied) = match source {
             PartSource::Changes => (None, false, false),
             PartSource::Inventory { at, was_applied } => {
-                (at, at.is_none() && self.applied_changes, was_applied)
+                (at, at.is_none() && self.history.applied_changes, was_applied)
             }
         };
         let (set, delete) = (self.set, self.policy.delete);
@@ -55,7 +52,7 @@ impl Draft {
             actions: &self.actions,
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
-            deletions: self.keeps_deletions.then_some(&*self.state),
+            deletions: self.history.keeps_deletions.then_some(&*self.state),
             other_sets: OtherSets::of(&*self.state, set, self.clocks.latest_time()),
             latest: Some(self.clocks.latest_time()),
             account: &mut self.account,
@@ -133,11 +130,38 @@ impl Merging<'_> {
         was_named: bool,
     ) -> Result<(), StateError> {
         let uri = desired.uri.as_str();
-        let was_awaited = self.awaited.meet(uri);
+        let is_awaited = self.awaited.meet(uri);
+        let earlier = self.earlier(uri)?;
+        let mut known = Known { is_awaited, ..self.known(uri, held, earlier.as_ref())? };
+        let decision = self.decide(desired, &mut known)?;
+        self.count_kept(desired, &known, decision)?;
+        let decision = self.within_limit(decision, &known);
+        self.replace_earlier(uri, decision, &known, was_named)?;
+        match decision {
+            Decision::Superseded => self.leave_to_earlier(desired, &known),
+            Decision::Rest(rest) => self.rest(desired, &known, rest),
+            Decision::Act(kind) => {
+                self.account.planned += 1;
+                self.act(kind, desired, &known)
+            }
+        }
+    }
+
+    /// Returns the action that the plan has for a resource by an earlier entry, or because it is owed.
+    fn earlier(&self, uri: &str) -> Result<Option<Action>, StateError> {
         // A look-up by URI makes the plan build an index: not for a first reading, which has nothing earlier.
         let earlier = if self.may_hold_earlier { self.actions.for_uri(uri)? } else { None };
-        let earlier = earlier.map(|earlier| without_impossible_time(earlier, self.latest));
-        let is_damaged = held.is_some_and(|held| self.damaged.has(held.id));
+        Ok(earlier.map(|earlier| without_impossible_time(earlier, self.latest)))
+    }
+
+    /// Returns the knowledge about a resource, but for its deletion and the other sets, which [`Self::decide`] looks up if
+    /// they could matter.
+    fn known<'k>(
+        &self,
+        uri: &str,
+        held: Option<&'k HeldResource>,
+        earlier: Option<&'k Action>,
+    ) -> Result<Known<'k>, StateError> {
         // Only for resources that are not held: the row of a held resource has the time of its last change.
         let gone = match self.deletions.filter(|_| held.is_none()) {
             Some(state) => state.gone(self.rules.set, uri)?,
@@ -145,89 +169,14 @@ impl Merging<'_> {
         };
         let time = held.map_or(gone, |held| held.metadata.datetime);
         let changed = plausible(time, self.latest);
-        let mut known = Known {
+        Ok(Known {
             held,
-            earlier: earlier.as_ref(),
+            earlier,
             changed,
-            deleted: None,
-            is_damaged,
+            is_damaged: held.is_some_and(|held| self.damaged.has(held.id)),
             is_misdated: changed != time,
-            is_awaited: was_awaited,
-            is_described_since: false,
-        };
-        let decision = self.decide(desired, &mut known)?;
-        let deleted = known.deleted;
-        self.count_kept(desired, &known, decision)?;
-        let decision = match decision {
-            Decision::Act(ActionKind::Create) if earlier.is_none() => self.within_limit(decision),
-            decision => decision,
-        };
-        if decision != Decision::Superseded && earlier.is_some() {
-            self.account.supersede(self.actions.remove(uri)?);
-        } else if was_named && earlier.is_none() && *self.unchanged > 0 && self.account.equal > 0 {
-            // An earlier document named it and nothing was to be done: it was current then (A10).
-            self.account.equal -= 1;
-            self.account.superseded += 1;
-            *self.unchanged -= 1;
-        }
-        match decision {
-            Decision::Superseded => {
-                self.account.superseded += 1;
-                if desired.is_listed && earlier.as_ref().is_some_and(|earlier| earlier.desired.attempts > 0) {
-                    self.actions.add_note(PlanNote::Listed, uri)?;
-                }
-                if let Some(earlier) = earlier.filter(|earlier| self.is_contradicted(earlier, desired)) {
-                    let removed = self.actions.remove(uri)?;
-                    self.account.supersede(removed.saturating_sub(1));
-                    let Action { kind, desired: mut pending, .. } = earlier;
-                    pending.forget_fixity();
-                    self.pushing.push(kind, &pending)?;
-                }
-            }
-            Decision::Rest(rest) => {
-                self.account.rest(rest);
-                *self.unchanged += u64::from(desired.presence == DesiredPresence::Present);
-                // Nothing is pending of a current resource: otherwise an earlier failure would be retried for ever.
-                if earlier.is_some() || was_awaited {
-                    self.actions.add_note(PlanNote::Settled, uri)?;
-                }
-            }
-            // Metadata of a possibly older entry is not compared with the answer.
-            Decision::Act(ActionKind::Check) if self.rules.leave_open(desired, known) => {
-                self.account.planned += 1;
-                // The answer is at least as new as the last known change; its exact time is unknown (O39).
-                let mut asked = Desired::new(desired.uri.clone());
-                asked.metadata.datetime = held.and(changed).max(deleted);
-                self.pushing.push(ActionKind::Check, &asked)?;
-            }
-            Decision::Act(ActionKind::Note) => {
-                self.account.planned += 1;
-                let mut noted = desired.clone();
-                noted.metadata =
-                    desired.metadata_beside(held.map_or(&Digests::new(), |held| &held.metadata.digests));
-                self.pushing.push(ActionKind::Note, &noted)?;
-            }
-            Decision::Act(ActionKind::Keep) => {
-                self.account.planned += 1;
-                let mut absent =
-                    Desired { presence: DesiredPresence::Absent, ..Desired::new(desired.uri.clone()) };
-                absent.metadata.datetime = deletion_time(desired, &known);
-                self.pushing.push(ActionKind::Keep, &absent)?;
-            }
-            Decision::Act(kind) => {
-                self.account.planned += 1;
-                let mut planned = match earlier.as_ref().filter(|earlier| is_update_after(kind, earlier)) {
-                    // Its patch applies to the version before, which is not held yet: the way leads through both.
-                    Some(earlier) => Cow::Owned(following(desired.clone(), &earlier.desired)),
-                    None => Cow::Borrowed(desired),
-                };
-                if known.is_damaged && kind == ActionKind::Update {
-                    planned.to_mut().replace_damaged();
-                }
-                self.pushing.push(kind, &planned)?;
-            }
-        }
-        Ok(())
+            ..Known::default()
+        })
     }
 }
 
@@ -248,21 +197,11 @@ impl Merging<'_> {
         Ok(decide(desired, *known, &self.rules))
     }
 
-    /// Returns `true` if an inventory without a time lists other bytes than the pending ones. Only a request shows
-    /// which of them is newer, so neither is expected (O27).
-    fn is_contradicted(&self, pending: &Action, listed: &Desired) -> bool {
-        let (ours, theirs) = (&pending.desired.metadata, &listed.metadata);
-        let is_fetched = matches!(pending.kind, ActionKind::Create | ActionKind::Update);
-        let is_other = match currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) {
-            Currency::Stale => true,
-            Currency::Unknown => !self.rules.was_applied,
-            Currency::Current => false,
-        };
-        self.rules.is_undated && pending.desired.attempts > 0 && is_fetched && is_other
-    }
-
-    /// Returns the decision to create a resource, or to leave it out if the operator's limit is reached (A10).
-    fn within_limit(&mut self, decision: Decision) -> Decision {
+    /// Returns the decision, or that a new resource is left out because the operator's limit is reached (A10).
+    fn within_limit(&mut self, decision: Decision, known: &Known<'_>) -> Decision {
+        if decision != Decision::Act(ActionKind::Create) || known.earlier.is_some() {
+            return decision;
+        }
         match self.room.as_deref_mut() {
             Some(0) => Decision::Rest(Rest::Excluded),
             Some(room) => {
@@ -282,9 +221,4 @@ fn without_impossible_time(mut action: Action, latest: Option<DateTime>) -> Acti
         (desired.metadata.datetime, desired.ordinal) = (None, 0);
     }
     action
-}
-
-/// Returns `true` if a version follows another one that the plan was going to fetch: its patch needs that one.
-fn is_update_after(kind: ActionKind, earlier: &Action) -> bool {
-    (kind, earlier.kind) == (ActionKind::Update, ActionKind::Update)
 }

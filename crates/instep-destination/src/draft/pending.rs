@@ -16,7 +16,7 @@ impl Draft {
     /// Discards everything that was read, because an inventory is read again (D39). Owed entries stay.
     pub(crate) fn start_over(&mut self) -> Result<(), Error> {
         self.actions.forget_after(0)?;
-        if let Some(versions) = &mut self.versions {
+        if let Some(versions) = &mut self.beside.versions {
             versions.forget_after(0)?;
         }
         // New marks forget which committed resources were named: the next reading has to name them itself.
@@ -24,16 +24,19 @@ impl Draft {
         (self.inventory, self.account) = (InventoryCount::default(), Accounting::default());
         self.actions.forget_notes_after(0)?;
         self.may_hold_earlier = false;
-        if self.begins_with_owed {
+        if self.begins.with_owed {
             self.plan_owed()?;
         }
-        if self.begins_with_kept { self.plan_kept_deletions() } else { Ok(()) }
+        if self.begins.with_kept { self.plan_kept_deletions() } else { Ok(()) }
     }
 
     /// Plans the deletions that were kept while nothing was deleted, or refused (O56): no list may name them any more.
     pub(crate) fn plan_kept_deletions(&mut self) -> Result<(), Error> {
-        self.begins_with_kept = true;
-        if !self.keeps_deletions || !self.policy.delete || !held_though_gone::read(&*self.state, self.set)? {
+        self.begins.with_kept = true;
+        if !self.history.keeps_deletions
+            || !self.policy.delete
+            || !held_though_gone::read(&*self.state, self.set)?
+        {
             return Ok(());
         }
         let as_of = self.policy.as_of.map(|as_of| as_of.end());
@@ -60,7 +63,7 @@ impl Draft {
 
     /// Begins with the owed entries (invariant 5).
     pub(crate) fn plan_owed(&mut self) -> Result<(), Error> {
-        self.begins_with_owed = true;
+        self.begins.with_owed = true;
         let mut after: Option<String> = None;
         loop {
             let page = self.state.owed_after(self.set, after.as_deref(), Self::PAGE)?;

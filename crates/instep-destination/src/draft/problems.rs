@@ -1,5 +1,7 @@
 //! Problems with single entries, until they can be reported.
 
+use instep_net::{Permission, Refusal};
+
 use crate::{Event, Monitor, Problem, ProblemKind};
 
 /// Problems and warnings that a thread without a monitor met.
@@ -18,6 +20,13 @@ struct KeptProblem {
     uri: String,
     what: String,
     costs: bool,
+    lacks: Option<Permission>,
+}
+
+impl KeptProblem {
+    fn new(kind: ProblemKind, uri: &str, what: impl Into<String>, costs: bool) -> Self {
+        Self { kind, uri: uri.to_owned(), what: what.into(), costs, lacks: None }
+    }
 }
 
 impl Problems {
@@ -26,14 +35,23 @@ impl Problems {
 
     /// Adds something that costs an entry or a document.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add(KeptProblem { kind, uri: uri.to_owned(), what: what.into(), costs: true });
+        self.add(KeptProblem::new(kind, uri, what, true));
     }
 
     /// Adds an entry that cannot be used.
     pub(crate) fn unusable(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        let what = what.into();
-        self.first_unusable.get_or_insert_with(|| (uri.to_owned(), what.clone()));
-        self.problem(kind, uri, what);
+        self.add_unusable(KeptProblem::new(kind, uri, what, true));
+    }
+
+    /// Adds an entry whose URI may not be requested.
+    pub(crate) fn refused(&mut self, uri: &str, refusal: &Refusal) {
+        let problem = KeptProblem::new(ProblemKind::OutOfScope, uri, refusal.to_string(), true);
+        self.add_unusable(KeptProblem { lacks: refusal.lacks(), ..problem });
+    }
+
+    fn add_unusable(&mut self, problem: KeptProblem) {
+        self.first_unusable.get_or_insert_with(|| (problem.uri.clone(), problem.what.clone()));
+        self.add(problem);
     }
 
     /// Takes the URI of the first entry that could not be used, and the reason.
@@ -43,7 +61,7 @@ impl Problems {
 
     /// Adds something that costs nothing.
     pub(crate) fn warning(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add(KeptProblem { kind, uri: uri.to_owned(), what: what.into(), costs: false });
+        self.add(KeptProblem::new(kind, uri, what, false));
     }
 
     fn add(&mut self, problem: KeptProblem) {
@@ -61,8 +79,8 @@ impl Problems {
             monitor
                 .event(Event::Note(&format!("{cost} more problems of the same document are only counted")));
         }
-        for KeptProblem { kind, uri, what, costs } in self.kept.drain(..) {
-            let problem = Problem::new(kind, &uri, &what);
+        for KeptProblem { kind, uri, what, costs, lacks } in self.kept.drain(..) {
+            let problem = Problem::new(kind, &uri, &what).lacking(lacks);
             monitor.event(if costs { Event::Problem(problem) } else { Event::Warning(problem) });
             cost += u64::from(costs);
         }

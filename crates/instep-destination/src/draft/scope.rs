@@ -26,7 +26,7 @@ impl Draft {
                 true
             }
             Err(refusal) => {
-                self.problems.unusable(ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
+                self.problems.refused(uri.as_str(), &refusal);
                 false
             }
         }

@@ -3,7 +3,7 @@
 
 use resourcesync::{Change, DateTime, Entry, Relation, Uri};
 
-use super::{Draft, undoing::Undoing};
+use super::{Draft, beside::Undoing};
 use crate::{
     Error, ProblemKind,
     plan::{Desired, Retrieval, resource},
@@ -16,7 +16,7 @@ impl Draft {
 
     /// From now on records the changes between the requested time and that of the inventory.
     pub(crate) fn take_back_from(&mut self, inventory: DateTime, first: Actions) {
-        self.undoing = Some(Undoing { first, inventory });
+        self.beside.undoing = Some(Undoing { first, inventory });
     }
 
     /// Takes note of a change.
@@ -26,7 +26,7 @@ impl Draft {
         time: Option<DateTime>,
         is_later: bool,
     ) -> Result<(), Error> {
-        let Some(undoing) = &mut self.undoing else { return Ok(()) };
+        let Some(undoing) = &mut self.beside.undoing else { return Ok(()) };
         let unknown = time.is_some_and(|time| time.instant() > undoing.inventory.instant());
         if unknown || !self.policy.selection.wants(entry) {
             return Ok(());
@@ -51,7 +51,7 @@ impl Draft {
     /// Reverts resources that were created or changed after the requested time; a TimeGate can provide their former
     /// state.
     pub(crate) fn take_back(&mut self) -> Result<(), Error> {
-        let Some(undoing) = self.undoing.take() else { return Ok(()) };
+        let Some(undoing) = self.beside.undoing.take() else { return Ok(()) };
         let mut after = 0;
         loop {
             let page = undoing.first.after(after, Self::PAGE)?;

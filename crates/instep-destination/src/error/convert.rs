@@ -56,6 +56,7 @@ impl From<DiscoverError> for Error {
             DiscoverError::Nothing { ref url, ref looked_at } => Self::NotResourceSync {
                 url: url.as_str().to_owned(),
                 reasons: looked_at.iter().map(ToString::to_string).collect(),
+                lacks: error.lacks(),
             },
             DiscoverError::NoSuchSet { .. } | DiscoverError::TooManySets { .. } => {
                 Self::Usage { what: error.to_string() }

@@ -15,9 +15,9 @@ use crate::{
 /// The result of a round of following.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
-    /// The Source was read.
+    /// The messages did not suffice, and the documents of the Source were read.
     Looked,
-    /// All changes in them were applied.
+    /// All changes in the messages were applied, and no document was read.
     Applied {
         /// `true` if they named documents to be read after a delay.
         look_later: bool,

@@ -7,7 +7,7 @@ use resourcesync::{Capability, Change, Entry, Uri};
 pub(crate) enum Consequence {
     /// The document is read after a delay: the changes of its set arrive over a channel, so it has hardly anything new.
     LookLater,
-    /// The Source should be read now.
+    /// Something changed that only the documents show: the Source is read now.
     Look,
     /// A document that leads to others is reported as deleted. The document above decides if that is true.
     Gone(Uri),

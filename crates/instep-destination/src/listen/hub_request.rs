@@ -44,7 +44,7 @@ impl Mode {
 pub(super) enum HubAnswer {
     /// It accepts the request: it will verify it, or has done so.
     Accepted,
-    /// It refuses this request.
+    /// It answered with an error: the same request would be refused again.
     Refused,
     /// It did not answer, or is overloaded. The request is repeated later, at another hub if there is one.
     Failed,

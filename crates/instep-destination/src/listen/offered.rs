@@ -28,7 +28,7 @@ pub(super) type Name = (Uri, Kind);
 
 /// The transports of a channel, in the order in which they are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ways {
+pub(super) struct ChannelTransports {
     /// The origin of the Capability List, in whose scope the transports must be.
     pub(super) speaker: Origin,
     /// The URIs of WebSockets.
@@ -38,16 +38,17 @@ pub(super) struct Ways {
 }
 
 /// Returns the channels of all sets.
-pub(super) fn channels(source: &Discovered) -> BTreeMap<Name, Ways> {
+pub(super) fn channels(source: &Discovered) -> BTreeMap<Name, ChannelTransports> {
     let mut channels = BTreeMap::new();
     for set in &source.sets {
         let Some(list) = &set.capability_list else { continue };
         let Ok(speaker) = Origin::parse(list.as_str()) else { continue };
         for (kind, capability) in Kind::ALL {
-            let mut ways = Ways { speaker: speaker.clone(), sockets: Vec::new(), topics: Vec::new() };
-            entries(set, &capability).for_each(|offer| ways.add(offer));
-            if !ways.sockets.is_empty() || !ways.topics.is_empty() {
-                channels.insert((list.clone(), kind), ways);
+            let mut transports =
+                ChannelTransports { speaker: speaker.clone(), sockets: Vec::new(), topics: Vec::new() };
+            entries(set, &capability).for_each(|offer| transports.add(offer));
+            if !transports.sockets.is_empty() || !transports.topics.is_empty() {
+                channels.insert((list.clone(), kind), transports);
             }
         }
     }
@@ -60,7 +61,7 @@ fn entries<'a>(set: &'a CapabilitySet, capability: &Capability) -> impl Iterator
     set.get(capability).into_iter().chain(further.collect::<Vec<_>>())
 }
 
-impl Ways {
+impl ChannelTransports {
     /// Adds the transports of an entry. Its own URI is a WebSocket, as in the draft 0.8, or a topic that may link to
     /// one.
     fn add(&mut self, offer: &Offer) {
@@ -90,7 +91,7 @@ mod tests {
         Uri::parse(text).unwrap()
     }
 
-    fn ways(first: Offer, further: Vec<Offer>) -> Ways {
+    fn transports(first: Offer, further: Vec<Offer>) -> ChannelTransports {
         let kind = Capability::ChangeNotification;
         let mut set =
             CapabilitySet { capability_list: Some(uri("http://a/caps.xml")), ..CapabilitySet::default() };
@@ -115,24 +116,24 @@ mod tests {
             Link::new(Relation::Alternate, uri("ws://a/topic")),
             Link::new(Relation::Alternate, uri("http://a/page")),
         ];
-        let ways = ways(Offer::new(uri("http://a/topic"), links), Vec::new());
-        assert_eq!(ways.sockets, [uri("ws://a/topic")]);
-        assert_eq!(ways.topics, [(uri("http://a/topic"), vec![uri("http://a/hub")])]);
+        let transports = transports(Offer::new(uri("http://a/topic"), links), Vec::new());
+        assert_eq!(transports.sockets, [uri("ws://a/topic")]);
+        assert_eq!(transports.topics, [(uri("http://a/topic"), vec![uri("http://a/hub")])]);
     }
 
     #[test]
     fn cn_5_an_entry_may_name_its_topic() {
         let links = vec![Link::new(Relation::parse("self"), uri("http://a/topic"))];
-        let ways = ways(Offer::new(uri("http://a/page"), links), Vec::new());
-        assert_eq!(ways.topics, [(uri("http://a/topic"), Vec::new())]);
+        let transports = transports(Offer::new(uri("http://a/page"), links), Vec::new());
+        assert_eq!(transports.topics, [(uri("http://a/topic"), Vec::new())]);
     }
 
     #[test]
     fn n8_2_an_entry_of_the_draft_is_a_socket_and_several_entries_count() {
         let socket = Offer::new(uri("WSS://a/socket"), Vec::new());
         let topic = Offer::new(uri("http://a/topic"), Vec::new());
-        let ways = ways(socket, vec![topic]);
-        assert_eq!(ways.sockets, [uri("WSS://a/socket")]);
-        assert_eq!(ways.topics, [(uri("http://a/topic"), Vec::new())]);
+        let transports = transports(socket, vec![topic]);
+        assert_eq!(transports.sockets, [uri("WSS://a/socket")]);
+        assert_eq!(transports.topics, [(uri("http://a/topic"), Vec::new())]);
     }
 }

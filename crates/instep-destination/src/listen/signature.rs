@@ -1,5 +1,6 @@
 //! Signatures of deliveries (WebSub §7.1, CN-18, W2). Whose secret counts is decided in `lease.rs`.
 
+use data_encoding::HEXLOWER_PERMISSIVE;
 use ring::hmac;
 
 /// Returns `true` if the signature of a delivery is that of its raw body. The hub chooses the algorithm; SHA-1 is
@@ -15,13 +16,7 @@ pub(super) fn is_valid(field: Option<&str>, secret: &str, body: &[u8], sha1: boo
     };
     let key = hmac::Key::new(algorithm, secret.as_bytes());
     // Compares in constant time.
-    bytes(hex).is_some_and(|tag| hmac::verify(&key, body, &tag).is_ok())
-}
-
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    let byte = |pair: &[u8]| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok();
-    hex.as_bytes().chunks(2).map(byte).collect()
+    HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).is_ok_and(|tag| hmac::verify(&key, body, &tag).is_ok())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ChannelState, Inbox, Name, Ways,
+    ChannelState, ChannelTransports, Inbox, Name,
     callbacks::Callbacks,
     hub_request::{Ask, HubAnswer, Mode},
     lease::Lease,
@@ -25,7 +25,7 @@ const MOST_HUBS: usize = 8;
 /// The means of a subscription to a channel.
 pub(super) struct Subscriber {
     pub(super) client: Client,
-    pub(super) ways: Ways,
+    pub(super) transports: ChannelTransports,
     pub(super) name: Name,
     pub(super) callbacks: Arc<Callbacks>,
     pub(super) inbox: Arc<Inbox>,
@@ -53,7 +53,7 @@ impl Subscriber {
 
     /// Returns the first topic that has a hub, by its `Link` headers (CN-5) or by its entry (CN-4).
     async fn find(&self) -> Option<(Uri, Vec<Uri>)> {
-        for (uri, entry_hubs) in &self.ways.topics {
+        for (uri, entry_hubs) in &self.transports.topics {
             let (topic, mut hubs) = self.links(uri).await;
             hubs.extend(entry_hubs.iter().filter(|hub| !hubs.contains(hub)).cloned().collect::<Vec<_>>());
             hubs.truncate(MOST_HUBS);
@@ -68,7 +68,7 @@ impl Subscriber {
 
     /// Requests a topic, and returns the targets of its `self` and `hub` links.
     async fn links(&self, topic: &Uri) -> (Option<Uri>, Vec<Uri>) {
-        let request = Request::get(topic.clone()).on_behalf_of(self.ways.speaker.clone());
+        let request = Request::get(topic.clone()).on_behalf_of(self.transports.speaker.clone());
         let response = match self.client.send_once(&request).await {
             Ok(response) => response,
             Err(error) => {
@@ -127,7 +127,7 @@ impl Subscriber {
     async fn send(&self, topic: &Uri, hubs: &[Uri], ask: &Ask) -> HubAnswer {
         let Some(hub) = hubs.get(ask.hub) else { return HubAnswer::Failed };
         let content = form(topic, &self.callbacks.uri(&ask.identity.token), ask);
-        let mut request = Request::get(hub.clone()).on_behalf_of(self.ways.speaker.clone());
+        let mut request = Request::get(hub.clone()).on_behalf_of(self.transports.speaker.clone());
         request.content = Some((content, "application/x-www-form-urlencoded"));
         match self.client.send_once(&request).await {
             Ok(response) if response.status.is_success() => HubAnswer::Accepted,

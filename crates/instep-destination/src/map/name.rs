@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use data_encoding::HEXLOWER;
+
 use super::fold::fold;
 
 /// The longest name in bytes that every common file system accepts.
@@ -67,10 +69,7 @@ pub(super) fn shortened(name: &str) -> Cow<'_, str> {
 /// Returns `%40%40` and 128 bits of SHA-256 in hexadecimal.
 pub(super) fn digest_mark(digested: &[u8]) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, digested);
-    digest.as_ref().iter().take(16).fold(DIGEST.to_owned(), |mut mark, byte| {
-        let _ = write!(mark, "{byte:02x}");
-        mark
-    })
+    format!("{DIGEST}{}", HEXLOWER.encode(&digest.as_ref()[..16]))
 }
 
 /// Returns the octets as one name.

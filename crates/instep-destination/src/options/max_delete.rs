@@ -10,7 +10,7 @@ pub enum MaxDelete {
     Default,
     /// A number of resources.
     Count(u64),
-    /// A percentage of the held resources.
+    /// At most this percentage of the resources that are held.
     Percent(u8),
 }
 

@@ -21,7 +21,7 @@ pub enum ObjectLayout {
     /// Small resources are packed as records of web archives (WARC), many in an object; large ones have an object each.
     #[default]
     Packs,
-    /// Each resource has an object under its path.
+    /// Each resource is an object under its path, which other programs can read.
     Names,
 }
 

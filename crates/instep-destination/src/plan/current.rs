@@ -33,7 +33,7 @@ impl<'a> Fixity<'a> {
 pub(crate) enum Currency {
     /// The held bytes are those of the Source: equal digests, or equal length and time, or an equal time of at least seconds.
     Current,
-    /// The held bytes are those of another state.
+    /// A digest, a length or a time shows that the held bytes are those of another state.
     Stale,
     /// The documents do not show it, so a conditional request is sent.
     Unknown,

@@ -69,8 +69,7 @@ impl DecisionRules {
     /// Returns `true` if an entry may be older than the held resource, so that the response need not have its length and
     /// digests.
     pub(crate) fn leave_open(&self, desired: &Desired, known: Known<'_>) -> bool {
-        let changed = known.held.and(known.changed).max(known.deleted);
-        self.may_precede(desired, changed) || self.is_undated && known.is_misdated
+        self.may_precede(desired, known.last_change()) || self.is_undated && known.is_misdated
     }
 }
 
@@ -105,6 +104,13 @@ pub(crate) struct Known<'a> {
     pub is_misdated: bool,
 }
 
+impl Known<'_> {
+    /// Returns the time of the last known change of a held resource, or of its deletion.
+    pub(crate) fn last_change(&self) -> Option<DateTime> {
+        self.held.and(self.changed).max(self.deleted)
+    }
+}
+
 /// The decision about one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
@@ -123,7 +129,7 @@ pub enum Rest {
     Equal,
     /// The copy has a later state than the inventory: a newer version, or a later deletion.
     HeldIsLater,
-    /// The operator's selection leaves it out.
+    /// The operator's selection or limit leaves the resource out: what is held of it stays.
     Excluded,
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum DesiredPresence {
     Present,
     /// It changed in an unknown way, so that only a request can show its state (§12.1, AMB-B14).
     Unclear,
-    /// It was deleted.
+    /// The Source deleted the resource.
     Absent,
     /// It exists and is outside the operator's selection.
     Excluded,

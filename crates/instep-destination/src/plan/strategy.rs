@@ -11,7 +11,7 @@ use crate::{Error, Via};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Nothing is new: no list is read.
+    /// The Source lists nothing new: neither inventory nor changes are read.
     Nothing,
     /// The Resource List, with one request per resource (§10).
     List,

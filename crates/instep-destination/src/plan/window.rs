@@ -61,7 +61,7 @@ impl From<&Entry> for IndexMember {
 /// The reach of the Change Lists relative to the checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Every change since the checkpoint is listed.
+    /// Every change since the checkpoint is listed: no inventory is needed.
     Covered,
     /// They start later: changes in between are lost (DST-8).
     Gap {

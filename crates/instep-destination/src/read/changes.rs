@@ -63,10 +63,7 @@ impl Changes {
 
     /// Returns the error of the first lost document, if nothing is left to read.
     pub(crate) fn or_lost(mut self) -> Result<Self, Error> {
-        match self.are_offered() || self.lost.is_empty() {
-            true => Ok(self),
-            false => Err(self.lost.swap_remove(0).1),
-        }
+        if self.are_offered() || self.lost.is_empty() { Ok(self) } else { Err(self.lost.swap_remove(0).1) }
     }
 
     pub(crate) fn lists_reach(&self) -> Option<Reach> {

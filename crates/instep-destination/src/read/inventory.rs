@@ -139,9 +139,10 @@ impl Inventory {
         // Without a time, the same bytes are the same inventory, and planning it again would request everything again.
         // If the parts of an index without times have changed, the next run finds it.
         let is_known = document.header.form == Form::Index || has_digest(&document, Some(&read)).await?;
-        match read.at.is_none() && is_known {
-            true => Ok(()),
-            false => Self::plan(run, offer.uri.clone(), document, set, None).await.map(drop),
+        if read.at.is_none() && is_known {
+            Ok(())
+        } else {
+            Self::plan(run, offer.uri.clone(), document, set, None).await.map(drop)
         }
     }
 
@@ -177,9 +178,10 @@ impl Inventory {
             if stood {
                 return Ok((inventory, document, digest));
             }
-            let now = match readings < READINGS {
-                true => run.network.open(&document.uri, Some(&document.uri), None).await?,
-                false => None,
+            let now = if readings < READINGS {
+                run.network.open(&document.uri, Some(&document.uri), None).await?
+            } else {
+                None
             };
             let Some(now) = now else {
                 inventory.complete = false;

@@ -31,7 +31,7 @@ pub(crate) enum Operation {
     },
     /// A file is moved from its final name into staging.
     Remove { uri: Uri, path: CopyPath, staged: u64 },
-    /// A file gets another final name.
+    /// A file makes room for a folder of its name, and gets another final name.
     Move { uri: Uri, from: CopyPath, to: CopyPath, staged: u64 },
 }
 

@@ -273,8 +273,9 @@ impl RecordLine {
 }
 
 fn set(number: u8) -> Result<SetId, String> {
-    match number < SetId::MOST {
-        true => Ok(SetId(number)),
-        false => Err(format!("a copy has at most {} sets, none has the number {number}", SetId::MOST)),
+    if number < SetId::MOST {
+        Ok(SetId(number))
+    } else {
+        Err(format!("a copy has at most {} sets, none has the number {number}", SetId::MOST))
     }
 }

@@ -10,8 +10,8 @@ pub struct PastRun {
     pub started: DateTime,
     /// The time at which it ended; `None` if it was killed or is in progress.
     pub ended: Option<DateTime>,
-    /// The way in which the run synchronized the copy.
-    pub way: String,
+    /// The strategy by which it synchronized, as [`crate::Strategy`] names it.
+    pub strategy: String,
     /// Its exit code; `None` if it has not ended.
     pub exit_code: Option<u8>,
     /// Its summary, or the error that ended it; `None` if it has not ended.

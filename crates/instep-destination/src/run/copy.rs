@@ -116,7 +116,7 @@ impl LocalCopy {
 
     /// Lends the committer, until [`Self::take_back`].
     pub(crate) fn lend(&mut self) -> Result<Committer, Error> {
-        self.committer.take().ok_or_else(|| Error::Task { source: "the committer is lent already".into() })
+        self.committer.take().ok_or_else(committer_is_lent)
     }
 
     pub(crate) fn take_back(&mut self, committer: Committer) {
@@ -130,10 +130,7 @@ impl LocalCopy {
 
     /// Returns the state for writing records that belong to no group.
     pub(crate) fn state_mut(&mut self) -> Result<&mut dyn CopyState, Error> {
-        let committer = self.committer.as_mut();
-        committer
-            .map(Committer::state_mut)
-            .ok_or_else(|| Error::Task { source: "the committer is lent".into() })
+        self.committer.as_mut().map(Committer::state_mut).ok_or_else(committer_is_lent)
     }
 
     /// Refuses a Source if the copy follows other sets but none of its own: it is a different Source (B25).
@@ -297,4 +294,8 @@ impl From<CommitError> for Error {
             CommitError::State(error) => error.into(),
         }
     }
+}
+
+fn committer_is_lent() -> Error {
+    Error::Invariant { what: "the committer is needed while a transfer has it".to_owned() }
 }

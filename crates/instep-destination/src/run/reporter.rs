@@ -13,6 +13,7 @@ use super::set::SetRun;
 use crate::{
     Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport,
     commit::Flushed,
+    discover::Trouble,
     error::{BesideUrl as _, error_chain},
     plan::VersionKey,
     state::{LoggedProblem, ShareCounts},
@@ -90,17 +91,30 @@ impl<'a> Reporter<'a> {
     /// Reports a fault through which an entry or a document is lost.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
         self.report.skipped += 1;
-        self.log_problem(kind, uri, what);
+        self.log_problem(Problem::new(kind, uri, what));
+    }
+
+    /// Reports a fault that did not end the search for documents.
+    pub(crate) fn trouble(&mut self, trouble: &Trouble) {
+        let kind = if trouble.is_out_of_scope { ProblemKind::OutOfScope } else { ProblemKind::Document };
+        let problem = Problem::new(kind, trouble.uri.as_str(), &trouble.what).lacking(trouble.lacks);
+        if trouble.costs_a_set || trouble.costs_entries {
+            self.report.skipped += 1;
+            self.log_problem(problem);
+        } else {
+            self.monitor.event(Event::Warning(problem));
+        }
     }
 
     /// Reports a resource that could not be fetched.
-    pub(crate) fn failed(&mut self, kind: ProblemKind, uri: &str, what: &str) {
+    pub(crate) fn failed(&mut self, problem: Problem<'_>) {
         self.report.failed += 1;
-        self.log_problem(kind, uri, &what);
+        self.log_problem(problem);
     }
 
-    fn log_problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
-        self.monitor.event(Event::Problem(Problem::new(kind, uri, what)));
+    fn log_problem(&mut self, problem: Problem<'_>) {
+        self.monitor.event(Event::Problem(problem));
+        let Problem { kind, uri, what, .. } = problem;
         let first = || LoggedProblem::new(kind.as_str(), 0, Uri::parse(uri).ok(), what.to_string());
         self.problems.entry(kind).or_insert_with(first).count += 1;
     }
@@ -178,7 +192,7 @@ impl<'a> Reporter<'a> {
             self.monitor.event(Event::Committed(item));
         }
         for (uri, error) in group.refused {
-            self.failed(ProblemKind::Storage, uri.as_str(), &error_chain(&error));
+            self.failed(Problem::new(ProblemKind::Storage, uri.as_str(), &error_chain(&error)));
         }
         if let Some(error) = group.untold {
             let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");

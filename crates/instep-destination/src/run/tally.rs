@@ -17,7 +17,7 @@ impl TransferTally {
             return Ok(());
         }
         let what = format!("{} actions were planned, and {} came to an outcome", self.planned, self.done);
-        Err(Error::Task { source: what.into() })
+        Err(Error::Invariant { what })
     }
 }
 

@@ -34,7 +34,7 @@ pub enum StateError {
         /// The reason that SQLite gives.
         source: rusqlite::Error,
     },
-    /// A state in PostgreSQL cannot be used.
+    /// The database of PostgreSQL that has the state cannot be used.
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(#[from] PostgresError),

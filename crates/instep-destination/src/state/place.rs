@@ -22,7 +22,7 @@ const FILE: &str = "state.sqlite";
 /// The place of the state of a copy.
 #[derive(Clone, Debug)]
 pub(crate) enum StatePlace {
-    /// An SQLite file.
+    /// An SQLite file in the folder of the copy.
     File(PathBuf),
     /// A copy in a PostgreSQL database, and the data that its own folder records.
     #[cfg(feature = "postgres")]
@@ -70,11 +70,11 @@ impl StatePlace {
     }
 
     /// Returns the place for a run that knows that the former writer of the state has ended.
-    pub(crate) fn succeeding(self) -> Self {
+    pub(crate) fn after_former_writer(self) -> Self {
         match self {
             Self::File(_) => self,
             #[cfg(feature = "postgres")]
-            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.succeeding()), remote),
+            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.after_former_writer()), remote),
         }
     }
 

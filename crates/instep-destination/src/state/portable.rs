@@ -24,7 +24,7 @@ pub(crate) enum StateRecord {
     Document(DocumentRecord),
     /// A run, with the URL of its Source. Its number is its position among all runs.
     Run { run: LoggedRun, source: Option<String> },
-    /// Problems of the run with a number.
+    /// The problems of one kind in the run with this number.
     Problem { run: i64, problem: LoggedProblem },
     /// The progress of the copy after a run.
     Reached(ReachedPoint),
@@ -33,11 +33,11 @@ pub(crate) enum StateRecord {
     /// A held resource. Its number is not used; the name is the form of the mapped path in a file system that ignores
     /// case, `None` if that is the path itself.
     Held { held: HeldResource, name: Option<String> },
-    /// A resource that is pending.
+    /// A resource of a set that the next run tries again.
     Owed { set: SetId, owed: Owed },
-    /// A deletion that a change named.
+    /// A deletion that a change named, and its time.
     Gone { set: SetId, uri: Uri, at: DateTime },
-    /// A change that is not delivered yet.
+    /// A change of the copy that its readers have not received yet.
     Change(CopyChange),
     /// A group that was under way when a run was killed.
     Group(Vec<Operation>),

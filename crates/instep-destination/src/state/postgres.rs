@@ -65,8 +65,8 @@ impl DatabaseCopy {
     }
 
     /// Returns the copy for a run that knows that its former writer has ended, so that it need not wait.
-    pub(crate) fn succeeding(mut self) -> Self {
-        self.claimant.succeeds = true;
+    pub(crate) fn after_former_writer(mut self) -> Self {
+        self.claimant.former_holder_ended = true;
         self
     }
 

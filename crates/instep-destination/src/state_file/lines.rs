@@ -157,9 +157,12 @@ impl<'r> LineReader<'r> {
     pub(super) fn next(&mut self) -> Result<Option<StateRecord>, LineFault> {
         let Some(hasher) = &mut self.hasher else { return Ok(None) };
         let after = self.line;
-        let line = next_line(self.from).map_err(|fault| match fault.is_text() {
-            true => LineFault::Line { line: after + 1, what: "it is not UTF-8".to_owned() },
-            false => fault,
+        let line = next_line(self.from).map_err(|fault| {
+            if fault.is_text() {
+                LineFault::Line { line: after + 1, what: "it is not UTF-8".to_owned() }
+            } else {
+                fault
+            }
         })?;
         let line = line.ok_or(LineFault::Cut { after })?;
         self.line += 1;

@@ -9,7 +9,7 @@ use instep_store::Obstacle;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another run works on the copy (exit code 7).
+    /// Another run works on the copy: this one ends before it reads anything (exit code 7).
     #[error("{} is in use by {owner}", path.display())]
     Locked {
         /// The copy.
@@ -29,7 +29,7 @@ pub enum StoreError {
         /// The place where they should be.
         place: String,
     },
-    /// Object storage failed (exit code 8).
+    /// The object storage of the copy refused a request, or did not answer (exit code 8).
     #[error("{source}")]
     Bucket {
         /// The attempt that failed.

@@ -5,7 +5,6 @@
 //! are found by rows of the state; nothing here searches for them.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, Read},
     ops::ControlFlow,
@@ -16,6 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use instep_objects::{Bucket, NewObject, ObjectPlace};
 
 use super::{
@@ -225,8 +225,5 @@ impl ObjectsAtRest {
 
 /// Returns eight random bytes as text.
 pub(crate) fn random_name() -> String {
-    rand::random::<[u8; 8]>().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    HEXLOWER.encode(&rand::random::<[u8; 8]>())
 }

@@ -1,13 +1,13 @@
 //! Parts of large files that outlive a run, with the data that is needed to request the rest.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::{self, Read as _, Write as _},
     sync::OnceLock,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use data_encoding::HEXLOWER;
 use instep_store::Staging;
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
@@ -26,10 +26,7 @@ const OLDEST: Duration = Duration::from_secs(14 * 24 * 3_600);
 /// Returns the name that the part of a URI has in staging.
 pub(super) fn name_for(uri: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, uri.as_bytes());
-    digest.as_ref().iter().take(16).fold(PREFIX.to_owned(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    format!("{PREFIX}{}", HEXLOWER.encode(&digest.as_ref()[..16]))
 }
 
 /// Turns a staged file into a part.

@@ -56,8 +56,7 @@ impl SyncRun<'_> {
         set: &SetRun,
         lost: &[LostDocument],
     ) -> Option<String> {
-        let (met_a_record, met_undated, lost_changes) =
-            set.with(|draft| (draft.met_a_record, draft.met_undated, draft.lost_changes));
+        let met = set.with(|draft| draft.met);
         match lost.first() {
             Some((_, error)) if !self.can_do_without(error, found) => None,
             // Sources need not keep Change Lists (DST-10).
@@ -65,14 +64,14 @@ impl SyncRun<'_> {
                 Some(format!("a gap: a Change List since then is gone ({error})"))
             }
             Some((_, error)) => Some(format!("changes are lost: {error}")),
-            None if lost_changes && found.has_inventory() && self.options.via == Via::Cheapest => {
+            None if met.lost_changes && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes that were applied are no longer listed".to_owned())
             }
-            None if met_a_record && found.has_inventory() => {
+            None if met.record && found.has_inventory() => {
                 Some("metadata records changed: what they describe is chosen again".to_owned())
             }
             // Their order relative to an inventory can be determined now, but not in a later run (O15).
-            None if met_undated && found.has_inventory() && self.options.via == Via::Cheapest => {
+            None if met.undated && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes do not say their times: a new inventory is read beside them".to_owned())
             }
             None => None,
@@ -90,7 +89,9 @@ impl SyncRun<'_> {
     /// is applied.
     pub(super) fn note_lost_changes(&mut self, set: &SetRun, held: Option<&Checkpoint>) -> Result<(), Error> {
         let reached = held.and_then(|held| held.datetime);
-        let Some(reached) = reached.filter(|_| set.with(|draft| draft.lost_changes)) else { return Ok(()) };
+        let Some(reached) = reached.filter(|_| set.with(|draft| draft.met.lost_changes)) else {
+            return Ok(());
+        };
         self.reporter.note(&format!(
             "the Change List lacks changes up to {reached} that were applied, and has later ones: the Source may have been \
              restored from a backup, so that the copy is compared with an inventory"

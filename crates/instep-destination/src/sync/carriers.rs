@@ -14,9 +14,9 @@ use crate::{
     transfer::{BatchEndpoint, Carrier},
 };
 
-/// The chosen way, and the carrier of the bytes.
+/// The chosen strategy, and the carrier of the bytes.
 #[derive(Debug)]
-pub(crate) struct ChosenWay {
+pub(crate) struct ChosenCarrier {
     pub(crate) choice: Choice,
     pub(crate) carrier: Carrier,
 }
@@ -46,7 +46,7 @@ impl SyncRun<'_> {
         set: &SetRun,
         choice: Choice,
         found_packages: FoundPackages,
-    ) -> Result<ChosenWay, Error> {
+    ) -> Result<ChosenCarrier, Error> {
         let mut situation = self.situation(found, held, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
         // With a Resource List there are several ways, and their costs are known only after it was read.
@@ -55,9 +55,10 @@ impl SyncRun<'_> {
             _ => choice,
         };
         let FoundPackages { dump, changes } = found_packages;
-        let changes = match self.options.all_versions && changes.is_empty() {
-            true => self.change_packages(found, &Checkpoint::new()).await?,
-            false => changes,
+        let changes = if self.options.all_versions && changes.is_empty() {
+            self.change_packages(found, &Checkpoint::new()).await?
+        } else {
+            changes
         };
         let mut packages = vec![changes.newest_first()];
         if choice.strategy == Strategy::Dump {
@@ -78,7 +79,7 @@ impl SyncRun<'_> {
             _ if packages.is_empty() => Carrier::Requests,
             _ => Carrier::Packages(packages),
         };
-        Ok(ChosenWay { choice, carrier })
+        Ok(ChosenCarrier { choice, carrier })
     }
 
     /// Chooses the carrier of changes. The bytes for entries of Change Lists may come from a Change Dump.
@@ -89,22 +90,20 @@ impl SyncRun<'_> {
         choice: Choice,
         since: &Checkpoint,
         read: PackageList,
-    ) -> Result<ChosenWay, Error> {
+    ) -> Result<ChosenCarrier, Error> {
         let by_dump = |reason| Choice { strategy: Strategy::ChangeDump, reason };
         if !read.is_empty() {
             let carrier = Carrier::Packages(vec![read.newest_first()]);
-            return Ok(ChosenWay { choice: by_dump(choice.reason), carrier });
+            return Ok(ChosenCarrier { choice: by_dump(choice.reason), carrier });
         }
         let mut situation = self.situation(found, None, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
         let all = self.options.all_versions;
-        let packages = match all || could_pay(&situation) {
-            true => self.change_packages(found, since).await?,
-            false => read,
-        };
+        let packages =
+            if all || could_pay(&situation) { self.change_packages(found, since).await? } else { read };
         if all && !packages.is_empty() {
             let reason = format!("{}; the Change Dump has each version", choice.reason);
-            return Ok(ChosenWay {
+            return Ok(ChosenCarrier {
                 choice: by_dump(reason),
                 carrier: Carrier::Packages(vec![packages.newest_first()]),
             });
@@ -118,7 +117,7 @@ impl SyncRun<'_> {
             (Strategy::Batch, Some(endpoint)) => (choice, Carrier::Batch(endpoint)),
             _ => (choice, Carrier::Requests),
         };
-        Ok(ChosenWay { choice, carrier })
+        Ok(ChosenCarrier { choice, carrier })
     }
 
     /// Reads the Resource Dump. If it cannot be read, the resources are requested one by one (B11).

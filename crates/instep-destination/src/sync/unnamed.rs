@@ -94,10 +94,7 @@ impl SyncRun<'_> {
             let mut set = self.new_plan(unnamed.id, true)?;
             self.guard(&mut set, None)?;
             self.account_for(&mut set, false)?;
-            match self.options.dry_run {
-                true => self.itemize_plan(&set)?,
-                false => self.retry(set).await?,
-            }
+            if self.options.dry_run { self.itemize_plan(&set)? } else { self.retry(set).await? }
         }
         Ok(())
     }

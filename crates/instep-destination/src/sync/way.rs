@@ -71,7 +71,7 @@ impl SyncRun<'_> {
                 self.reporter.lost_documents(&lost);
                 return Ok(planned);
             };
-            anew |= lost.is_empty() && set.with(|draft| draft.met_a_record);
+            anew |= lost.is_empty() && set.with(|draft| draft.met.record);
             *set = self.new_plan(set.id, true)?;
             choice = Choice { strategy: Strategy::List, reason };
         }
@@ -245,9 +245,9 @@ impl SyncRun<'_> {
     /// it in the lists (O52).
     fn keep_gap(&mut self, set: &SetRun, reach: Option<Reach>) -> Result<(), Error> {
         if let Some(Reach::Gap { earliest }) = reach {
-            set.with(|draft| draft.meet_gap(earliest));
+            set.with(|draft| draft.history.meet_gap(earliest));
         }
-        match set.with(|draft| draft.last_gap) {
+        match set.with(|draft| draft.history.last_gap) {
             Some(ends) if !self.options.dry_run => self.copy.keep_last_gap(set.id, ends),
             _ => Ok(()),
         }

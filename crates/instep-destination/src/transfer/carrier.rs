@@ -6,7 +6,7 @@ use crate::read::PackageList;
 /// The way in which the bytes of a plan are transferred.
 #[derive(Debug)]
 pub(crate) enum Carrier {
-    /// A request for each resource.
+    /// A request to the URI of each resource.
     Requests,
     /// The packages of dumps, list by list, then requests for the remaining resources.
     Packages(Vec<PackageList>),

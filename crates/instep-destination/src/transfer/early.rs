@@ -62,9 +62,10 @@ impl Pipeline {
                     let hostile =
                         matches!(&source, PackageError::Refused(problem) if problem.rule == "ZIP-7");
                     let what = format!("the package is refused: {}", error_chain(&source));
-                    match hostile {
-                        true => run.reporter.problem(ProblemKind::Document, &uri, &what),
-                        false => run.reporter.warn(ProblemKind::Document, &uri, &what),
+                    if hostile {
+                        run.reporter.problem(ProblemKind::Document, &uri, &what)
+                    } else {
+                        run.reporter.warn(ProblemKind::Document, &uri, &what)
                     }
                     return Ok(None);
                 }

@@ -27,7 +27,7 @@ pub(super) enum FeedState {
     More,
     /// There may be more tasks. The feed must also be called again after this pause.
     Again(Duration),
-    /// No more tasks follow.
+    /// No more tasks follow: the transfer ends when those under way have finished.
     Done,
 }
 

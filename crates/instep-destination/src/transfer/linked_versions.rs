@@ -75,9 +75,10 @@ impl SyncRun<'_> {
         let is_map = timemap.is_some();
         let Ok(uri) = Uri::parse(&href) else { return Vec::new() };
         let asked = async {
-            match is_map {
-                true => self.mementos_of_map(&found.uri, &uri).await,
-                false => self.mementos_of_gate(&found.uri, &uri).await,
+            if is_map {
+                self.mementos_of_map(&found.uri, &uri).await
+            } else {
+                self.mementos_of_gate(&found.uri, &uri).await
             }
         };
         // If the run ends meanwhile the checkpoint stays, and the next run finds the link again.
@@ -94,7 +95,8 @@ impl SyncRun<'_> {
     async fn mementos_of_map(&self, resource: &Uri, map: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
         let mut response = self.network.client.send(&on_behalf(map, resource)).await?.successful()?;
         let Some(body) = response.body.read_up_to(TIMEMAP_BYTES).await? else {
-            let (uri, source) = (map.as_str().to_owned(), format!("it has more than {TIMEMAP_BYTES} bytes").into());
+            let (uri, source) =
+                (map.as_str().to_owned(), format!("it has more than {TIMEMAP_BYTES} bytes").into());
             return Err(HttpError::Transfer { uri, source });
         };
         Ok(parse_link_header(&String::from_utf8_lossy(&body), map))

@@ -22,8 +22,8 @@ pub(super) const MOST_BYTES: usize = 8 << 20;
 /// A version that patches may make.
 struct PatchOffer {
     desired: Desired,
-    /// The versions on the way to it, and the version itself at the end.
-    way: Vec<Version>,
+    /// The versions on the way to it, then the version itself.
+    versions: Vec<Version>,
 }
 
 /// A version, and the patches that make it from the one before.
@@ -74,8 +74,8 @@ fn offer(action: Action) -> Option<PatchOffer> {
     };
     let step = |step: &PatchStep| version(Digests::parse(&step.hash, |_| {}), &step.patches);
     let last = version(action.desired.metadata.digests.clone(), &retrieval.patches);
-    let way = retrieval.steps.iter().map(step).chain([last]).collect();
-    Some(PatchOffer { desired: action.desired, way })
+    let versions = retrieval.steps.iter().map(step).chain([last]).collect();
+    Some(PatchOffer { desired: action.desired, versions })
 }
 
 impl PatchOffer {
@@ -86,11 +86,11 @@ impl PatchOffer {
         // A patch must be within the scope of its resource.
         let speaker = Origin::parse(self.desired.uri.as_str()).ok()?;
         let is_held = |version: &Version| version.digests.agrees_with(&digests) == Some(true);
-        let begin = self.way.iter().rposition(is_held).map_or(0, |at| at + 1);
-        if self.way[begin..].iter().any(|version| version.patches.is_empty()) {
+        let begin = self.versions.iter().rposition(is_held).map_or(0, |at| at + 1);
+        if self.versions[begin..].iter().any(|version| version.patches.is_empty()) {
             return None;
         }
-        for version in &self.way[begin..] {
+        for version in &self.versions[begin..] {
             bytes = version.made_of(&bytes, client, &speaker).await?;
         }
         Some(bytes)

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use instep_net::HttpError;
+use instep_net::{HttpError, Permission};
 use resourcesync::{MediaType, Uri};
 
 use super::unexplained::Unexplained;
 use crate::{
-    Error, ProblemKind,
+    Error, Problem, ProblemKind,
     commit::{Commit, NewFile},
     error::{BesideUrl as _, error_chain},
     map::{CopyPath, MapError, Mapper},
@@ -37,16 +37,28 @@ pub(super) struct TransferFailure {
     pub(super) what: String,
     /// `true` if a change that was published meanwhile may explain it (D39).
     pub(super) explicable: bool,
+    /// The permission that would help; `None` if none would.
+    pub(super) lacks: Option<Permission>,
 }
 
 impl TransferFailure {
+    /// A failure that no change explains, and that no permission would help with.
+    pub(super) fn new(kind: ProblemKind, what: String) -> Self {
+        Self { kind, what, explicable: false, lacks: None }
+    }
+
+    /// Returns the failure of a resource as a problem.
+    pub(super) fn problem<'a>(&'a self, uri: &'a str) -> Problem<'a> {
+        Problem::new(self.kind, uri, &self.what).lacking(self.lacks)
+    }
+
     /// Reports the failure of a resource; a failure that a later change may explain is reported only after the
     /// changes were read.
     pub(super) fn report(self, run: &mut SyncRun<'_>, uri: &str, unexplained: &mut Unexplained) {
         if self.explicable && unexplained.len() < MOST_UNEXPLAINED {
             unexplained.insert(uri.to_owned(), (self.kind, self.what));
         } else {
-            run.reporter.failed(self.kind, uri, &self.what);
+            run.reporter.failed(self.problem(uri));
         }
     }
 }
@@ -85,7 +97,7 @@ pub(super) fn settle(
             run.copy.store.staging().discard(&[arrival.staged.name]);
             run.login_page.page(&task.uri, arrival.staged.length);
             let what = "It came as a page instead of what the Source lists".to_owned();
-            TransferFailure { kind: ProblemKind::Mismatch, what, explicable: false }
+            TransferFailure::new(ProblemKind::Mismatch, what)
         }
         FetchOutcome::Staged(Arrival { redirected_to: Some(target), staged, media_type, .. })
             if is_unverified && run.login_page.is_common_target(&target, media_type.as_deref(), &staged) =>
@@ -94,7 +106,7 @@ pub(super) fn settle(
             run.login_page.page(&task.uri, staged.length);
             let what =
                 format!("It was redirected to {target}, as other resources were, like to a login page");
-            TransferFailure { kind: ProblemKind::Mismatch, what, explicable: false }
+            TransferFailure::new(ProblemKind::Mismatch, what)
         }
         FetchOutcome::Staged(arrival) => {
             run.login_page.right();
@@ -122,11 +134,10 @@ pub(super) fn settle(
             let is_racy = may_hide_changes(metadata.lastmod.as_ref(), Some(sent));
             return Ok(Settlement::of(Commit::Current { uri, metadata, set, is_racy }));
         }
-        FetchOutcome::Gone { status } => TransferFailure {
-            kind: ProblemKind::Missing,
-            what: format!("the Source lists it and answers {status}"),
-            explicable: true,
-        },
+        FetchOutcome::Gone { status } => {
+            let what = format!("the Source lists it and answers {status}");
+            TransferFailure { explicable: true, ..TransferFailure::new(ProblemKind::Missing, what) }
+        }
         FetchOutcome::Failed(FetchError::Store(error)) => return Err(error.into()),
         FetchOutcome::Failed(error) => {
             if let FetchError::Mismatch(mismatch) = &error {
@@ -205,11 +216,7 @@ impl Placer {
             }
             Err(error) => {
                 self.store.staging().discard(&[arrival.staged.name]);
-                Err(TransferFailure {
-                    kind: ProblemKind::Storage,
-                    what: error_chain(&error),
-                    explicable: false,
-                })
+                Err(TransferFailure::new(ProblemKind::Storage, error_chain(&error)))
             }
         }
     }
@@ -238,5 +245,6 @@ fn failure(uri: &str, error: &FetchError) -> TransferFailure {
         },
         _ => (ProblemKind::Storage, false),
     };
-    TransferFailure { kind, what, explicable }
+    let lacks = if let FetchError::Http(error) = error { error.lacks() } else { None };
+    TransferFailure { kind, what, explicable, lacks }
 }

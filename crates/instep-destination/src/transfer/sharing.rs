@@ -33,7 +33,7 @@ impl SyncRun<'_> {
             && options.changes.is_none()
             && !self.is_paced;
         let kinds = [ActionKind::Create, ActionKind::Update, ActionKind::Check];
-        options.shares
+        options.shares_plan
             && is_plain
             && self.copy.store.packs().is_some()
             && set.with(|draft| kinds.iter().map(|kind| draft.actions().totals(*kind).0).sum::<u64>())
@@ -121,7 +121,9 @@ struct Sealing<'s> {
 
 impl Sealing<'_> {
     fn add(&mut self, cut: &CutSlice) -> Result<(), Error> {
-        let unwritable = |error: std::io::Error| Error::Task { source: error.into() };
+        let unwritable = |error: std::io::Error| Error::Invariant {
+            what: format!("a slice of a plan cannot be written: {error}"),
+        };
         self.slices.push(cut.written(slice::to_bytes(&cut.actions).map_err(unwritable)?));
         // From now on the actions belong to the worker that claims the slice.
         self.set.with(|draft| draft.actions().give_away(&cut.actions))?;

@@ -35,7 +35,7 @@ pub(super) struct SliceFeed<'s> {
     /// The number of bytes that were transferred before the last outcome.
     bytes: u64,
     /// The time of the next search for free slices; `None` if the last search found some.
-    look: Option<Instant>,
+    next_claim: Option<Instant>,
     /// The time at which a helping worker last asked if it should end.
     asked: Instant,
     /// The other workers, as the run that has the copy sees them; `None` for a helping worker.
@@ -71,7 +71,7 @@ impl<'s> SliceFeed<'s> {
             book: SliceBook::new(run.network.client.options().transfers),
             claimed: VecDeque::new(),
             bytes: run.network.fetcher.bytes(),
-            look: None,
+            next_claim: None,
             asked: Instant::now(),
             others: None,
         }
@@ -89,14 +89,17 @@ impl<'s> SliceFeed<'s> {
     /// Claims slices if there are too few actions in hand. Returns `true` if there are tasks to queue.
     fn claim(&mut self) -> Result<bool, Error> {
         let wanted = self.book.wanted();
-        if wanted == 0 || self.look.is_some_and(|look| Instant::now() < look) {
+        if wanted == 0 || self.next_claim.is_some_and(|look| Instant::now() < look) {
             return Ok(false);
         }
         let slices = self.board.claim(wanted)?;
-        self.look = slices.is_empty().then(|| Instant::now() + LOOK);
+        self.next_claim = slices.is_empty().then(|| Instant::now() + LOOK);
         for claimed in slices {
             let actions = slice::from_bytes(&claimed.actions);
-            let actions = actions.map_err(|error| Error::Task { source: error.into() })?;
+            // Only slices of the version that this worker reads are claimed.
+            let actions = actions.map_err(|error| Error::Invariant {
+                what: format!("a slice of a shared plan cannot be read: {error}"),
+            })?;
             let mut places = self.book.take(claimed.progress).into_iter().peekable();
             for (place, action) in (0..).zip(actions) {
                 if let Some(at) = places.next_if(|at| at.place == place) {
@@ -132,7 +135,7 @@ impl TaskFeed for SliceFeed<'_> {
                 break;
             }
         }
-        if self.book.has_any() || self.look.is_none() {
+        if self.book.has_any() || self.next_claim.is_none() {
             return Ok(FeedState::Again(LOOK));
         }
         match &mut self.others {
@@ -161,8 +164,8 @@ impl TaskFeed for SliceFeed<'_> {
             match &mut self.others {
                 Some(others) => failure.report(run, uri, others.unexplained),
                 None => {
-                    run.reporter.failed(failure.kind, uri, &failure.what);
-                    let TransferFailure { kind, what, explicable } = failure;
+                    run.reporter.failed(failure.problem(uri));
+                    let TransferFailure { kind, what, explicable, .. } = failure;
                     left = Some(SliceFailure {
                         uri: uri.to_owned(),
                         kind: kind.as_str().to_owned(),
@@ -219,7 +222,12 @@ impl OtherShares<'_> {
             last.uri.clone_into(&mut after);
             for SliceFailure { uri, kind, what, explicable } in page {
                 let kind = ProblemKind::parse(&kind).unwrap_or(ProblemKind::Unreachable);
-                TransferFailure { kind, what, explicable }.report(run, &uri, self.unexplained);
+                // Its worker reported the permission that would help.
+                TransferFailure { explicable, ..TransferFailure::new(kind, what) }.report(
+                    run,
+                    &uri,
+                    self.unexplained,
+                );
             }
         }
     }

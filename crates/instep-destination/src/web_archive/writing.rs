@@ -74,10 +74,7 @@ impl RecordWriter {
         let length = if is_revisit { 0 } else { body.length() };
         let head_length = block.len() as u64;
         let (file, _) = self.folder.current()?;
-        let mut all: Box<dyn io::Read> = match is_revisit {
-            true => Box::new(io::empty()),
-            false => body.read()?,
-        };
+        let mut all: Box<dyn io::Read> = if is_revisit { Box::new(io::empty()) } else { body.read()? };
         let mime = mime.unwrap_or_default();
         let packing =
             packing(head_length + length, mime, exchange.headers.contains_key(header::CONTENT_ENCODING));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use instep_destination::{
     Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, Shutdown, SyncOptions, SyncReport,
-    documents::DocumentObserver, holdings_at, sync,
+    documents::DocumentObserver, exit_code, holdings_at, sync,
 };
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -52,14 +52,11 @@ pub(super) struct LookOutcome {
     pub(super) survey: Option<SourceSurvey>,
 }
 
-/// The exit code of work that a fault in the program ended.
-const BROKEN: u8 = 1;
-
 impl LookOutcome {
     /// Returns the outcome of a look that a fault in the program ended.
     pub(super) fn broken(error: &JoinError) -> Self {
         let summary = format!("A fault in the program ended the look: {error}");
-        Self { verdict: Some(LookVerdict::Blocked), exit_code: BROKEN, summary, ..Self::default() }
+        Self { verdict: Some(LookVerdict::Blocked), exit_code: exit_code::FAILED, summary, ..Self::default() }
     }
 
     fn failed(error: &Error) -> Self {

@@ -14,7 +14,7 @@ use super::own_record::LeaseRecord;
 use crate::{
     FleetError,
     record::SeenLanes,
-    share::{LaneDemand, LaneRequest, LaneRest, LaneStep, WorkerId, WorkerLanes},
+    share::{LaneDemand, LanePause, LaneRequest, LaneStep, WorkerId, WorkerLanes},
 };
 
 /// The most lanes in one transaction. Other workers wait for a lane until the transaction ends.
@@ -65,7 +65,7 @@ impl SeatRequests {
     }
 
     /// Records the present needs of the transfers. Returns the pauses to pass on to the others.
-    fn note(&self, now: Duration, limit: u64) -> Vec<(Origin, LaneRest)> {
+    fn note(&self, now: Duration, limit: u64) -> Vec<(Origin, LanePause)> {
         let demands = self.seats.demands();
         let demand = |demand: &SeatDemand| {
             let SeatDemand { origin, wanted, kept, .. } = demand;
@@ -75,8 +75,9 @@ impl SeatRequests {
         self.lanes(|lanes| {
             lanes.note(now, limit, &wanted);
             let asked = demands.into_iter().filter_map(|demand| Some((demand.origin, demand.asked?)));
-            let rests = asked.map(|(lane, pause)| (lane, LaneRest { number: rand::rng().random(), pause }));
-            rests.filter(|(lane, rest)| lanes.asked_to_rest(now, lane, *rest)).collect()
+            let pauses =
+                asked.map(|(lane, length)| (lane, LanePause { number: rand::rng().random(), length }));
+            pauses.filter(|(lane, pause)| lanes.asked_to_pause(now, lane, *pause)).collect()
         })
     }
 
@@ -86,7 +87,7 @@ impl SeatRequests {
         if !self.lanes(|lanes| !lanes.is_empty() && lanes.is_to_look(now)) {
             return Ok(());
         }
-        let SeenLanes { seats, rests } = self.record.work(move |record| record.lanes_of(me)).await?;
+        let SeenLanes { seats, pauses } = self.record.work(move |record| record.lanes_of(me)).await?;
         let lane = |name: String| Origin::parse(&name).ok();
         let seats: BTreeMap<_, _> =
             seats.into_iter().filter_map(|(name, rows)| Some((lane(name)?, rows))).collect();
@@ -102,17 +103,17 @@ impl SeatRequests {
             for lane in &fewer {
                 self.kept(lanes, lane);
             }
-            for (lane, rest) in rests.into_iter().filter_map(|(name, rest)| Some((lane(name)?, rest))) {
-                self.rest(lanes, now, &lane, rest);
+            for (lane, pause) in pauses.into_iter().filter_map(|(name, pause)| Some((lane(name)?, pause))) {
+                self.pause(lanes, now, &lane, pause);
             }
             unknown
         });
         self.leave(me, &unknown).await
     }
 
-    fn rest(&self, lanes: &mut WorkerLanes<Origin>, now: Duration, lane: &Origin, rest: LaneRest) {
-        if let Some(pause) = lanes.rests(now, lane, rest) {
-            self.seats.rest(lane, pause);
+    fn pause(&self, lanes: &mut WorkerLanes<Origin>, now: Duration, lane: &Origin, pause: LanePause) {
+        if let Some(length) = lanes.note_pause(now, lane, pause) {
+            self.seats.pause(lane, length);
         }
     }
 
@@ -168,13 +169,13 @@ impl SeatRequests {
             }
             match answers {
                 Ok(answers) => {
-                    for (name, (answer, rest)) in names.iter().zip(answers.into_iter().flatten()) {
+                    for (name, (answer, pause)) in names.iter().zip(answers.into_iter().flatten()) {
                         let Ok(lane) = Origin::parse(name) else { continue };
                         lanes.answered(&lane, answer);
                         self.kept(lanes, &lane);
                         self.seats.note_others(&lane, transfers(answer.others));
-                        if let Some(rest) = rest {
-                            self.rest(lanes, now, &lane, rest);
+                        if let Some(pause) = pause {
+                            self.pause(lanes, now, &lane, pause);
                         }
                     }
                     Ok(())
@@ -190,19 +191,19 @@ impl SeatRequests {
     /// Does everything that is due.
     pub(super) async fn work(&self, (me, limit): (WorkerId, u64), now: Duration) -> Result<(), FleetError> {
         self.look(me, now).await?;
-        for (lane, rest) in self.note(now, limit) {
+        for (lane, pause) in self.note(now, limit) {
             let name = lane.to_string();
-            self.record.work(move |record| record.begin_rest(&name, rest)).await?;
+            self.record.work(move |record| record.begin_pause(&name, pause)).await?;
         }
         let (mut left, mut asked) = (Vec::new(), Vec::new());
         for step in self.lanes(|lanes| lanes.steps(now)) {
             match step {
                 LaneStep::Ask(lane, wanted) => asked.push((lane, wanted)),
                 LaneStep::Leave(lane) => left.push(lane),
-                LaneStep::EndRest(lane, number) => {
+                LaneStep::EndPause(lane, number) => {
                     let name = lane.to_string();
-                    self.record.work(move |record| record.end_rest(&name, number)).await?;
-                    self.lanes(|lanes| lanes.rested(&lane, number));
+                    self.record.work(move |record| record.end_pause(&name, number)).await?;
+                    self.lanes(|lanes| lanes.pause_ended(&lane, number));
                 }
             }
         }

@@ -110,15 +110,15 @@ pub(super) type RecordWork<'w> = dyn FnMut(&dyn Statements) -> Result<(), FleetE
 /// Sources that others may have changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WrittenByOthers {
-    /// None.
+    /// No other process can have written: the rows in memory are those of the record.
     Nothing,
-    /// Those whose number is larger than this.
+    /// The Sources whose rows have a larger number than this.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(dead_code, reason = "the changes of a file have no numbers")
     )]
     After(i64),
-    /// Any of them.
+    /// Any Source: all rows are read again.
     All,
 }
 

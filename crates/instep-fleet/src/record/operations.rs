@@ -19,11 +19,11 @@ pub enum SourceOperation {
     Run,
     /// Begins no look until it is resumed, and ends the one under way.
     Pause,
-    /// Ends the pause.
+    /// Ends the pause of a Source: it is due again by its cadence.
     Resume,
-    /// Lets its first synchronization begin.
+    /// Allows the first synchronization of a Source, whose size is known by then.
     Approve,
-    /// Forgets it; its copy stays.
+    /// Removes a Source from the record; the files of its copy stay.
     Forget,
 }
 

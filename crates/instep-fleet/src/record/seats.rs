@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     FleetError,
-    share::{LaneAnswer, LaneRequest, LaneRest, LaneSeat, WorkerId, answer},
+    share::{LaneAnswer, LanePause, LaneRequest, LaneSeat, WorkerId, answer},
 };
 
 /// Locks a lane until the end of the transaction; creates it if there is none.
@@ -24,11 +24,11 @@ pub(crate) struct SeenLanes {
     /// The rows of all workers in each lane.
     pub(crate) seats: BTreeMap<String, Vec<LaneSeat>>,
     /// The lanes whose host has requested a pause.
-    pub(crate) rests: Vec<(String, LaneRest)>,
+    pub(crate) pauses: Vec<(String, LanePause)>,
 }
 
-/// The answer to a request, and the rest of the lane's host.
-pub(crate) type AnsweredLane = (LaneAnswer, Option<LaneRest>);
+/// The answer to a request, and the pause of the lane's host.
+pub(crate) type AnsweredLane = (LaneAnswer, Option<LanePause>);
 
 impl FleetRecord {
     /// Requests seats in lanes, in the order of their names, so that workers cannot deadlock. Returns the answers;
@@ -63,7 +63,7 @@ impl FleetRecord {
     ) -> Result<AnsweredLane, FleetError> {
         let damaged = |fault| self.engine.damaged(fault);
         let locked = statements.query(LOCK_LANE, &[lane.into()])?;
-        let rest = locked.first().map(|row| rest(row, 0)).transpose().map_err(damaged)?.flatten();
+        let pause = locked.first().map(|row| pause(row, 0)).transpose().map_err(damaged)?.flatten();
         let sql = "SELECT worker, held, wanted, turn FROM seat WHERE origin = $1";
         let rows = statements.query(sql, &[lane.into()])?;
         let rows: Vec<_> = rows.iter().map(|row| seat(row, 0)).collect::<Result<_, _>>().map_err(damaged)?;
@@ -75,7 +75,7 @@ impl FleetRecord {
             let fields: [Field; 5] = [lane.into(), worker.into(), held.into(), wanted.into(), turn.into()];
             statements.execute(sql, &fields)?;
         }
-        Ok((answer, rest))
+        Ok((answer, pause))
     }
 
     /// Takes a worker out of lanes.
@@ -99,21 +99,21 @@ impl FleetRecord {
         }
         let sql = "SELECT origin, rest, rest_number FROM lane
              WHERE rest > 0 AND origin IN (SELECT origin FROM seat WHERE worker = $1)";
-        let rests = self.all(sql, &[worker.into()], |row| Ok((row.string(0)?, rest(row, 1)?)))?;
-        seen.rests = rests.into_iter().filter_map(|(lane, rest)| Some((lane, rest?))).collect();
+        let pauses = self.all(sql, &[worker.into()], |row| Ok((row.string(0)?, pause(row, 1)?)))?;
+        seen.pauses = pauses.into_iter().filter_map(|(lane, pause)| Some((lane, pause?))).collect();
         Ok(seen)
     }
 
     /// Records that a host requested a pause.
-    pub(crate) fn begin_rest(&self, lane: &str, rest: LaneRest) -> Result<(), FleetError> {
+    pub(crate) fn begin_pause(&self, lane: &str, pause: LanePause) -> Result<(), FleetError> {
         let sql = "INSERT INTO lane (origin, rest, rest_number) VALUES ($1, $2, $3)
              ON CONFLICT (origin) DO UPDATE SET rest = excluded.rest, rest_number = excluded.rest_number";
-        let pause = i64::try_from(rest.pause.as_millis()).unwrap_or(i64::MAX);
-        self.engine.execute(sql, &[lane.into(), pause.into(), rest.number.into()]).map(drop)
+        let length = i64::try_from(pause.length.as_millis()).unwrap_or(i64::MAX);
+        self.engine.execute(sql, &[lane.into(), length.into(), pause.number.into()]).map(drop)
     }
 
     /// Removes a pause that has ended.
-    pub(crate) fn end_rest(&self, lane: &str, number: i64) -> Result<(), FleetError> {
+    pub(crate) fn end_pause(&self, lane: &str, number: i64) -> Result<(), FleetError> {
         let sql = "UPDATE lane SET rest = 0 WHERE origin = $1 AND rest_number = $2";
         self.engine.execute(sql, &[lane.into(), number.into()]).map(drop)
     }
@@ -143,7 +143,7 @@ fn seat(row: &FieldRow, first: usize) -> Result<LaneSeat, FieldFault> {
 }
 
 /// Returns the pause of a lane; `None` if its host has requested none.
-fn rest(row: &FieldRow, first: usize) -> Result<Option<LaneRest>, FieldFault> {
-    let (pause, number) = (row.count(first)?, row.number(first + 1)?);
-    Ok((pause > 0).then_some(LaneRest { number, pause: Duration::from_millis(pause) }))
+fn pause(row: &FieldRow, first: usize) -> Result<Option<LanePause>, FieldFault> {
+    let (length, number) = (row.count(first)?, row.number(first + 1)?);
+    Ok((length > 0).then_some(LanePause { number, length: Duration::from_millis(length) }))
 }

@@ -110,12 +110,13 @@ impl RecordServer {
         let address = address.beside(SCHEMA)?;
         let link = ServerLink::with_patience(address, PATIENCE);
         let session = link.session()?;
-        match makes {
-            true => TABLES.migrate(&session, &link.address)?,
-            false => TABLES.check(&session, &link.address).map_err(|error| match error {
+        if makes {
+            TABLES.migrate(&session, &link.address)?
+        } else {
+            TABLES.check(&session, &link.address).map_err(|error| match error {
                 PostgresError::Missing { place } => FleetError::NoFleet { place },
                 error => error.into(),
-            })?,
+            })?
         }
         drop(session);
         Ok(Self { link, all: None, counted: Instant::now(), seen: VecDeque::new() })

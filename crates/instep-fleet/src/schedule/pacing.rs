@@ -19,12 +19,12 @@ pub enum Cadence {
     /// As often as it changes, within [`PacingRules`].
     #[default]
     Adaptive,
-    /// After a fixed time.
+    /// A fixed time after the last look ended.
     Every {
         /// The time, in seconds.
         seconds: u64,
     },
-    /// At times of the day, UTC.
+    /// At these times of the day, UTC.
     At {
         /// Minutes since midnight.
         minutes: Vec<u16>,
@@ -62,15 +62,15 @@ impl Default for PacingRules {
 /// The result of a look at a Source, as far as it determines the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LookVerdict {
-    /// Something was new.
+    /// The look brought something new: the next one comes sooner.
     Changed,
-    /// Nothing was new.
+    /// The look brought nothing new: the next one comes later.
     Unchanged,
     /// More is pending than before: the next look comes after the shortest interval.
     Behind,
     /// A limit ended the run: there is more to do at once.
     More,
-    /// The Source could not be copied.
+    /// The Source could not be copied, and is at fault: the pauses grow, up to quarantine.
     Failed,
     /// Something on this side kept it from being copied: no fault of the Source.
     Blocked,

@@ -37,19 +37,19 @@ pub(crate) struct LaneDemand {
 /// A step that the rows need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LaneStep<K> {
-    /// Request this number of seats.
+    /// Request this number of seats in the lane.
     Ask(K, u64),
-    /// Leave the lane.
+    /// Remove the row of the worker: it has no transfers to the host any more.
     Leave(K),
-    /// Remove a pause of the host that has ended.
-    EndRest(K, i64),
+    /// Remove the pause with this number, which is over by the worker's clock.
+    EndPause(K, i64),
 }
 
 /// A pause that a host requested, with a unique number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LaneRest {
+pub(crate) struct LanePause {
     pub(crate) number: i64,
-    pub(crate) pause: Duration,
+    pub(crate) length: Duration,
 }
 
 /// The lanes in which a worker has a row, or is about to have one. Times are those of its own clock.
@@ -76,7 +76,7 @@ struct KeptLane {
     /// The rows show that another answer is available.
     is_stale: bool,
     /// The last known pause, and its end.
-    rest: Option<(i64, Duration)>,
+    pause: Option<(i64, Duration)>,
 }
 
 impl KeptLane {
@@ -89,7 +89,7 @@ impl KeptLane {
             wanted: [0; 2],
             stretch: now,
             is_stale: false,
-            rest: None,
+            pause: None,
         }
     }
 
@@ -144,11 +144,11 @@ impl<K: Ord + Clone> WorkerLanes<K> {
     pub(crate) fn steps(&self, now: Duration) -> Vec<LaneStep<K>> {
         let mut steps = Vec::new();
         for (lane, kept) in &self.lanes {
-            if let Some((number, _)) = kept.rest.filter(|(_, until)| *until <= now) {
-                steps.push(LaneStep::EndRest(lane.clone(), number));
+            if let Some((number, _)) = kept.pause.filter(|(_, until)| *until <= now) {
+                steps.push(LaneStep::EndPause(lane.clone(), number));
             }
             // The row stays during the pause of the host, because it records the end of the pause.
-            if kept.wanted() == 0 && kept.rest.is_none() {
+            if kept.wanted() == 0 && kept.pause.is_none() {
                 steps.push(LaneStep::Leave(lane.clone()));
             } else if kept.is_to_ask(self.limit) {
                 steps.push(LaneStep::Ask(lane.clone(), kept.wanted().min(self.limit)));
@@ -242,30 +242,30 @@ impl<K: Ord + Clone> WorkerLanes<K> {
     }
 
     /// Applies a pause from a row. Returns its length if it is new.
-    pub(crate) fn rests(&mut self, now: Duration, lane: &K, rest: LaneRest) -> Option<Duration> {
+    pub(crate) fn note_pause(&mut self, now: Duration, lane: &K, pause: LanePause) -> Option<Duration> {
         let kept = self.lanes.get_mut(lane)?;
-        if kept.rest.is_some_and(|(number, _)| number == rest.number) {
+        if kept.pause.is_some_and(|(number, _)| number == pause.number) {
             return None;
         }
-        kept.rest = Some((rest.number, now + rest.pause));
-        Some(rest.pause)
+        kept.pause = Some((pause.number, now + pause.length));
+        Some(pause.length)
     }
 
     /// Applies a pause that a host requested from this worker. Returns `true` if it must be passed on to the others,
     /// who have none of this length.
-    pub(crate) fn asked_to_rest(&mut self, now: Duration, lane: &K, rest: LaneRest) -> bool {
+    pub(crate) fn asked_to_pause(&mut self, now: Duration, lane: &K, pause: LanePause) -> bool {
         let kept = self.lanes.entry(lane.clone()).or_insert_with(|| KeptLane::new(now));
-        let is_longer = kept.rest.is_none_or(|(_, until)| until < now + rest.pause);
+        let is_longer = kept.pause.is_none_or(|(_, until)| until < now + pause.length);
         if is_longer {
-            kept.rest = Some((rest.number, now + rest.pause));
+            kept.pause = Some((pause.number, now + pause.length));
         }
         is_longer
     }
 
-    /// Notes that a rest is forgotten.
-    pub(crate) fn rested(&mut self, lane: &K, rest: i64) {
+    /// Notes that a pause is over.
+    pub(crate) fn pause_ended(&mut self, lane: &K, number: i64) {
         if let Some(kept) = self.lanes.get_mut(lane) {
-            kept.rest = kept.rest.filter(|(number, _)| *number != rest);
+            kept.pause = kept.pause.filter(|(known, _)| *known != number);
         }
     }
 }

@@ -31,7 +31,7 @@ impl Host {
     /// Sends fewer requests at a time after the host reported overload to another process.
     fn narrow_as_others(&self) {
         let Some(seats) = &self.seats else { return };
-        let pauses = seats.rests_of_others(&self.origin);
+        let pauses = seats.pauses_of_others(&self.origin);
         if self.seen_pauses.swap(pauses, Relaxed) < pauses {
             self.change_limit(AdaptiveLimit::overloaded);
         }

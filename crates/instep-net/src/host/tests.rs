@@ -26,7 +26,7 @@ async fn o79_a_host_that_has_too_much_to_do_and_names_no_pause_rests_and_narrows
     let host_of_other = host(&other);
     let before = host_of_other.take_traffic().most_transfers;
     other.grant(host_of_other.origin(), 8);
-    other.rest(host_of_other.origin(), Host::UNSAID);
+    other.pause(host_of_other.origin(), Host::UNSAID);
     let (began, seating) = (Instant::now(), Seating::new(8));
     drop(host_of_other.admit(&seating).await.unwrap());
     assert_eq!(began.elapsed(), Host::UNSAID);

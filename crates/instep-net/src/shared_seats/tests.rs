@@ -57,12 +57,12 @@ async fn seats_in_use_are_kept_until_their_transfers_end_and_nobody_takes_them_t
 async fn a_pause_that_any_process_was_asked_for_is_kept() {
     let seats = SharedSeats::new();
     seats.grant(&host(), 4);
-    seats.rest(&host(), 3 * SECOND);
+    seats.pause(&host(), 3 * SECOND);
     let began = Instant::now();
     drop(seats.take(&host()).await);
     assert_eq!(began.elapsed().as_secs(), 3);
     seats.asked(&host(), 5 * SECOND);
-    seats.rest(&host(), SECOND);
+    seats.pause(&host(), SECOND);
     timeout(SECOND, seats.news()).await.unwrap();
     assert_eq!(seats.demands()[0].asked, Some(5 * SECOND));
     assert_eq!(seats.demands()[0].asked, None);
@@ -80,7 +80,7 @@ async fn o80_a_process_keeps_to_the_part_of_the_seats_that_it_has() {
     seats.note_others(&host(), 0);
     assert_eq!(seats.part(&host()), 1.0);
     seats.asked(&host(), SECOND);
-    assert_eq!(seats.rests_of_others(&host()), 0, "it was asked itself");
-    seats.rest(&host(), SECOND);
-    assert_eq!(seats.rests_of_others(&host()), 1);
+    assert_eq!(seats.pauses_of_others(&host()), 0, "it was asked itself");
+    seats.pause(&host(), SECOND);
+    assert_eq!(seats.pauses_of_others(&host()), 1);
 }

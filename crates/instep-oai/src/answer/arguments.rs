@@ -94,10 +94,13 @@ impl OaiRequest {
         }
         Ok(match verb {
             "Identify" => Self::Identify,
-            "ListSets" => match given.contains_key("resumptionToken") {
-                true => return Err(bad_token()),
-                false => Self::ListSets,
-            },
+            "ListSets" => {
+                if given.contains_key("resumptionToken") {
+                    return Err(bad_token());
+                } else {
+                    Self::ListSets
+                }
+            }
             "ListMetadataFormats" => Self::ListMetadataFormats { identifier: given.remove("identifier") },
             "GetRecord" => Self::GetRecord {
                 identifier: given.remove("identifier").ok_or_else(|| missing("identifier"))?,

@@ -7,16 +7,16 @@ use instep_store::database::DatabaseError;
 /// A reason why a request cannot be answered now.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AnswerError {
-    /// The Source cannot be read.
+    /// The catalogue of the Source cannot be read.
     #[error(transparent)]
     Source(#[from] instep_source::Error),
-    /// The index fails.
+    /// A statement on the index of records failed.
     #[error("the index of records fails")]
     Database(#[from] rusqlite::Error),
     /// The file of the index cannot be opened.
     #[error(transparent)]
     State(#[from] DatabaseError),
-    /// The disk fails.
+    /// The disk with the index or the records fails.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The file of a record cannot be read now.

@@ -33,9 +33,12 @@ impl Answers<'_> {
             .nth(1)
             .and_then(|rest| rest.split(['/', ':']).next())
             .unwrap_or("localhost");
-        let email = || match host.contains('.') {
-            true => format!("postmaster@{host}"),
-            false => format!("postmaster@{host}.invalid"),
+        let email = || {
+            if host.contains('.') {
+                format!("postmaster@{host}")
+            } else {
+                format!("postmaster@{host}.invalid")
+            }
         };
         let mut writer = ResponseWriter::default();
         writer.open("Identify");

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use instep_net::HttpError;
-use instep_source::OriginFailure;
+use instep_net::{HttpError, Permission};
+use instep_source::{UpstreamFailure, UpstreamFault};
 use instep_store::{database::DatabaseError, error_chain};
 
 use crate::response::ProtocolError;
@@ -15,7 +15,7 @@ pub(crate) enum HarvestError {
     /// A request failed for good, or its answers are no OAI-PMH.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The repository refuses the request.
+    /// The repository answers with an error of the protocol: the arguments may be wrong.
     #[error("{url} answers {}{}", code(&error.code), message(&error.message))]
     Refused {
         /// The request.
@@ -31,7 +31,7 @@ pub(crate) enum HarvestError {
         /// The fault.
         what: &'static str,
     },
-    /// The list returns to an earlier part.
+    /// A resumption token leads back to a part of the list that was read: it would never end.
     #[error("the list of {format} repeats itself after {records} records: {url}")]
     Circle {
         /// The format.
@@ -55,13 +55,13 @@ pub(crate) enum HarvestError {
         /// The last request.
         url: String,
     },
-    /// The state of the harvest fails.
+    /// A statement on the state of the harvest failed.
     #[error("the state of the harvest fails")]
     Database(#[from] rusqlite::Error),
     /// The file of the state cannot be opened.
     #[error(transparent)]
     State(#[from] DatabaseError),
-    /// The folder of the records fails.
+    /// The folder with the harvested records cannot be read or written.
     #[error("the folder of the records fails")]
     Io(#[from] io::Error),
 }
@@ -69,14 +69,18 @@ pub(crate) enum HarvestError {
 impl HarvestError {
     /// Returns the error as that of the repository, unless this machine is at fault.
     pub(crate) fn of_repository(self, url: &str) -> io::Error {
-        let is_unreachable = match &self {
+        let fault = match &self {
             Self::Database(_) | Self::State(_) | Self::Io(_) => return io::Error::other(self),
-            Self::Http(error) => !matches!(error, HttpError::Option { .. }),
-            Self::Unusable { .. } | Self::Circle { .. } | Self::Empty { .. } | Self::Tokens { .. } => true,
+            Self::Http(error) if error.lacks() == Some(Permission::Login) => UpstreamFault::Denied,
             // The arguments may be wrong.
-            Self::Refused { .. } => false,
+            Self::Http(HttpError::Option { .. }) | Self::Refused { .. } => UpstreamFault::Refused,
+            Self::Http(_)
+            | Self::Unusable { .. }
+            | Self::Circle { .. }
+            | Self::Empty { .. }
+            | Self::Tokens { .. } => UpstreamFault::Unreachable,
         };
-        io::Error::other(OriginFailure { origin: url.to_owned(), what: error_chain(&self), is_unreachable })
+        io::Error::other(UpstreamFailure { url: url.to_owned(), what: error_chain(&self), fault })
     }
 }
 

@@ -31,7 +31,7 @@ const GZIP: [&str; 2] = ["gzip", "x-gzip"];
 enum TextAnswer {
     New(FetchedText),
     Current,
-    /// It is not there any more.
+    /// The server answers that it is not there any more: it is no longer requested.
     Gone(String),
 }
 

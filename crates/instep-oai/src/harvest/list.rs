@@ -139,10 +139,7 @@ impl Harvest<'_> {
             );
             self.lost(self.repository.url.base.clone(), what);
         }
-        match at.has_strangers {
-            true => Box::pin(self.list(format, identity)).await,
-            false => Ok(()),
-        }
+        if at.has_strangers { Box::pin(self.list(format, identity)).await } else { Ok(()) }
     }
 
     /// Reads the parts of a list from its present position on; returns `false` if it ended early because it is no
@@ -242,9 +239,10 @@ impl Harvest<'_> {
             let subject = format!("{} in {url}", fault.record);
             // An incomplete list deletes nothing.
             at.is_whole &= !fault.is_lost;
-            match fault.is_lost && listing == ListVerb::Records {
-                true => self.lost(subject, &fault.what),
-                false => self.monitor.problem(&PublishProblem::warning(subject, &fault.what)),
+            if fault.is_lost && listing == ListVerb::Records {
+                self.lost(subject, &fault.what)
+            } else {
+                self.monitor.problem(&PublishProblem::warning(subject, &fault.what))
             }
         }
         for error in &response.errors {

@@ -138,10 +138,7 @@ impl HarvestStateView {
     /// If it cannot be opened.
     pub(crate) fn open(folder: &Path) -> Result<Option<Self>, HarvestError> {
         let file: PathBuf = folder.join(STATE);
-        match file.is_file() {
-            true => Ok(Some(Self(open_reader(&file, CACHE_KIB)?))),
-            false => Ok(None),
-        }
+        if file.is_file() { Ok(Some(Self(open_reader(&file, CACHE_KIB)?))) } else { Ok(None) }
     }
 
     /// Returns `true` if each of these formats was harvested to its end once.

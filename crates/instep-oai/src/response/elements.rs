@@ -99,9 +99,10 @@ impl<'t> ResponseReader<'t> {
                 _ => {}
             }
         }
-        match text.chars().all(is_allowed) {
-            true => Ok(text.trim().to_owned()),
-            false => Err("it has a character that XML does not have".to_owned()),
+        if text.chars().all(is_allowed) {
+            Ok(text.trim().to_owned())
+        } else {
+            Err("it has a character that XML does not have".to_owned())
         }
     }
 

@@ -20,7 +20,7 @@ pub struct Claimant {
     /// The folder of the owner. The process that has its lock knows that earlier processes with this folder are dead.
     pub folder: String,
     /// `true` if the former holder of the right is known to have ended.
-    pub succeeds: bool,
+    pub former_holder_ended: bool,
     /// Becomes `true` if the right is not wanted any more: the process then stops to wait for it.
     pub gives_up: Arc<AtomicBool>,
 }
@@ -30,7 +30,7 @@ impl Claimant {
     pub fn over(folder: impl Into<String>) -> Self {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let holder = format!("process {} on {host}", std::process::id());
-        Self { holder, folder: folder.into(), succeeds: false, gives_up: Arc::default() }
+        Self { holder, folder: folder.into(), former_holder_ended: false, gives_up: Arc::default() }
     }
 
     /// Waits for some time; returns `false` as soon as the right is not wanted any more.

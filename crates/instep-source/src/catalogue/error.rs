@@ -15,7 +15,7 @@ pub enum CatalogueError {
     /// The file cannot be opened, or was written by another program or a newer version.
     #[error(transparent)]
     Database(Arc<DatabaseError>),
-    /// A statement failed.
+    /// SQLite refused a statement: the disk is full or faulty, or the file is damaged.
     #[error("The catalogue failed while {doing}")]
     Sqlite {
         /// The purpose of the statement.
@@ -45,7 +45,7 @@ pub enum CatalogueError {
         /// The fault.
         what: String,
     },
-    /// The database of PostgreSQL cannot be used.
+    /// The server of PostgreSQL cannot be reached, or refuses the catalogue.
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Postgres(Arc<PostgresError>),
@@ -67,7 +67,7 @@ pub enum CatalogueError {
         /// The largest number that the engine can store.
         most: usize,
     },
-    /// The writer thread has ended.
+    /// The thread that writes has ended, so that nothing more can be recorded.
     #[error("The catalogue is closed")]
     Closed,
 }

@@ -36,10 +36,8 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         same_bytes: impl FnOnce(&ResourceState) -> bool,
     ) -> Result<(), CatalogueError> {
         // New resources often follow each other, so a missing row is looked up only once.
-        let held = match self.expects_new && self.insert(resource)? {
-            true => None,
-            false => self.rows.held(&resource.key)?,
-        };
+        let held =
+            if self.expects_new && self.insert(resource)? { None } else { self.rows.held(&resource.key)? };
         let Some(held) = held else {
             if !self.expects_new {
                 self.insert(resource)?;
@@ -77,9 +75,10 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         if !described && next == held {
             return Ok(());
         }
-        match described {
-            true => recorded.described += 1,
-            false => recorded.refreshed += 1,
+        if described {
+            recorded.described += 1
+        } else {
+            recorded.refreshed += 1
         }
         self.replace(&held, &next, 0)?;
         if described {
@@ -98,9 +97,10 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
     /// Logs the changes of membership: in a set that the resource enters it is created, and in one that it leaves it
     /// is deleted. A new URI is both.
     fn log_membership(&mut self, held: &Resource, next: &Resource) -> Result<(), CatalogueError> {
-        let (left, entered) = match held.uri == next.uri {
-            true => (held.sets & !next.sets, next.sets & !held.sets),
-            false => (held.sets, next.sets),
+        let (left, entered) = if held.uri == next.uri {
+            (held.sets & !next.sets, next.sets & !held.sets)
+        } else {
+            (held.sets, next.sets)
         };
         self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &ResourceState::new()))?;
         self.log(&Change::Created, entered, &next.uri, (None, &next.state))

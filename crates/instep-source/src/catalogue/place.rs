@@ -178,10 +178,7 @@ impl CatalogueLocation {
                     source: catalogue.name()?.unwrap_or_default(),
                     folder: folder.clone(),
                 };
-                match RemoteCatalogue::read(state)?.as_ref() == Some(&now) {
-                    true => Ok(()),
-                    false => now.write(state),
-                }
+                if RemoteCatalogue::read(state)?.as_ref() == Some(&now) { Ok(()) } else { now.write(state) }
             }
         }
     }

@@ -26,7 +26,7 @@ use resourcesync::{Algorithm, MediaType};
 
 use super::{Supplied, Supplier};
 use crate::{PublishMonitor, PublishProblem, ResourceState, error::StorageFailure};
-use digests::{LookFault, fetched, together};
+use digests::{InspectionFault, fetched, together};
 use index::{IndexedObject, ListingTime, ObjectIndex};
 use inventory::BucketInventory;
 use name::{ObjectName, UnusableNames};
@@ -148,11 +148,11 @@ impl BucketContent {
                     continue;
                 }
                 // The next listing shows the result.
-                Err(LookFault::Gone) => continue,
-                Err(LookFault::Changed) => {
+                Err(InspectionFault::Gone) => continue,
+                Err(InspectionFault::Changed) => {
                     "was replaced while it was read; the next publication has it".to_owned()
                 }
-                Err(LookFault::Unreadable(error)) => {
+                Err(InspectionFault::Unreadable(error)) => {
                     denied += usize::from(error.is_denied());
                     let what = format!("cannot be read: {error}; its published entry stays");
                     last_denial = Some(error);
@@ -281,9 +281,12 @@ impl Supplier for BucketContent {
     fn open(&self, path: &[u8]) -> Option<io::Result<File>> {
         let open = || {
             let path = std::str::from_utf8(path).map_err(io::Error::other)?;
-            digests::to_file(self.bucket()?, path).map_err(|error| match error.is_missing() {
-                true => io::Error::new(io::ErrorKind::NotFound, error_chain(&error)),
-                false => StorageFailure::at(&self.place, error),
+            digests::to_file(self.bucket()?, path).map_err(|error| {
+                if error.is_missing() {
+                    io::Error::new(io::ErrorKind::NotFound, error_chain(&error))
+                } else {
+                    StorageFailure::at(&self.place, error)
+                }
             })?
         };
         Some(open())

@@ -159,10 +159,7 @@ impl Batches {
                 None => unknown.push(uri.to_string()),
             }
         }
-        match unknown.is_empty() {
-            true => Ok(contents),
-            false => Err(Error::UnknownResources { uris: unknown }),
-        }
+        if unknown.is_empty() { Ok(contents) } else { Err(Error::UnknownResources { uris: unknown }) }
     }
 
     /// Returns the last change of each resource, in the order of these changes (CDM-4).
@@ -193,9 +190,10 @@ impl Batches {
     }
 
     fn check_count(&self, resources: usize) -> Result<(), Error> {
-        match resources > self.limits.resources {
-            true => Err(Error::TooMuch { what: "resources", most: self.limits.resources as u64 }),
-            false => Ok(()),
+        if resources > self.limits.resources {
+            Err(Error::TooMuch { what: "resources", most: self.limits.resources as u64 })
+        } else {
+            Ok(())
         }
     }
 }

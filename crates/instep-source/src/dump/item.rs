@@ -18,13 +18,13 @@ use crate::{
 /// The content of one manifest entry.
 #[derive(Debug)]
 pub(super) enum ItemContent {
-    /// A resource as it is.
+    /// A resource in its present state.
     Resource(Resource),
-    /// A resource as it is after a change.
+    /// A resource in its present state, with the change that led to it and its time.
     Changed(Resource, Change, DateTime),
     /// A state after a change, whose bytes are in the spool.
     Kept(ChangeRecord),
-    /// A change that leaves nothing to pack.
+    /// A deletion: the manifest names it, and the package has no bytes for it.
     Deleted(ChangeRecord),
 }
 

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use rustix::io::Errno;
 
-use super::Error;
+use super::{Error, UpstreamFault};
 
 /// The kind of an error, for a caller that decides how to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,19 +12,19 @@ use super::Error;
 pub enum ErrorKind {
     /// The operator has to change an option or an input.
     Usage,
-    /// Another process is at work; try again later.
+    /// Another process publishes this Source; try again when it has ended.
     Locked,
-    /// Disk, file system or database.
+    /// A disk, a file system, the object storage or the database of the catalogue failed.
     Storage,
-    /// The state is that of a newer version.
+    /// The catalogue was written by a newer version, which has to be used.
     NewerState,
     /// A guard refused the publication; the operator decides.
     Refused,
-    /// The origin of the resources cannot be reached.
+    /// The service that the resources come from cannot be reached.
     Unreachable,
-    /// The request cannot be served as it is.
+    /// A request of a client cannot be served as it is: the client has to change it.
     Request,
-    /// Anything else.
+    /// The publication was stopped, or something failed that no other kind describes.
     Failed,
 }
 
@@ -48,7 +48,9 @@ impl Error {
             | Self::Catalogue { .. }
             | Self::Delivery { .. }
             | Self::ObjectStorage { .. } => ErrorKind::Storage,
-            Self::Origin { is_unreachable: true, .. } => ErrorKind::Unreachable,
+            Self::Upstream { fault: UpstreamFault::Unreachable | UpstreamFault::Denied, .. } => {
+                ErrorKind::Unreachable
+            }
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
             | Self::SetMoved { .. }
@@ -62,7 +64,7 @@ impl Error {
             Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
             Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
             Self::Stopped
-            | Self::Origin { .. }
+            | Self::Upstream { .. }
             | Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }

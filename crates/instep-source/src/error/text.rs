@@ -22,16 +22,17 @@ pub(super) fn deletions_refused(
     empty: bool,
 ) -> String {
     let set = of_set(set);
-    match empty {
-        true => format!(
+    if empty {
+        format!(
             "{}{set} {} gone, as if a folder was emptied or a disk is not mounted; nothing is published as deleted",
             all_of(resources),
             if resources == 1 { "is" } else { "are" },
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{deletions} of {resources} resources{set} are gone, more than the {limit} that may be published as deleted \
              at once; nothing is published as deleted"
-        ),
+        )
     }
 }
 

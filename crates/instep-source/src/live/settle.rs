@@ -17,16 +17,16 @@ const MOST_PATHS: usize = 10_000;
 /// An event of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
-    /// Closed after writing, or renamed: complete.
+    /// The file was closed after writing, or got its name by a rename: it is complete, and scanned at once.
     Whole,
-    /// Anything else.
+    /// Something else happened to the path: it is scanned once it is quiet.
     Moving,
 }
 
 /// The paths to scan next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DueScan {
-    /// Everything.
+    /// All content: events were lost, or too many paths changed.
     Everything,
     /// These files and folders; empty if an application has recorded the changes.
     Paths(Vec<PathBuf>),
@@ -81,9 +81,10 @@ impl Settle {
 
     /// Returns the time until a path is due; `None` if no path waits.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
-        let settled = match self.everything {
-            true => Some(now),
-            false => self.paths.values().map(|waiting| waiting.until).chain(self.recorded).min(),
+        let settled = if self.everything {
+            Some(now)
+        } else {
+            self.paths.values().map(|waiting| waiting.until).chain(self.recorded).min()
         };
         let due = settled?.max(self.not_before.unwrap_or(now));
         Some(due.saturating_duration_since(now))

@@ -37,11 +37,11 @@ const VERSION: &str = "13";
 
 /// The kind of connection that a request asks for.
 pub(super) enum Handshake {
-    /// A socket.
+    /// A WebSocket, as the protocol allows it.
     Asked(SocketRequest),
     /// A socket, in a way that the protocol does not allow (C30).
     Refused(HandshakeRefusal),
-    /// Something else.
+    /// No WebSocket: the request is answered like any other.
     Absent,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum Handshake {
 pub(super) enum HandshakeRefusal {
     /// The key is missing, repeated, or not 16 bytes in base64.
     Key,
-    /// The version is missing or unknown.
+    /// The version of the protocol is missing or another one: the answer is 426 and names the right one.
     Version,
 }
 

@@ -23,12 +23,12 @@ impl DeletionGuard {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MaxDeletions {
-    /// The larger of 10 and 10 % of the resources.
+    /// At most 10 resources, or 10 % of the set if that is more.
     #[default]
     Default,
-    /// This number of resources.
+    /// At most this number of resources.
     Count(u64),
-    /// This percentage of the resources.
+    /// At most this percentage of the resources of the set.
     Percent(u8),
 }
 
@@ -50,6 +50,6 @@ pub enum Unreadable {
     /// They are left out and reported. One that was published before stays published as it was.
     #[default]
     Skip,
-    /// The publication is refused.
+    /// The publication is refused, and the error names the first of them.
     Fail,
 }

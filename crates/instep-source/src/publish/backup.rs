@@ -129,10 +129,7 @@ impl<'a> SavedState<'a> {
             let what = format!("it is in PostgreSQL, at {url}: restore that database with pg_restore");
             return Err(Error::option("catalogue", what));
         }
-        match from.join(CATALOGUE).is_file() {
-            true => Ok(Self::Folder(from)),
-            false => Err(remembered::unknown(from)),
-        }
+        if from.join(CATALOGUE).is_file() { Ok(Self::Folder(from)) } else { Err(remembered::unknown(from)) }
     }
 
     /// Writes a database to a new file. Returns its bytes, or `None` if the backup has no such one.

@@ -114,9 +114,9 @@ impl SourceContext {
 
 /// The reason why a delivery ended early.
 enum DeliveryFailure {
-    /// Object storage, in one line.
+    /// Object storage failed: the reason in one line.
     Storage(String),
-    /// Anything else.
+    /// A document to deliver cannot be read, or the catalogue failed.
     Other(Error),
 }
 
@@ -222,9 +222,10 @@ impl PlannedDelivery {
         let asked: Vec<_> =
             new.map(|new| new.name.as_str()).filter(|name| !is_immutable(name.as_bytes())).collect();
         let names = bucket.foreign(&asked, &self.mark())?;
-        match names.is_empty() {
-            true => Ok(()),
-            false => Err(Error::DocumentsInTheWay { folder: place.to_string().into(), names }.into()),
+        if names.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::DocumentsInTheWay { folder: place.to_string().into(), names }.into())
         }
     }
 }

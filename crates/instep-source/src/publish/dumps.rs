@@ -85,9 +85,10 @@ impl SourceContext {
             held_all.push((number, set, held, pending.is_some()));
         }
         for (number, set, held, pending) in held_all {
-            let dump = match due && pending {
-                true => packages.pack((number, set), held, sink, &mut before.published.documents)?,
-                false => held,
+            let dump = if due && pending {
+                packages.pack((number, set), held, sink, &mut before.published.documents)?
+            } else {
+                held
             };
             before.staged.entry(set.name.clone()).or_default().changes = Some(dump);
         }

@@ -31,10 +31,7 @@ pub(super) fn refuse_overwriting<'a>(
         };
         names.extend(there.map(|_| name.to_owned()));
     }
-    match names.is_empty() {
-        true => Ok(()),
-        false => Err(Error::DocumentsInTheWay { folder: out.to_owned(), names }),
-    }
+    if names.is_empty() { Ok(()) } else { Err(Error::DocumentsInTheWay { folder: out.to_owned(), names }) }
 }
 
 /// Returns `true` if an earlier publication wrote a document. A catalogue that was restored from a backup does not know

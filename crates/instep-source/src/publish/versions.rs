@@ -52,9 +52,10 @@ impl SourceContext {
             let version = ResourceVersion::new(change.datetime, state);
             recorder.record(change.uri, version, (head.baselined, change.sequence - 1))?;
         }
-        match (sets, through) == (head.baselined, head.sequence) {
-            true => Ok(()),
-            false => recorder.flush((head.baselined, head.sequence)),
+        if (sets, through) == (head.baselined, head.sequence) {
+            Ok(())
+        } else {
+            recorder.flush((head.baselined, head.sequence))
         }
     }
 }

@@ -171,12 +171,11 @@ impl<'a> Archive<'a> {
     ) -> Result<ArchiveSummary, Error> {
         let shown = self.shown(offers);
         let is_as_it_was = self.archived.is_none() && shown == self.held.shown && !self.is_too_much();
-        let brief = match is_as_it_was && documents.keep_all(&self.held.documents) {
-            true => self.held.clone(),
-            false => {
-                let archived = mem::take(self.archived(documents)?);
-                self.write(archived, shown, offers, documents)?
-            }
+        let brief = if is_as_it_was && documents.keep_all(&self.held.documents) {
+            self.held.clone()
+        } else {
+            let archived = mem::take(self.archived(documents)?);
+            self.write(archived, shown, offers, documents)?
         };
         offered.extend(brief.offered.iter().map(|of| self.offer(of)));
         Ok(brief)

@@ -45,9 +45,10 @@ pub(super) fn plan(
         None => starting(view, now, single)?,
     };
     // One plain list does not rotate; when it is full, changes at its beginning are dropped.
-    let rotation = match single {
-        true => Rotation { entries: policy.lists.entries.div_ceil(2), age: std::time::Duration::MAX },
-        false => policy.lists.rotation,
+    let rotation = if single {
+        Rotation { entries: policy.lists.entries.div_ceil(2), age: std::time::Duration::MAX }
+    } else {
+        policy.lists.rotation
     };
     let changes = view.changes(held.through).map(|change| change.map(|it| (it.sequence, it.datetime)));
     let before = held.open.clone();

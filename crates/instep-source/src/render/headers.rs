@@ -2,9 +2,10 @@
 
 /// Returns the `Cache-Control` of a document.
 pub(crate) fn cache_control(name: &[u8]) -> &'static str {
-    match is_immutable(name) {
-        true => "public, max-age=31536000, immutable",
-        false => "public, max-age=0, must-revalidate",
+    if is_immutable(name) {
+        "public, max-age=31536000, immutable"
+    } else {
+        "public, max-age=0, must-revalidate"
     }
 }
 

@@ -43,10 +43,7 @@ pub(crate) fn host_setup(policy: &SourcePolicy, former: &[String]) -> HostSetup 
     let at_root = place.is_host_root();
     let well_known = (!at_root)
         .then(|| Redirect { from: format!("/{SOURCE_DESCRIPTION}"), to: place.source_description() });
-    let robots = match at_root && policy.robots {
-        true => Vec::new(),
-        false => robots::sitemap_lines(policy),
-    };
+    let robots = if at_root && policy.robots { Vec::new() } else { robots::sitemap_lines(policy) };
     let path = place.path();
     let linked =
         prefixes(policy).into_iter().filter_map(|prefix| Some((prefix.to_owned(), link_at(policy, prefix)?)));

@@ -56,9 +56,10 @@ impl<'a, 'd> SetPublication<'a, 'd> {
 
     /// Writes the documents of the set that differ from those in place. Returns the record of the next state.
     pub(super) fn render(mut self, held: &PublishedSet, staged: StagedDumps) -> Result<PublishedSet, Error> {
-        let lists = match self.set.change_list {
-            true => Some(change_list::plan(self.policy, self.view, held.change_list.clone(), self.now)?),
-            false => None,
+        let lists = if self.set.change_list {
+            Some(change_list::plan(self.policy, self.view, held.change_list.clone(), self.now)?)
+        } else {
+            None
         };
         let reaches = lists.as_ref().map(change_list::ChangeLists::reaches_back_to);
         if self.set.resource_list {

@@ -28,9 +28,9 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// The content has it, the catalogue does not.
+    /// The content has a resource that the catalogue does not: a change was missed.
     Unknown,
-    /// The bytes have changed.
+    /// The bytes of a resource are not those that the catalogue records.
     Differs,
     /// The catalogue has it, the content no longer does.
     Missing,
@@ -81,9 +81,10 @@ fn difference(observation: Observation, held: Option<Resource>) -> Option<Differ
             _ => different(resource.uri, DifferenceKind::Differs),
         },
         (Observation::Found(resource) | Observation::Changed(resource), Some(held)) => {
-            match held.state.same_bytes(&resource.state) {
-                true => None,
-                false => different(resource.uri, DifferenceKind::Differs),
+            if held.state.same_bytes(&resource.state) {
+                None
+            } else {
+                different(resource.uri, DifferenceKind::Differs)
             }
         }
         (

@@ -103,9 +103,10 @@ impl<'a> FileHasher<'a> {
     fn found(&mut self, file: Candidate<'_>, hashed: HashedFile) -> Observation {
         let digests = self.published(&hashed.digests);
         let resource = file.resource(digests, hashed.stamp, hashed.rehash, &mut self.media_types);
-        match self.hashing.before.is_empty() {
-            true => Observation::Found(resource),
-            false => Observation::Rehashed { resource, also: hashed.digests },
+        if self.hashing.before.is_empty() {
+            Observation::Found(resource)
+        } else {
+            Observation::Rehashed { resource, also: hashed.digests }
         }
     }
 

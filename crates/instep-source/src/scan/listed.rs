@@ -127,10 +127,7 @@ impl Merge<'_, '_> {
         state.lastmod = state.lastmod.or(held.state.lastmod);
         state.media_type = state.media_type.take().or_else(|| held.state.media_type.clone());
         resource.stamp = held.stamp;
-        match resource == held {
-            true => Ok(()),
-            false => self.pipeline.observe(Observation::Found(resource)),
-        }
+        if resource == held { Ok(()) } else { self.pipeline.observe(Observation::Found(resource)) }
     }
 }
 
@@ -144,8 +141,9 @@ pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> KnownRows<'_> {
 
 fn file_stamp(file: &Path) -> Result<FileStamp, String> {
     let stat = rustix::fs::stat(file).map_err(|error| format!("cannot be read: {error}"))?;
-    match rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
-        true => Ok(stamp(&stat)),
-        false => Err("is not a regular file".to_owned()),
+    if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        Ok(stamp(&stat))
+    } else {
+        Err("is not a regular file".to_owned())
     }
 }

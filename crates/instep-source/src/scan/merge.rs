@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, PublishMonitor, PublishPhase, PublishProblem, PublishProgress,
     catalogue::{Catalogue, FileStamp, KnownStamp, Stamps},
-    content::{FolderWalk, Look, Root, Skips, StateSpool, WalkStep, look},
+    content::{FolderWalk, PathContent, Root, Skips, StateSpool, WalkStep, look},
 };
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -83,13 +83,13 @@ impl<'a, 'p> Merge<'a, 'p> {
         let below = self.catalogue.stamps([&key, &b"/"[..]].concat(), [&key, &b"0"[..]].concat())?;
         let private_too = self.options.private_too;
         match look(root, path, private_too) {
-            Look::Unknown => Ok(()),
-            Look::Nothing => self.gone_all(itself).and_then(|()| self.gone_all(below)),
-            Look::File(stamp, sets) => {
+            PathContent::Unknown => Ok(()),
+            PathContent::Nothing => self.gone_all(itself).and_then(|()| self.gone_all(below)),
+            PathContent::File(stamp, sets) => {
                 self.file(root, path, stamp, sets, itself.peek().map(|(_, known)| known))?;
                 self.gone_all(below)
             }
-            Look::Folder => {
+            PathContent::Folder => {
                 self.gone_all(itself)?;
                 let folder = [path, b"/"].concat();
                 match FolderWalk::under(root, &folder, private_too, self.monitor) {

@@ -117,11 +117,10 @@ pub(crate) fn scan_paths(
 
 fn refuse_unreadable(skips: &Skips, unreadable: u64, options: &ScanOptions) -> Result<(), Error> {
     let count = skips.private.count + skips.unreadable + unreadable;
-    match options.unreadable == Unreadable::Fail && count > 0 {
-        true => {
-            let first = String::from_utf8_lossy(&skips.private.first).into_owned();
-            Err(Error::UnreadableRefused { count, first })
-        }
-        false => Ok(()),
+    if options.unreadable == Unreadable::Fail && count > 0 {
+        let first = String::from_utf8_lossy(&skips.private.first).into_owned();
+        Err(Error::UnreadableRefused { count, first })
+    } else {
+        Ok(())
     }
 }

@@ -42,19 +42,17 @@ impl<'a> HashPipeline<'a> {
     pub(super) fn candidate(&mut self, candidate: Candidate<'a>) -> Result<(), Error> {
         self.candidate_bytes += candidate.length();
         self.candidates.push(candidate);
-        match self.candidates.len() >= FILES_AT_ONCE || self.candidate_bytes >= BYTES_AT_ONCE {
-            true => self.send_candidates(),
-            false => Ok(()),
+        if self.candidates.len() >= FILES_AT_ONCE || self.candidate_bytes >= BYTES_AT_ONCE {
+            self.send_candidates()
+        } else {
+            Ok(())
         }
     }
 
     /// Queues an observation that needs no hashing.
     pub(super) fn observe(&mut self, observation: Observation) -> Result<(), Error> {
         self.observed.push(observation);
-        match self.observed.len() >= FILES_AT_ONCE {
-            true => self.send_observed(),
-            false => Ok(()),
-        }
+        if self.observed.len() >= FILES_AT_ONCE { self.send_observed() } else { Ok(()) }
     }
 
     /// Passes on the results so far: they are recorded with or before all that follow.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, PublishMonitor,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource, ResourceState},
-    content::{Holdings, Look, Root, look},
+    content::{Holdings, PathContent, Root, look},
 };
 
 /// A change of one resource that an application reports.
@@ -164,7 +164,7 @@ fn record_files<'a>(
     look_at_supplies(holdings, &files, monitor)?;
     let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
     let written = files.iter().filter_map(|file| match stands(file) {
-        Look::File(stamp, _) => Some(stamp),
+        PathContent::File(stamp, _) => Some(stamp),
         _ => None,
     });
     await_tick(written);
@@ -178,14 +178,14 @@ fn record_files<'a>(
             continue;
         }
         match look(root, &path, options.private_too) {
-            Look::File(stamp, sets) => {
+            PathContent::File(stamp, sets) => {
                 let file = Candidate::Walked { root, path, length: stamp.length, sets };
                 observed.extend(hasher.observe(file));
             }
             // Also if it is unknown: it may be about to be recorded in the catalogue.
-            Look::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
-            Look::Folder => folders.push(root.path(&path)),
-            Look::Unknown => {}
+            PathContent::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
+            PathContent::Folder => folders.push(root.path(&path)),
+            PathContent::Unknown => {}
         }
     }
     let recording = catalogue.begin_to_record(observed)?;

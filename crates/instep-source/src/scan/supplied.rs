@@ -155,9 +155,10 @@ impl<'a> Merge<'a, '_> {
         // No Destination reads the list again for that: followers need a change for each resource that is linked
         // differently.
         let relinked = known.is_some_and(|known| known.state.links != resource.state.links);
-        self.pipeline.observe(match relinked {
-            true => Observation::Changed(resource),
-            false => Observation::Found(resource),
+        self.pipeline.observe(if relinked {
+            Observation::Changed(resource)
+        } else {
+            Observation::Found(resource)
         })
     }
 

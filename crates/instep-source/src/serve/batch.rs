@@ -125,7 +125,7 @@ const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:0
 
 /// An invalid request.
 enum Wrong {
-    /// More resources than this were named.
+    /// The request names more resources than this, the most that a batch may have.
     Count(u64),
     Time,
     Uris(Vec<String>),

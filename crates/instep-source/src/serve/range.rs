@@ -8,9 +8,9 @@ pub(crate) enum RequestedRange {
     /// The complete representation: no range, an unknown unit, or several ranges, which do not justify a multipart
     /// answer (S8).
     Whole,
-    /// These bytes.
+    /// These bytes: the answer is 206.
     Part(Range<u64>),
-    /// Nothing of the representation: 416.
+    /// No byte of the representation: the answer is 416.
     Unsatisfiable,
 }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use http::HeaderValue;
 
 use super::condition::RepresentationValidators;
@@ -124,13 +125,7 @@ fn read_at_rest(file: &File, stamp_before: FileStamp) -> io::Result<Option<Bytes
 
 /// Returns the ETag of bytes that have a digest.
 pub(super) fn etag_of_digest(digest: &[u8]) -> HeaderValue {
-    let mut tag = String::with_capacity(34);
-    tag.push('"');
-    for byte in digest.iter().take(16) {
-        tag.push_str(&format!("{byte:02x}"));
-    }
-    tag.push('"');
-    text(&tag)
+    text(&format!("\"{}\"", HEXLOWER.encode(digest.get(..16).unwrap_or(digest))))
 }
 
 fn etag_of_stamp(stamp: FileStamp) -> HeaderValue {

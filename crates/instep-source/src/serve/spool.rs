@@ -44,11 +44,11 @@ pub(crate) enum BuildState {
 
 /// The decision about a request for a package.
 pub(crate) enum PackageClaim {
-    /// It is being built, or exists.
+    /// The package exists, or another request has it built: the caller waits for that.
     Shared(watch::Receiver<BuildState>),
-    /// The caller builds it, into this file.
+    /// No other request has it built: the caller builds it, into this file.
     Build(Building),
-    /// There is no room at the moment.
+    /// There is no room for another package at the moment: the client has to come again.
     Full,
 }
 

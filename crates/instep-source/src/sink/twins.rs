@@ -3,7 +3,7 @@
 /// The treatment of gzip twins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TwinRule {
-    /// Each XML document has one.
+    /// Each XML document gets a compressed one beside it.
     Made,
     /// None has one, and those of earlier publications are removed.
     #[default]

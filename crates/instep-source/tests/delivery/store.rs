@@ -84,9 +84,10 @@ impl ObservedStore {
     fn begin_change(&self) -> Result<()> {
         let number = self.changes.fetch_add(1, SeqCst) + 1;
         assert!(number < self.kills_at.load(SeqCst), "killed by the test");
-        match number < self.fails_at.load(SeqCst) {
-            true => Ok(()),
-            false => Err(Error::Generic { store: "test", source: "out of order".into() }),
+        if number < self.fails_at.load(SeqCst) {
+            Ok(())
+        } else {
+            Err(Error::Generic { store: "test", source: "out of order".into() })
         }
     }
 }

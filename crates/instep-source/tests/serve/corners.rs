@@ -97,10 +97,11 @@ fn c18_documents_that_somebody_took_away_are_back_after_the_next_scan() {
     });
     for take_away in [true, false] {
         let documents = server.path(".instep/documents");
-        match take_away {
+        if take_away {
             // A scan may put a document into a folder that is just being emptied.
-            true => wait_until("the documents are taken away", || fs::remove_dir_all(&documents).is_ok()),
-            false => fs::rename(&documents, server.path(".instep/elsewhere")).unwrap(),
+            wait_until("the documents are taken away", || fs::remove_dir_all(&documents).is_ok())
+        } else {
+            fs::rename(&documents, server.path(".instep/elsewhere")).unwrap()
         }
         for name in ["resourcesync/resourcelist.xml", ".well-known/resourcesync", "robots.txt"] {
             wait_until(name, || get(server.address, &format!("/{name}")).status == 200);

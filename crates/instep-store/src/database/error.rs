@@ -11,7 +11,7 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// The file cannot be opened, made or read.
+    /// The file cannot be opened, made or read: it is no database, or the disk refuses.
     #[error("Cannot open {}", path.display())]
     Open {
         /// The file.
@@ -29,7 +29,7 @@ pub enum DatabaseError {
         /// The newest version known here.
         known: u32,
     },
-    /// It is the database of another program.
+    /// It has the mark of another program, and is left as it is.
     #[error("{} is not a file of instep: move it away, or name another folder", path.display())]
     Foreign {
         /// The file.

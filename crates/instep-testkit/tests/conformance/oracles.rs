@@ -167,9 +167,10 @@ fn element(draw: &mut Draw, depth: usize) -> String {
         };
         inner += text(draw);
     }
-    match inner.is_empty() {
-        true => format!("<{name}{attributes}/>"),
-        false => format!("<{name}{attributes}>{inner}</{name}>"),
+    if inner.is_empty() {
+        format!("<{name}{attributes}/>")
+    } else {
+        format!("<{name}{attributes}>{inner}</{name}>")
     }
 }
 

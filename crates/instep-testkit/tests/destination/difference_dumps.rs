@@ -1,5 +1,7 @@
 //! Change Dumps of the dialect of January 2013, whose bitstreams may be differences (A16).
 
+use data_encoding::HEXLOWER;
+
 use crate::support::{Copy, Run, zipped};
 
 const BEFORE: &str = r#"{"a":1,"b":[1,2,3]}"#;
@@ -7,8 +9,7 @@ const AFTER: &str = r#"{"a":2,"b":[1,2,3]}"#;
 const DIFFERENCE: &str = r#"[{"op":"replace","path":"/a","value":2}]"#;
 
 fn sha_256(text: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref())
 }
 
 /// Returns a copy whose Source packs the change of a resource as a difference, with this digest and type in its manifest.

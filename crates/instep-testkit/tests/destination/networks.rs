@@ -54,9 +54,12 @@ fn o395_a_follower_outlives_an_old_list_of_a_cache_and_of_a_source_that_was_rest
     let monitor = TestMonitor::new();
     std::thread::scope(|scope| {
         let following = scope.spawn(|| runtime().block_on(sync(&options, &monitor)));
-        wait_for(|| match monitor.recorded().notes.iter().any(|note| note.contains("looking again later")) {
-            true => Ok(()),
-            false => Err(format!("{:?}", monitor.recorded())),
+        wait_for(|| {
+            if monitor.recorded().notes.iter().any(|note| note.contains("looking again later")) {
+                Ok(())
+            } else {
+                Err(format!("{:?}", monitor.recorded()))
+            }
         });
         assert_eq!(copy.read("a.txt").as_deref(), Some("today"));
         copy.source.heal();

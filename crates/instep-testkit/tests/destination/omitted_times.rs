@@ -203,10 +203,8 @@ fn o15_a_change_without_a_time_is_not_taken_back_by_an_inventory_from_before_it(
 
 /// Removes the times of all entries for a path.
 fn without_times_of(text: &str, path: &str) -> String {
-    let untimed = |entry: &str| match entry.contains(path) {
-        true => without(entry, "datetime"),
-        false => entry.to_owned(),
-    };
+    let untimed =
+        |entry: &str| if entry.contains(path) { without(entry, "datetime") } else { entry.to_owned() };
     text.split("<url>").map(untimed).collect::<Vec<_>>().join("<url>")
 }
 

@@ -33,9 +33,12 @@ fn d38_a_second_change_in_the_same_instant_is_applied() {
 fn d38_a_time_far_in_the_future_hides_no_later_change() {
     let copy = Copy::of_three();
     let first = std::sync::OnceLock::new();
-    with_times(&copy, move |time| match first.get_or_init(|| time.to_owned()) == time {
-        true => "2126-01-01T00:00:00Z".to_owned(),
-        false => time.to_owned(),
+    with_times(&copy, move |time| {
+        if first.get_or_init(|| time.to_owned()) == time {
+            "2126-01-01T00:00:00Z".to_owned()
+        } else {
+            time.to_owned()
+        }
     });
     copy.sync();
     copy.source.put("a.txt", "by a clock that is a century ahead");

@@ -52,9 +52,12 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     fs::remove_file(data[0].join("0.txt")).unwrap();
     let run = fleet.start(&[]);
     let copy = fleet.path("fleet/one");
-    wait_for(|| match copy.join("new.txt").exists() && !copy.join("0.txt").exists() {
-        true => Ok(()),
-        false => Err(fleet.source(&["show", "one", "--json"]).stdout),
+    wait_for(|| {
+        if copy.join("new.txt").exists() && !copy.join("0.txt").exists() {
+            Ok(())
+        } else {
+            Err(fleet.source(&["show", "one", "--json"]).stdout)
+        }
     });
     assert_eq!(get(&run, "/api/v1/fleet").json()["states"]["in-step"], 4);
     run.signal("-TERM");

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use data_encoding::HEXLOWER;
 use flate2::{Compression, write::GzEncoder};
 use md5::{Digest as _, Md5};
 
@@ -104,7 +105,7 @@ fn answer(pages: &Pages, asked: &Asked) -> Answer {
         page = encoder.finish().unwrap();
         headers += "Content-Encoding: gzip\r\n";
     }
-    let tag: String = Md5::digest(&page).iter().map(|byte| format!("{byte:02x}")).collect();
+    let tag = HEXLOWER.encode(&Md5::digest(&page));
     // With this oddity some answers have no validator, and some only one.
     let lacks = |remainder: usize| oddities.few_validators && path.len() % 4 == remainder;
     let has_tag = pages.etag && !lacks(0) && !lacks(1);

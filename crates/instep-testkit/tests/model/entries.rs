@@ -1,5 +1,6 @@
 //! Writes the entries of lists and manifests.
 
+use data_encoding::HEXLOWER;
 use md5::{Digest as _, Md5};
 
 use super::{Attributes, Writer, body, heads::attributes, roll};
@@ -20,9 +21,13 @@ impl Writer<'_> {
         };
         let mut md = Vec::new();
         if self.writes(self.style.hash, &format!("{key} hash")) {
-            let md5 = format!("md5:{}", hex(Md5::digest(&bytes).as_ref()));
-            let sha =
-                || format!("sha-256:{}", hex(ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref()));
+            let md5 = format!("md5:{}", HEXLOWER.encode(Md5::digest(&bytes).as_ref()));
+            let sha = || {
+                format!(
+                    "sha-256:{}",
+                    HEXLOWER.encode(ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref())
+                )
+            };
             let hash = match roll(self.seed, &format!("{key} algorithm")) % 3 {
                 0 => md5,
                 1 => sha(),
@@ -44,9 +49,10 @@ impl Writer<'_> {
 
     pub(super) fn url_entry(&self, loc: &str, lastmod: &str, md: &[(&str, String)]) -> String {
         let p = self.style.prefix;
-        let md = match md.is_empty() || self.style.dialect == Dialect::Sitemap {
-            true => String::new(),
-            false => format!("<{p}:md{}/>", attributes(md)),
+        let md = if md.is_empty() || self.style.dialect == Dialect::Sitemap {
+            String::new()
+        } else {
+            format!("<{p}:md{}/>", attributes(md))
         };
         format!("<url><loc>{loc}</loc>{lastmod}{md}</url>\n")
     }
@@ -101,8 +107,4 @@ impl Writer<'_> {
         }
         text
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -31,9 +31,10 @@ impl Writer<'_> {
     pub(super) fn time(&self, time: i64) -> String {
         let stated = self.clock.stated(time);
         let text = written(stated, self.style.precision);
-        match self.oddities.zones {
-            true => written_in_a_zone(stated, self.style.precision, roll(self.seed, &text)),
-            false => text,
+        if self.oddities.zones {
+            written_in_a_zone(stated, self.style.precision, roll(self.seed, &text))
+        } else {
+            text
         }
     }
 

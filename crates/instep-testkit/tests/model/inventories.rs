@@ -62,9 +62,10 @@ impl Writer<'_> {
     /// Returns an entry of an index.
     pub(super) fn member(&self, name: &str, md: &[(&str, String)]) -> String {
         let p = self.style.prefix;
-        let md = match md.is_empty() || self.style.dialect == Dialect::Sitemap {
-            true => String::new(),
-            false => format!("<{p}:md{}/>", attributes(md)),
+        let md = if md.is_empty() || self.style.dialect == Dialect::Sitemap {
+            String::new()
+        } else {
+            format!("<{p}:md{}/>", attributes(md))
         };
         format!("<sitemap><loc>{}</loc>{md}</sitemap>\n", self.url(name))
     }

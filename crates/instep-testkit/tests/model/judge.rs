@@ -173,8 +173,7 @@ impl Story<'_> {
         // changes adds none to a copy that already holds as many others.
         let is_cut = self.wishes.limit.is_some_and(|limit| limit < state.resources);
         let fills_alike = ended.compared_all || !is_cut;
-        // An audit reads the list of the other set, which a run skips while it is unchanged, or finds gone what only a
-        // set without a name still had (O416).
+        // An audit reads the list of the other set, which a run skips, or knows that nobody has it any more (O416).
         let alike = alike && fills_alike && !state.holds_given_up;
         if (ended.sync == 0) != (ended.audit == 0) && alike && !state.kept_surplus && !doubtful {
             wrong.push(format!("sync ends with {}, audit with {}", ended.sync, ended.audit));
@@ -231,8 +230,7 @@ struct Judged {
     kept_gone: bool,
     /// `true` if a resource that is not selected is held in an earlier state.
     holds_left_out: bool,
-    /// `true` if a resource of two sets that is gone is held, in a later state than one of them lists, or because nothing
-    /// is deleted.
+    /// `true` if a resource that one of two sets gave up is held, in a later state or because nothing is deleted.
     holds_given_up: bool,
 }
 

@@ -58,7 +58,7 @@ fn a_run_that_another_test_kills() {
     options.selection.exclude = list(exclude, "exclude=");
     options.access.allow_origins = list(origins, "origins=");
     options.state = state.strip_prefix("state=").filter(|url| !url.is_empty()).map(str::to_owned);
-    options.succeeds = options.state.is_some();
+    options.former_writer_ended = options.state.is_some();
     options.allow_empty = true;
     options.durability = Durability::None;
     options.access.retries = 0;

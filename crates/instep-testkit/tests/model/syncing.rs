@@ -22,7 +22,7 @@ impl Story<'_> {
         self.wishes.apply(&mut options);
         options.repair = self.repairs;
         // Only one run exists at a time, so the next one need not wait until the heartbeat of a killed one has stopped.
-        (options.state, options.succeeds) = (self.state.clone(), self.state.is_some());
+        (options.state, options.former_writer_ended) = (self.state.clone(), self.state.is_some());
         options.access.allow_origins = self.origins();
         options.allow_empty = true;
         options.durability = Durability::None;

@@ -2,6 +2,7 @@
 
 use std::{fs, io::Write as _};
 
+use data_encoding::HEXLOWER;
 use flate2::{Compression, write::GzEncoder};
 use instep_testkit::{Run, S3Server, instep};
 use md5::{Digest as _, Md5};
@@ -14,10 +15,6 @@ const SCHEMA: &str = "Bucket, Key, Size, LastModifiedDate, ETag, IsMultipartUplo
 
 /// The time of the inventory: after everything that it names was put.
 const CREATED: &str = "4000-01-01T00:00:00Z";
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// Writes an inventory as S3 does: a manifest, and files of rows without a header line, in gzip.
 fn write_inventory(
@@ -39,7 +36,9 @@ fn write_inventory(
         let bytes = gzip.finish().unwrap();
         let name = format!("data/{number}.csv.gz");
         let key = format!("{folder}/{name}");
-        listed.push(json!({"key": key, "size": bytes.len(), "MD5checksum": hex(&Md5::digest(&bytes))}));
+        listed.push(
+            json!({"key": key, "size": bytes.len(), "MD5checksum": HEXLOWER.encode(&Md5::digest(&bytes))}),
+        );
         upload(&name, &bytes);
     }
     let created = millis_of(created);
@@ -55,7 +54,7 @@ fn millis_of(time: &str) -> i64 {
 }
 
 fn row(name: &str, bytes: &str, time: &str) -> String {
-    let tag = hex(&Md5::digest(bytes.as_bytes()));
+    let tag = HEXLOWER.encode(&Md5::digest(bytes.as_bytes()));
     let key = format!("content/{name}").replace(' ', "+");
     let bucket = S3Server::BUCKET;
     format!("\"{bucket}\",\"{key}\",\"{}\",\"{time}\",\"{tag}\",\"false\",\"SSE-S3\"", bytes.len())
@@ -79,7 +78,7 @@ fn an_inventory_stands_for_the_listing_and_its_tags_for_the_bytes() {
     assert!(gets <= 5, "{gets} requests for an inventory");
     let list = source.document("resourcelist.xml");
     assert!(list.contains("http://h/data/a%20b.txt") && !list.contains("a=b.html"), "{list}");
-    assert!(list.contains(&format!("md5:{}", hex(&Md5::digest(b"text 7")))), "{list}");
+    assert!(list.contains(&format!("md5:{}", HEXLOWER.encode(&Md5::digest(b"text 7")))), "{list}");
     // The same inventory is not read again.
     let (created, updated, deleted, gets) = source.publish(&["--hash", "md5", "--inventory", &newest]);
     assert_eq!((created, updated, deleted), (0, 0, 0));

@@ -20,9 +20,10 @@ impl DocumentsOut {
     ///
     /// Errors: it is a URL, or a place in object storage that cannot be used.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        match ObjectPlace::is_meant(text) {
-            true => ObjectPlace::parse(text).map(Self::Objects).map_err(|error| error.to_string()),
-            false => values::path(text).map(Self::Folder),
+        if ObjectPlace::is_meant(text) {
+            ObjectPlace::parse(text).map(Self::Objects).map_err(|error| error.to_string())
+        } else {
+            values::path(text).map(Self::Folder)
         }
     }
 

@@ -87,10 +87,8 @@ impl SelectionArgs {
 /// Reads a list of paths as rsync does: empty lines and lines that begin with `#` or `;` are skipped. If the list
 /// contains a NUL, as the output of `find -print0` does, each path ends with one and may have line breaks.
 fn paths(file: &Path) -> anyhow::Result<Vec<String>> {
-    let text = match file.as_os_str() == "-" {
-        true => io::read_to_string(io::stdin()),
-        false => fs::read_to_string(file),
-    };
+    let text =
+        if file.as_os_str() == "-" { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
     let text = text.with_context(|| format!("Cannot read {}", file.display()))?;
     // Some editors begin a file with a byte order mark, which would become a part of the first path.
     Ok(listed(text.trim_start_matches('\u{feff}')))

@@ -10,7 +10,7 @@ use instep_source::{Content, ObjectPlace, SetOptions};
 use resourcesync::Uri;
 use serde::Deserialize;
 
-use super::origin::{OriginArgs, OriginPlace};
+use super::content::{ContentArgs, ContentPlace};
 use crate::config::Config;
 
 /// A `[[set]]` table.
@@ -45,7 +45,7 @@ struct Table {
 pub(crate) fn sets(
     config: &Config,
     root: &Path,
-    origins: &OriginArgs,
+    content_args: &ContentArgs,
 ) -> anyhow::Result<Option<Vec<SetOptions>>> {
     if config.shared("set").is_none() {
         return Ok(None);
@@ -53,7 +53,7 @@ pub(crate) fn sets(
     let mut names = BTreeSet::new();
     let sets = config.tables::<Table>("set")?.into_iter().map(|table| {
         let place = config.place_at(table.span().start);
-        let set = set(table.into_inner(), root, origins, config).and_then(|set| {
+        let set = set(table.into_inner(), root, content_args, config).and_then(|set| {
             if !names.insert(set.name.clone()) {
                 bail!("a set before it has the name {:?} too; give this one another", set.name);
             }
@@ -71,9 +71,10 @@ fn below(folder: &Path) -> Option<String> {
     for component in folder.components().filter(|component| *component != Component::CurDir) {
         let Component::Normal(name) = component else { return None };
         for byte in name.as_encoded_bytes() {
-            match byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
-                true => prefix.push(char::from(*byte)),
-                false => prefix.push_str(&format!("%{byte:02X}")),
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+                prefix.push(char::from(*byte))
+            } else {
+                prefix.push_str(&format!("%{byte:02X}"))
             }
         }
         prefix.push('/');
@@ -81,7 +82,7 @@ fn below(folder: &Path) -> Option<String> {
     (!prefix.is_empty()).then_some(prefix)
 }
 
-fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyhow::Result<SetOptions> {
+fn set(table: Table, root: &Path, content_args: &ContentArgs, config: &Config) -> anyhow::Result<SetOptions> {
     let mut set = SetOptions::new();
     set.name.clone_from(&table.name);
     set.check_name()?;
@@ -101,14 +102,14 @@ fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyh
         }
         (None, Some(from)) => {
             let inventory = table.inventory.as_deref().map(ObjectPlace::parse).transpose()?;
-            let place = OriginPlace {
+            let place = ContentPlace {
                 root,
                 prefix: table.prefix,
                 set: &table.name,
                 full_texts: table.full_text,
                 inventory,
             };
-            vec![origins.content(from, place, config)?]
+            vec![content_args.content(from, place, config)?]
         }
         (Some(_), Some(_)) => bail!("{}: set either content or from, not both", table.name),
     };

@@ -14,9 +14,9 @@ use instep_source::{DumpPolicy, MaxDeletions, ObjectPlace, PublishOptions, Unrea
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
+    content::{ContentArgs, ContentPlace},
     documents_out::DocumentsOut,
     headings::{DOCUMENTS, WHAT_TO_PUBLISH},
-    origin::{OriginArgs, OriginPlace},
     packages::PackageArgs,
     rules::Rules,
     sets::sets,
@@ -46,7 +46,7 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
     from: Option<PathBuf>,
     #[command(flatten)]
-    origins: OriginArgs,
+    content_args: ContentArgs,
     /// Folder for the documents, or s3://BUCKET/PREFIX for object storage [default: DIR; serve: DIR/.instep/documents]
     #[arg(long, value_parser = DocumentsOut::parse, value_name = "DIR", help_heading = DOCUMENTS)]
     out: Option<DocumentsOut>,
@@ -214,16 +214,16 @@ impl SourceArgs {
             MaxDelete::Count(count) => MaxDeletions::Count(count),
             MaxDelete::Percent(percent) => MaxDeletions::Percent(percent),
         };
-        let mut origins = self.origins;
-        origins.hash.clone_from(&self.hash);
-        origins.guard = options.guard;
-        origins.documents = self.out.as_ref().and_then(DocumentsOut::objects).cloned();
+        let mut content_args = self.content_args;
+        content_args.hash.clone_from(&self.hash);
+        content_args.guard = options.guard;
+        content_args.documents = self.out.as_ref().and_then(DocumentsOut::objects).cloned();
         let from = self.from.as_deref().and_then(Path::to_str);
         let has_objects = from.is_some_and(ObjectPlace::is_meant);
         if !from.is_some_and(RepositoryUrl::is_meant) && config.shared("set").is_none() {
-            origins.refuse_harvest_options()?;
+            content_args.refuse_harvest_options()?;
         }
-        if let Some(sets) = sets(config, folder, &origins)? {
+        if let Some(sets) = sets(config, folder, &content_args)? {
             if let Some(from) = &self.from {
                 bail!(
                     "{} has [[set]], each with its own resources, so {} would not be read: write from = {:?} in one of \
@@ -234,12 +234,12 @@ impl SourceArgs {
                 );
             }
             options.sets = sets;
-        } else if origins.names_inventory() && !has_objects {
+        } else if content_args.names_inventory() && !has_objects {
             bail!("--inventory replaces the listing of a bucket; publish s3://BUCKET/PREFIX with it");
         } else if let Some(path) = self.from {
             let place =
-                OriginPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
-            options.sets[0].content = vec![origins.content(path, place, config)?];
+                ContentPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
+            options.sets[0].content = vec![content_args.content(path, place, config)?];
         }
         let rules = Rules::read(config)?;
         for set in &mut options.sets {

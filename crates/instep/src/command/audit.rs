@@ -77,7 +77,7 @@ impl AuditCommand {
         let report = report?;
         show(output, &report, is_offline);
         output.object("summary", summary(&report));
-        Ok(if report.interrupted { signals.exit() } else { Exit::from_code(report.exit_code()) })
+        Ok(if report.interrupted { signals.exit() } else { Exit::from(&report) })
     }
 
     fn options(self, config: &Config) -> anyhow::Result<AuditOptions> {
@@ -95,7 +95,7 @@ impl AuditCommand {
         let mut options = AuditOptions::new(url, dir);
         options.sample = self.sample;
         options.every_source = every_source;
-        options.origin = self.origin;
+        options.compares_originals = self.origin;
         options.verify = self.verify;
         options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;
@@ -105,13 +105,13 @@ impl AuditCommand {
 
 fn show(output: &Output, report: &AuditReport, is_offline: bool) {
     let compared = report.same + report.missing + report.differing + report.surplus;
-    let state = match report.exit_code() {
-        0 if compared + report.unauditable == 0 => "Nothing compared",
+    let state = match Exit::from(report) {
+        Exit::Done if compared + report.unauditable == 0 => "Nothing compared",
         // "In step" would be wrong: the files were compared with the state of the copy, and not with the Source.
-        0 if is_offline => "Undamaged",
-        0 => "In step",
-        20 => "Not in step",
-        130 => "Interrupted",
+        Exit::Done if is_offline => "Undamaged",
+        Exit::Done => "In step",
+        Exit::Differences => "Not in step",
+        Exit::Interrupted => "Interrupted",
         _ => "Not fully compared",
     };
     if let several @ [_, _, ..] = &report.sources[..] {

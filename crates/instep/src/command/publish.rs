@@ -137,9 +137,10 @@ fn withdraw_activities(options: &PublishOptions, output: &Output) -> anyhow::Res
 }
 
 fn folder_or_objects(text: &str) -> Result<PathBuf, String> {
-    match ObjectPlace::is_meant(text) {
-        true => ObjectPlace::parse(text).map(|_| text.into()).map_err(|error| error.to_string()),
-        false => values::path(text),
+    if ObjectPlace::is_meant(text) {
+        ObjectPlace::parse(text).map(|_| text.into()).map_err(|error| error.to_string())
+    } else {
+        values::path(text)
     }
 }
 

@@ -113,9 +113,10 @@ fn looks(text: &str) -> Result<usize, String> {
 }
 
 fn mail_address(text: &str) -> Result<String, String> {
-    match text.contains('@') && !text.contains(char::is_control) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("{text:?} is not an address; write ops@example.org")),
+    if text.contains('@') && !text.contains(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{text:?} is not an address; write ops@example.org"))
     }
 }
 

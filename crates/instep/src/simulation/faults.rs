@@ -160,9 +160,10 @@ async fn unless_closed(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, MOST_BYTES).await.unwrap_or_default();
     let header = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.ends_with(b"<url>"));
-    match header.flat_map(|line| line.windows(6)).any(|word| word == b"until=") {
-        true => StatusCode::NOT_FOUND.into_response(),
-        false => Response::from_parts(parts, Body::from(bytes)),
+    if header.flat_map(|line| line.windows(6)).any(|word| word == b"until=") {
+        StatusCode::NOT_FOUND.into_response()
+    } else {
+        Response::from_parts(parts, Body::from(bytes))
     }
 }
 

@@ -124,10 +124,7 @@ pub(crate) fn shell_word(word: &str) -> String {
 /// Returns a word for a command that people read and paste: in quotes only if it needs them.
 pub(crate) fn shell_argument(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-._~/:@%+=,".contains(character);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => shell_word(word),
-    }
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { shell_word(word) }
 }
 
 /// Returns a name from the network in a form that cannot steer a terminal: control characters and direction marks are

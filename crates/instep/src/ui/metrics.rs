@@ -14,6 +14,8 @@ use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, Traffic, st
 use resourcesync::Uri;
 use text::Text;
 
+use crate::exit::Exit;
+
 /// A monitor that counts events and passes them on. It writes a metrics file after each run, and every 15 s during a
 /// run.
 pub(crate) struct MetricsMonitor<'a> {
@@ -121,7 +123,7 @@ impl<'a> MetricsMonitor<'a> {
 impl RunCounts {
     fn end(&mut self, exit_code: u8, now: f64) {
         self.ended = Some((now, exit_code));
-        if exit_code == 0 {
+        if exit_code == Exit::Done.code() {
             self.succeeded = Some(now);
         }
     }

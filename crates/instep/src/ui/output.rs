@@ -157,9 +157,10 @@ pub(crate) fn usage(message: &clap::Error, argv: &[OsString]) -> Exit {
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
     // The hint is the line after the error: a tip of clap if there is one, otherwise the usage.
     output.error(Exit::Usage, &what, usage.lines().next().map(str::trim));
-    match output.log_json {
-        true => output.log(LineLevel::Error, &format!("instep: {what}")),
-        false => drop(message.print()),
+    if output.log_json {
+        output.log(LineLevel::Error, &format!("instep: {what}"))
+    } else {
+        drop(message.print())
     }
     Exit::Usage
 }

@@ -147,8 +147,7 @@ impl ProgressDisplay {
     }
 
     fn problem(&self, problem: &Problem<'_>, is_warning: bool, number: u64) {
-        let what = problem.what.to_string();
-        let hint = problem.hint.or_else(|| advice::for_this_problem(problem.kind, &what));
+        let hint = problem.hint.or_else(|| advice::for_this_problem(problem));
         let fields = json!({
             "severity": if is_warning { "warning" } else { "error" },
             "kind": problem.kind.as_str(),

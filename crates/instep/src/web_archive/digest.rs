@@ -29,9 +29,10 @@ impl StatedDigest {
         let (algorithm, value) = text.trim().split_once(':')?;
         let is_sha256 = ["sha256", "sha-256"].iter().any(|name| algorithm.eq_ignore_ascii_case(name));
         let is_hexadecimal = value.len() == 64 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match is_sha256 && is_hexadecimal {
-            true => Some(Self::Sha256(value.to_ascii_lowercase())),
-            false => PayloadDigest::parse(text).map(Self::Sha1),
+        if is_sha256 && is_hexadecimal {
+            Some(Self::Sha256(value.to_ascii_lowercase()))
+        } else {
+            PayloadDigest::parse(text).map(Self::Sha1)
         }
     }
 }

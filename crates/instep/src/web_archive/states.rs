@@ -110,10 +110,7 @@ impl States {
     /// # Errors
     /// If the body cannot be read, or the temporary database fails.
     pub(super) fn put(&self, visit: &Visit, state: &UnpackedState) -> io::Result<()> {
-        match is_document(&self.folder.join(&state.body))? {
-            true => Ok(()),
-            false => self.note(visit, Some(state)),
-        }
+        if is_document(&self.folder.join(&state.body))? { Ok(()) } else { self.note(visit, Some(state)) }
     }
 
     /// Stores the state that a visit found; `None` if the resource was gone.

@@ -50,10 +50,7 @@ impl<'f> Cursor<'f> {
     /// Moves to the next `<` that starts a link. Commas and blanks separate links; anything else belongs to none.
     fn skip_to_link(&mut self) -> bool {
         while !self.text.is_empty() && !self.text.starts_with('<') {
-            match self.text.starts_with('"') {
-                true => drop(self.quoted()),
-                false => self.advance(1),
-            }
+            if self.text.starts_with('"') { drop(self.quoted()) } else { self.advance(1) }
         }
         !self.text.is_empty()
     }
@@ -96,16 +93,12 @@ impl<'f> Cursor<'f> {
             self.skip_blanks();
             let name = self.token();
             self.skip_blanks();
-            let value = match self.text.starts_with('=') {
-                false => String::new(),
-                true => {
-                    self.advance(1);
-                    self.skip_blanks();
-                    match self.text.starts_with('"') {
-                        true => self.quoted(),
-                        false => self.token().to_owned(),
-                    }
-                }
+            let value = if self.text.starts_with('=') {
+                self.advance(1);
+                self.skip_blanks();
+                if self.text.starts_with('"') { self.quoted() } else { self.token().to_owned() }
+            } else {
+                String::new()
             };
             if !name.is_empty() {
                 return Some((name, value));

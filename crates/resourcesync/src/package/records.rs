@@ -120,9 +120,10 @@ fn read_end64<R: Read + Seek>(
         && agrees(short.entries, 0xffff, entries)
         && agrees(short.size, 0xffff_ffff, size)
         && agrees(short.start, 0xffff_ffff, start);
-    Ok(match consistent {
-        true => Ok(End { entries, start, size, limit: at }),
-        false => Err("zip64 fields that disagree with the others".into()),
+    Ok(if consistent {
+        Ok(End { entries, start, size, limit: at })
+    } else {
+        Err("zip64 fields that disagree with the others".into())
     })
 }
 

@@ -24,9 +24,10 @@ impl<W> PackageSink<W> {
     /// # Errors
     /// If it has failed: its content is not a complete package.
     pub(super) fn into_whole(self) -> io::Result<W> {
-        match self.has_failed {
-            true => Err(io::Error::other("an earlier part of the package could not be written")),
-            false => Ok(self.sink),
+        if self.has_failed {
+            Err(io::Error::other("an earlier part of the package could not be written"))
+        } else {
+            Ok(self.sink)
         }
     }
 
@@ -38,12 +39,11 @@ impl<W> PackageSink<W> {
 
 impl<W: Write> Write for PackageSink<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match self.has_failed {
-            true => bytes.len(),
-            false => {
-                let written = self.sink.write(bytes);
-                self.note(written)?
-            }
+        let written = if self.has_failed {
+            bytes.len()
+        } else {
+            let written = self.sink.write(bytes);
+            self.note(written)?
         };
         self.place += written as u64;
         self.end = self.end.max(self.place);

@@ -90,9 +90,10 @@ impl<W: Write + Seek> PackageWriter<W> {
             self.zip.start_file(name, options).map_err(refused)?;
             copy(&mut content.by_ref().take(length + 1), &mut self.zip)?
         };
-        match found == length {
-            true => Ok(()),
-            false => Err(PackageError::Length { path: name.to_owned(), expected: length, found }),
+        if found == length {
+            Ok(())
+        } else {
+            Err(PackageError::Length { path: name.to_owned(), expected: length, found })
         }
     }
 }

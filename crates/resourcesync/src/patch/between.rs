@@ -81,9 +81,10 @@ pub fn patch_between(
 fn own_format(media_type: &MediaType) -> Option<PatchFormat> {
     let essence = media_type.essence().to_ascii_lowercase();
     let ends_in = |ends: [&str; 2]| ends.iter().any(|end| essence.ends_with(end));
-    match ends_in(["/json", "+json"]) {
-        true => Some(PatchFormat::Json),
-        false => ends_in(["/xml", "+xml"]).then_some(PatchFormat::Xml),
+    if ends_in(["/json", "+json"]) {
+        Some(PatchFormat::Json)
+    } else {
+        ends_in(["/xml", "+xml"]).then_some(PatchFormat::Xml)
     }
 }
 

@@ -7,7 +7,7 @@ pub enum PatchError {
     /// The patch, or the held version, is not in the form that the format works on.
     #[error("Not well-formed: {0}")]
     Malformed(String),
-    /// The patch does not fit the held version.
+    /// The patch was made for another version than the one that is held.
     #[error("The patch does not fit: {0}")]
     Unfit(String),
     /// The result has another digest than the entry states.

@@ -122,9 +122,10 @@ fn check_capability(
             format!("capability=\"{meant}\", as its members have; the root element tells an index");
         return out.add("GEN-10", at, found, &expected);
     }
-    let rule = match meant.as_str().ends_with("-archive") {
-        true => "ARC-2",
-        false => document_rules(header.form, &meant).map_or("GEN-5", |rules| rules.root),
+    let rule = if meant.as_str().ends_with("-archive") {
+        "ARC-2"
+    } else {
+        document_rules(header.form, &meant).map_or("GEN-5", |rules| rules.root)
     };
     let severity = if header.dialect == Dialect::Current { Severity::Error } else { Severity::Warning };
     out.weigh(rule, severity, at, found, &format!("capability=\"{meant}\""));

@@ -130,9 +130,10 @@ pub fn check_discovered(found_by_link: bool, target: Option<&Header>) -> Option<
         return (!found_by_link)
             .then(|| Finding::new("SD-2", Severity::Warning, at, found, "the Source Description"));
     };
-    let (rule, expected) = match found_by_link {
-        true => ("DISC-7", Capability::CapabilityList),
-        false => ("DISC-1", Capability::Description),
+    let (rule, expected) = if found_by_link {
+        ("DISC-7", Capability::CapabilityList)
+    } else {
+        ("DISC-1", Capability::Description)
     };
     let right = target.capability() == Some(&expected);
     (!right).then(|| Finding::of(rule, at, target.describe(), format!("capability=\"{expected}\"")))

@@ -10,7 +10,7 @@ pub struct Uri(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UriError {
-    /// A URI needs a scheme.
+    /// It has no scheme, so that it names nothing without a base.
     #[error("Not an absolute URI")]
     Relative,
     /// A URI of the web needs a host (RFC 9110 §4.2.1).

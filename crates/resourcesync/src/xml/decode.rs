@@ -45,17 +45,19 @@ impl<R: BufRead> Decoded<R> {
         let (inspected, prologue) = inspect(source)?;
         if !prologue.starts_with(&[0x1f, 0x8b]) {
             let (encoding, declared) = encoding_of(&prologue);
-            let stage = match is_utf8(encoding) {
-                true => DecodeStage::Plain(inspected),
-                false => DecodeStage::Converted(Box::new(Converter::new(inspected, encoding))),
+            let stage = if is_utf8(encoding) {
+                DecodeStage::Plain(inspected)
+            } else {
+                DecodeStage::Converted(Box::new(Converter::new(inspected, encoding)))
             };
             return Ok(Self::over(stage, (encoding, declared), false));
         }
         let (inspected, prologue) = inspect(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(inspected)))?;
         let (encoding, declared) = encoding_of(&prologue);
-        let stage = match is_utf8(encoding) {
-            true => DecodeStage::Gzip(Box::new(inspected)),
-            false => DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding))),
+        let stage = if is_utf8(encoding) {
+            DecodeStage::Gzip(Box::new(inspected))
+        } else {
+            DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding)))
         };
         Ok(Self::over(stage, (encoding, declared), true))
     }

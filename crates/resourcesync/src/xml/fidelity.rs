@@ -160,10 +160,7 @@ fn check_time(time: Option<DateTime>) -> Result<(), WriteError> {
 /// Checks a value that has variants for the names known here.
 fn check_open(same: bool, name: &str, value: &str) -> Result<(), WriteError> {
     check_value(name, value)?;
-    match same {
-        true => Ok(()),
-        false => refuse("GEN-24", format!("{name}=\"{value}\" would be read as another value")),
-    }
+    if same { Ok(()) } else { refuse("GEN-24", format!("{name}=\"{value}\" would be read as another value")) }
 }
 
 fn check_values<const N: usize>(values: [(&str, Option<&str>); N]) -> Result<(), WriteError> {
@@ -175,9 +172,10 @@ fn check_values<const N: usize>(values: [(&str, Option<&str>); N]) -> Result<(),
 
 /// Refuses a value with white space at its ends, because a reader trims values.
 fn check_value(name: &str, value: &str) -> Result<(), WriteError> {
-    match value.trim_ascii().len() == value.len() {
-        true => Ok(()),
-        false => refuse("GEN-24", format!("{name} {value:?} begins or ends with white space")),
+    if value.trim_ascii().len() == value.len() {
+        Ok(())
+    } else {
+        refuse("GEN-24", format!("{name} {value:?} begins or ends with white space"))
     }
 }
 

@@ -32,10 +32,7 @@ pub(super) struct Obligations {
 
 /// Returns an error unless a rule holds.
 fn require(holds: bool, rule: &'static str, what: impl FnOnce() -> String) -> Result<(), WriteError> {
-    match holds {
-        true => Ok(()),
-        false => Err(WriteError::Rule { rule, what: what() }),
-    }
+    if holds { Ok(()) } else { Err(WriteError::Rule { rule, what: what() }) }
 }
 
 impl Obligations {

@@ -85,10 +85,11 @@ impl<W: Write> DocumentWriter<W> {
     /// If the sink fails, or the header breaks a *must*.
     pub fn new(sink: W, header: &Header, options: WriteOptions) -> Result<Self, WriteError> {
         let sitemap = options.plain || (header.metadata.is_none() && header.links.is_empty());
-        let obligations = match options.unchecked || sitemap {
+        let obligations = if options.unchecked || sitemap {
             // The rules of ResourceSync do not apply to a plain Sitemap (DIA-7).
-            true => None,
-            false => Some(Obligations::of(header, options.version)?),
+            None
+        } else {
+            Some(Obligations::of(header, options.version)?)
         };
         let (form, plain) = (header.form, options.plain);
         let mut writer = Self { sink, form, options, obligations, text: Vec::new(), entries: 0, bytes: 0 };

@@ -15,9 +15,10 @@ fn times(entries: &str, head: &str) -> ChangeTimes {
 
 fn change(hour: u32, datetime: bool) -> String {
     let text = format!("2013-01-03T{hour:02}:00:00Z");
-    match datetime {
-        true => url("a", &format!("<rs:md change=\"updated\" datetime=\"{text}\"/>")),
-        false => url("a", &format!("<lastmod>{text}</lastmod><rs:md change=\"updated\"/>")),
+    if datetime {
+        url("a", &format!("<rs:md change=\"updated\" datetime=\"{text}\"/>"))
+    } else {
+        url("a", &format!("<lastmod>{text}</lastmod><rs:md change=\"updated\"/>"))
     }
 }
 

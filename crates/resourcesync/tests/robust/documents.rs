@@ -14,9 +14,12 @@ use resourcesync::{
 const START: i64 = 1_357_000_000_000_000;
 
 fn time() -> impl Strategy<Value = DateTime> {
-    (0..1_000_000_000i64, any::<bool>()).prop_map(|(offset, fine)| match fine {
-        true => DateTime::from_unix_micros(START + offset * 1_000),
-        false => DateTime::from_unix_seconds(START / 1_000_000 + offset / 1_000),
+    (0..1_000_000_000i64, any::<bool>()).prop_map(|(offset, fine)| {
+        if fine {
+            DateTime::from_unix_micros(START + offset * 1_000)
+        } else {
+            DateTime::from_unix_seconds(START / 1_000_000 + offset / 1_000)
+        }
     })
 }
 

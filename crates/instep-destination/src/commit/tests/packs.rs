@@ -155,13 +155,13 @@ fn a_group_that_fails_at_any_step_leaves_what_is_held_readable_and_nothing_else_
             make_old(&mut storage.open(None));
             let taken = Arc::new(AtomicUsize::new(0));
             let counter = Arc::clone(&taken);
-            let hook: StepHook =
-                Arc::new(move |step| match counter.fetch_add(1, Ordering::SeqCst) == place {
-                    true => {
-                        Err(StoreError::io("reach", format!("{step:?}"), std::io::ErrorKind::StorageFull))
-                    }
-                    false => Ok(()),
-                });
+            let hook: StepHook = Arc::new(move |step| {
+                if counter.fetch_add(1, Ordering::SeqCst) == place {
+                    Err(StoreError::io("reach", format!("{step:?}"), std::io::ErrorKind::StorageFull))
+                } else {
+                    Ok(())
+                }
+            });
             let mut copy = storage.open(Some(hook));
             add_new(&mut copy);
             let failed = copy.committer.flush().is_err();

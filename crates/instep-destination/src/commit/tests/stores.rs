@@ -243,9 +243,10 @@ fn what_is_dead_is_given_back(storage: &TestStorage) {
         copy.committer.finish().unwrap();
     }
     let totals = copy.committer.state().pack_totals().unwrap();
-    match storage.is_packed() {
-        true => assert_eq!((totals.objects, totals.dead), (1, 0)),
-        false => assert_eq!(totals, PackTotals::default()),
+    if storage.is_packed() {
+        assert_eq!((totals.objects, totals.dead), (1, 0))
+    } else {
+        assert_eq!(totals, PackTotals::default())
     }
     assert!(copy.contents().iter().all(|(_, bytes)| bytes == b"3"));
 }

@@ -62,11 +62,10 @@ pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError
         return Err(wrong("orderedItems is not a list".to_owned()));
     }
     let page = page_of(&json, &download.uri);
-    match page.is_collection() {
-        true => Ok(page),
-        false => {
-            Err(wrong(format!("the type is {:?}, not OrderedCollection or OrderedCollectionPage", page.kind)))
-        }
+    if page.is_collection() {
+        Ok(page)
+    } else {
+        Err(wrong(format!("the type is {:?}, not OrderedCollection or OrderedCollectionPage", page.kind)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The callback server, over real connections.
 
+use data_encoding::HEXLOWER;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
@@ -69,7 +70,7 @@ impl Scene {
     fn signed(&self, body: &str) -> String {
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, self.ask.identity.secret.as_bytes());
         let tag = ring::hmac::sign(&key, body.as_bytes());
-        let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = HEXLOWER.encode(tag.as_ref());
         format!("Content-Type: application/xml\r\nX-Hub-Signature: sha256={hex}")
     }
 }

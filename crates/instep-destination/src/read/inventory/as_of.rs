@@ -54,6 +54,7 @@ impl Inventory {
         let gone = || Error::NotResourceSync {
             url: list.uri.as_str().to_owned(),
             reasons: vec!["it is gone".to_owned()],
+            lacks: None,
         };
         let (inventory, ..) =
             Self::plan(run, list.uri.clone(), document.ok_or_else(gone)?, set, None).await?;

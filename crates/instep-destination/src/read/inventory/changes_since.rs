@@ -47,9 +47,10 @@ impl Inventory {
         }
         let is_lost = found.offers_changes() && !changes.are_offered();
         let has_read_before = self.at.is_none() && held.is_some();
-        let lost = match has_read_before && run.may_have_left_out(set.id)? {
-            true => Self::seek_left_out(run, found, set).await?,
-            false => Vec::new(),
+        let lost = if has_read_before && run.may_have_left_out(set.id)? {
+            Self::seek_left_out(run, found, set).await?
+        } else {
+            Vec::new()
         };
         let mut read = changes.read(run, found, set, checkpoint.clone()).await?;
         read.complete &= !is_lost;
@@ -84,14 +85,14 @@ impl Inventory {
     fn note_time(&self, found: &CapabilitySet, set: &SetRun) {
         let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
         if let Some(at) = self.at.filter(|_| is_first_choice) {
-            set.with(|draft| draft.meet_gap(at));
+            set.with(|draft| draft.history.meet_gap(at));
         }
     }
 
     /// Sets the coverage by how far back the listed changes reach, and reports a gap.
     fn note_reach(&self, run: &mut SyncRun<'_>, set: &mut SetRun, reach: Option<Reach>) {
         if let (None, Some(Reach::Gap { earliest })) = (self.at, reach) {
-            set.with(|draft| draft.meet_gap(earliest));
+            set.with(|draft| draft.history.meet_gap(earliest));
         }
         // The listed changes may all be older than a list without a time.
         let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };

@@ -30,12 +30,11 @@ impl LocalCopy {
     /// had placed would look damaged.
     pub(crate) fn take_to_audit(options: &SyncOptions) -> Result<Self, Error> {
         let copy = Self::look_at(options)?;
-        match copy.reader.intents()?.is_empty() {
-            true => Ok(copy),
-            false => {
-                drop(copy);
-                Self::open(options)
-            }
+        if copy.reader.intents()?.is_empty() {
+            Ok(copy)
+        } else {
+            drop(copy);
+            Self::open(options)
         }
     }
 
@@ -46,9 +45,10 @@ impl LocalCopy {
         let made = TempDir::with_prefix("instep-");
         let scratch = made.map_err(|source| StateError::Scratch { path: std::env::temp_dir(), source })?;
         let store = FolderStore::open_beside(&options.dir, scratch.path(), FolderOptions::new())?;
-        let reader = match Self::is_at(&options.dir) {
-            true => Self::place(options)?.open_at_rest()?,
-            false => StatePlace::of(scratch.path(), None)?.open(scratch.path())?,
+        let reader = if Self::is_at(&options.dir) {
+            Self::place(options)?.open_at_rest()?
+        } else {
+            StatePlace::of(scratch.path(), None)?.open(scratch.path())?
         };
         let store = storage::of_copy(Arc::new(store), &*reader, options)?;
         if !options.repair && !reader.held_after(None, 1)?.is_empty() {
@@ -89,7 +89,7 @@ impl LocalCopy {
             state.record_changes();
         }
         let mut commits = match store.packs() {
-            Some(_) if options.shares => CommitOptions::for_worker(),
+            Some(_) if options.shares_plan => CommitOptions::for_worker(),
             Some(_) => CommitOptions::for_packs(),
             None => CommitOptions::new(),
         };
@@ -109,7 +109,7 @@ impl LocalCopy {
     /// Returns the place of the state that a run uses.
     fn place(options: &SyncOptions) -> Result<StatePlace, StateError> {
         let place = StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())?;
-        Ok(if options.succeeds { place.succeeding() } else { place })
+        Ok(if options.former_writer_ended { place.after_former_writer() } else { place })
     }
 
     /// Records the beginning of a run.

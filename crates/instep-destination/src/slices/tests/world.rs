@@ -183,10 +183,7 @@ impl World {
             let progress = worker.book.settle(place).unwrap();
             assert_eq!(worker.book.settle(place), None, "an outcome counts once");
             worker.group.progress.insert(progress.slice, progress);
-            match self.dice.one_in(10) {
-                true => worker.group.owed.push(uri),
-                false => worker.group.held.push(uri),
-            }
+            if self.dice.one_in(10) { worker.group.owed.push(uri) } else { worker.group.held.push(uri) }
         }
     }
 

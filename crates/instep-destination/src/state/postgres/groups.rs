@@ -170,10 +170,7 @@ fn place(
     has_packs: bool,
 ) -> Result<bool, EngineFault> {
     let is_new = run.iter().all(|operation| matches!(operation, Operation::Place { replaces: false, .. }));
-    let held = match has_packs && is_new {
-        true => held::put_new(session, copy, first, run)?,
-        false => run.to_vec(),
-    };
+    let held = if has_packs && is_new { held::put_new(session, copy, first, run)? } else { run.to_vec() };
     if held.is_empty() {
         return Ok(false);
     }

@@ -144,9 +144,10 @@ impl ReadHeld for PostgresState {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError> {
-        match self.may_have(CopyTable::Held)? {
-            true => meet::surplus_after(self, (set, marks), after.unwrap_or_default(), limit),
-            false => Ok(Vec::new()),
+        if self.may_have(CopyTable::Held)? {
+            meet::surplus_after(self, (set, marks), after.unwrap_or_default(), limit)
+        } else {
+            Ok(Vec::new())
         }
     }
 }

@@ -26,7 +26,7 @@ impl ReadLog for PostgresState {
             Ok(PastRun {
                 started: run.started,
                 ended: run.finished,
-                way: run.what,
+                strategy: run.what,
                 exit_code: run.exit_code,
                 summary: run.summary,
                 problems: problems.collect(),

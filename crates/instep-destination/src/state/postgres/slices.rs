@@ -95,11 +95,10 @@ pub(super) fn refuse_to_pass(
     }
     let sets: Vec<_> = checkpoints.keys().map(|set| i64::from(set.0)).collect();
     let sql = "SELECT EXISTS (SELECT 1 FROM plan p JOIN slice s ON s.copy = p.copy WHERE p.copy = $1 AND p.set_id = ANY($2))";
-    match session.one(sql, &[&copy, &sets])?.try_get(0)? {
-        true => {
-            Err(EngineFault::Value("a checkpoint would pass slices of the plan that are not done".to_owned()))
-        }
-        false => Ok(()),
+    if session.one(sql, &[&copy, &sets])?.try_get(0)? {
+        Err(EngineFault::Value("a checkpoint would pass slices of the plan that are not done".to_owned()))
+    } else {
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ impl ReadLog for SqliteState {
                 PastRun {
                     started,
                     ended: row::datetime(row, 2)?,
-                    way: row.get(3)?,
+                    strategy: row.get(3)?,
                     exit_code: row.get(4)?,
                     summary: row.get(5)?,
                     problems: Vec::new(),

@@ -27,7 +27,7 @@ pub(crate) enum DecodingError {
     /// The bytes are not in this coding, or grow by more than the limit (D14).
     #[error("It is not in the coding that is stated, or swells too much")]
     Coding,
-    /// It cannot be staged.
+    /// The file for the decoded bytes cannot be written: the disk of the copy is at fault.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

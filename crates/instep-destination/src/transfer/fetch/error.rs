@@ -12,7 +12,7 @@ pub(crate) enum FetchError {
     /// The request failed, or the answer did not arrive.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// It arrived but differs from the listed state.
+    /// It arrived, and its length, digest or time differs from its entry: it is discarded and retried.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
     /// It arrived in an unsupported content coding, and its coded form differs from the listed state.
@@ -29,7 +29,7 @@ pub(crate) enum FetchError {
     /// The package does not contain the resource as listed (D21). It is then requested by its own URI.
     #[error("The package does not contain it as listed")]
     Member(#[from] PackageError),
-    /// It cannot be staged.
+    /// The file that it arrives in cannot be written: the disk of the copy is at fault, and the run ends.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -38,7 +38,7 @@ pub(crate) enum FetchError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Mismatch {
-    /// It has another length.
+    /// More or fewer bytes arrived than the entry states.
     #[error("It has {found} bytes instead of {expected}")]
     Length {
         /// The bytes that were counted.
@@ -46,7 +46,7 @@ pub(crate) enum Mismatch {
         /// The bytes that the entry states.
         expected: u64,
     },
-    /// It has another digest.
+    /// The bytes that arrived do not have the digest that the entry states.
     #[error("It has the digest {found} instead of {expected}")]
     Digest {
         /// The digest of the received bytes.

@@ -96,12 +96,12 @@ impl Expected {
 pub(crate) enum FetchOutcome {
     /// It arrived and matches the expectation.
     Staged(Arrival),
-    /// The held copy is current (304).
+    /// The server answers that the held bytes are current (304).
     NotModified {
         /// The time of the answer.
         sent: DateTime,
     },
-    /// The Source does not have it: 404 or 410.
+    /// The server answers that there is no such resource (404, 410), although the Source lists it.
     Gone {
         /// The status.
         status: u16,

@@ -21,7 +21,7 @@ pub(crate) enum PackageFetchError {
         #[source]
         source: PackageError,
     },
-    /// Its manifest cannot be read.
+    /// The manifest in it cannot be read, so that nothing is known of its members.
     #[error(transparent)]
     Manifest(#[from] DocumentError),
     /// The Source does not have some of the resources of a batch request (422).

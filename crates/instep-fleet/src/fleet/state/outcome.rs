@@ -106,7 +106,8 @@ impl FleetState {
 /// Returns `true` for the exit code of a look that something on this side ended: the configuration, a lock, the storage, the
 /// state.
 fn is_fault_of_this_side(exit_code: u8) -> bool {
-    matches!(exit_code, 2 | 7 | 8 | 10)
+    use instep_destination::exit_code::{LOCKED, NEWER_STATE, STORAGE, USAGE};
+    matches!(exit_code, USAGE | LOCKED | STORAGE | NEWER_STATE)
 }
 
 fn sample(standing: &SourceStanding, outcome: &LookOutcome, now: i64) -> LookSample {

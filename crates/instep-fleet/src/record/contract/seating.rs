@@ -9,7 +9,7 @@ use super::{
 use crate::{
     FleetRecord,
     record::Claim,
-    share::{LaneRequest, LaneRest},
+    share::{LanePause, LaneRequest},
 };
 
 const HOST: &str = "https://host.example";
@@ -57,18 +57,18 @@ pub(super) fn the_seats_of_a_dead_worker_are_free_with_its_sources_and_the_dead_
 pub(super) fn a_rest_is_heard_of_by_all_and_forgotten_once(at: &TestFleet) {
     let [one, two] = two(at);
     asked(&one, 1, (0, 1));
-    let rest = LaneRest { number: 7, pause: Duration::from_millis(2_500) };
+    let pause = LanePause { number: 7, length: Duration::from_millis(2_500) };
     let request = BTreeMap::from([(HOST.to_owned(), LaneRequest { kept: 0, wanted: 1 })]);
-    two.begin_rest(HOST, rest).unwrap();
-    assert_eq!(one.lanes_of(1).unwrap().rests, [(HOST.to_owned(), rest)]);
+    two.begin_pause(HOST, pause).unwrap();
+    assert_eq!(one.lanes_of(1).unwrap().pauses, [(HOST.to_owned(), pause)]);
     let answers = two.ask_lanes((2, LIMIT), &request).unwrap().unwrap();
-    assert_eq!(answers[0].1, Some(rest), "who comes later hears of it too");
-    let longer = LaneRest { number: 9, pause: Duration::from_secs(60) };
-    one.begin_rest(HOST, longer).unwrap();
-    two.end_rest(HOST, 7).unwrap();
-    assert_eq!(two.lanes_of(2).unwrap().rests, [(HOST.to_owned(), longer)], "that was another one");
-    two.end_rest(HOST, 9).unwrap();
-    assert_eq!(one.lanes_of(1).unwrap().rests, []);
+    assert_eq!(answers[0].1, Some(pause), "who comes later hears of it too");
+    let longer = LanePause { number: 9, length: Duration::from_secs(60) };
+    one.begin_pause(HOST, longer).unwrap();
+    two.end_pause(HOST, 7).unwrap();
+    assert_eq!(two.lanes_of(2).unwrap().pauses, [(HOST.to_owned(), longer)], "that was another one");
+    two.end_pause(HOST, 9).unwrap();
+    assert_eq!(one.lanes_of(1).unwrap().pauses, []);
 }
 
 pub(super) fn workers_at_the_same_time_get_no_seat_twice(at: &TestFleet) {
@@ -114,7 +114,8 @@ pub(super) fn looks_at_a_host_are_counted_over_all_workers(at: &TestFleet) {
 pub(super) fn lanes_that_nobody_is_in_are_forgotten(at: &TestFleet) {
     let [one, two] = two(at);
     asked(&one, 1, (0, 1));
-    one.begin_rest("https://resting.example", LaneRest { number: 1, pause: Duration::from_secs(9) }).unwrap();
+    one.begin_pause("https://resting.example", LanePause { number: 1, length: Duration::from_secs(9) })
+        .unwrap();
     assert!(claimed(&two, 2, "a", 0).is_some());
     one.leave_lanes(1, &[HOST.to_owned()]).unwrap();
     let lanes = || one.all("SELECT origin FROM lane ORDER BY origin", &[], |row| row.string(0)).unwrap();

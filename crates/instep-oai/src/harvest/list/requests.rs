@@ -12,9 +12,9 @@ pub(super) const OVERLAP: i64 = 600;
 
 /// The consequence of an error that a repository reports for a list.
 pub(super) enum Answered {
-    /// There are no more records.
+    /// The error means that there are no more records: the list is complete.
     End,
-    /// The request must be sent in another form.
+    /// The error means that the request has to be sent in another form.
     Again,
 }
 

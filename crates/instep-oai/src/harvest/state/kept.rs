@@ -13,11 +13,11 @@ use crate::{datestamp::seconds, name::name_of, response::OaiRecord};
 /// The effect of a record on the held records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordEffect {
-    /// Nothing has changed.
+    /// The record is held in this state already.
     Same,
-    /// It is held now, or in another state.
+    /// The record is new, or was held in another state: it is published as changed.
     Changed,
-    /// It is held no longer.
+    /// The record was held and is no longer: it is published as deleted.
     Removed,
 }
 
@@ -73,9 +73,10 @@ impl HarvestCommit<'_> {
             return Ok(RecordEffect::Same);
         }
         let Some(metadata) = record.metadata.as_ref().filter(|_| !record.is_deleted) else {
-            return Ok(match self.remove_item(format, &record.identifier)? {
-                true => RecordEffect::Removed,
-                false => RecordEffect::Same,
+            return Ok(if self.remove_item(format, &record.identifier)? {
+                RecordEffect::Removed
+            } else {
+                RecordEffect::Same
             });
         };
         let mut taken = self.keep((&path, HarvestedKind::Record), format, record, metadata, run, held)?;

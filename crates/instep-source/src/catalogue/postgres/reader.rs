@@ -131,10 +131,7 @@ impl ReadCatalogue for SourceReader {
                 let middle = older + (newer - older) / 2;
                 let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
                     [&source, &middle.cast_signed(), &datetime.unix_micros()];
-                match session.one(sql, &values)?.try_get(0)? {
-                    true => older = middle,
-                    false => newer = middle,
-                }
+                if session.one(sql, &values)?.try_get(0)? { older = middle } else { newer = middle }
             }
             Ok(older)
         })

@@ -135,10 +135,7 @@ impl LedgerRows for SourceRows<'_> {
     }
 
     fn save(&mut self) -> Result<(), CatalogueError> {
-        match self.passing.is_some() || self.has_failed {
-            true => Err(self.repeated()),
-            false => Ok(()),
-        }
+        if self.passing.is_some() || self.has_failed { Err(self.repeated()) } else { Ok(()) }
     }
 
     fn release(&mut self) -> Result<(), CatalogueError> {

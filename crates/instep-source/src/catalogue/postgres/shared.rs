@@ -126,10 +126,7 @@ pub(super) fn write(session: &Session, source: i64, rows: &SharedRows) -> Result
         SharedRows::Hub(rows) => subscribers::write(session, source, rows),
         SharedRows::Documents { parts, documents } => {
             write_parts(session, source, parts)?;
-            match documents.is_empty() {
-                true => Ok(()),
-                false => write_documents(session, source, documents),
-            }
+            if documents.is_empty() { Ok(()) } else { write_documents(session, source, documents) }
         }
         SharedRows::Message { topic, body } => {
             let sql = "UPDATE source SET messages = messages + 1 WHERE id = $1 RETURNING messages";

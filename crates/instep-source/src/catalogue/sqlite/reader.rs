@@ -166,10 +166,7 @@ impl ReadCatalogue for FileReader {
         while newer - older > 1 {
             let middle = older + (newer - older) / 2;
             let recorded: i64 = statement.query_row([middle as i64], |row| row.get(0)).doing(READING)?;
-            match recorded < datetime.unix_micros() {
-                true => older = middle,
-                false => newer = middle,
-            }
+            if recorded < datetime.unix_micros() { older = middle } else { newer = middle }
         }
         Ok(older)
     }

@@ -171,9 +171,10 @@ fn text(value: ValueRef<'_>) -> Option<&str> {
 /// Writes a datetime: as a number of microseconds if it has the form that the Source writes, otherwise as text.
 fn write_datetime(datetime: &DateTime) -> ToSqlOutput<'static> {
     let own = datetime.precision() == Precision::Fraction(6) && datetime.offset_minutes() == 0;
-    ToSqlOutput::Owned(match own {
-        true => Value::Integer(datetime.unix_micros()),
-        false => Value::Text(datetime.to_string()),
+    ToSqlOutput::Owned(if own {
+        Value::Integer(datetime.unix_micros())
+    } else {
+        Value::Text(datetime.to_string())
     })
 }
 

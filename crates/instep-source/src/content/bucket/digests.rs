@@ -17,17 +17,17 @@ const PIECE: u64 = 8 << 20;
 
 /// The reason why nothing is known of an object.
 #[derive(Debug)]
-pub(super) enum LookFault {
-    /// It no longer exists.
+pub(super) enum InspectionFault {
+    /// It was listed and no longer exists: the next listing shows that.
     Gone,
-    /// It was replaced since the listing.
+    /// It was replaced since the listing: the next publication has it.
     Changed,
-    /// The storage failed.
+    /// The storage refused to send it, or did not answer: it stays published as it was.
     Unreadable(BucketError),
 }
 
 /// An inspected object.
-type FetchedObject = (ListedObject, Result<IndexedObject, LookFault>);
+type FetchedObject = (ListedObject, Result<IndexedObject, InspectionFault>);
 
 /// Inspects objects, several at once, until `ends` returns `true`.
 pub(super) fn fetched(
@@ -71,7 +71,11 @@ pub(super) fn together<T: Send, R: Send>(
 
 /// Finds the digests of an object with as few requests as possible: none, one for the stored digests, or one for the
 /// bytes.
-fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
+fn look(
+    bucket: &Bucket,
+    object: &ListedObject,
+    hash: &[Algorithm],
+) -> Result<IndexedObject, InspectionFault> {
     let listed = object.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
     let listed: Digests = listed.into_iter().collect();
     if has_all(&listed, hash) {
@@ -82,7 +86,7 @@ fn look(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<In
     if may_be_kept {
         let kept = bucket.kept_digests(&object.name).map_err(fault)?;
         if is_another(object, kept.etag.as_deref()) {
-            return Err(LookFault::Changed);
+            return Err(InspectionFault::Changed);
         }
         let sha256 = kept.sha256.and_then(|bytes| Digest::new(Algorithm::Sha256, &bytes));
         let md5 = kept.md5.and_then(|bytes| Digest::new(Algorithm::Md5, &bytes));
@@ -109,10 +113,14 @@ fn indexed(object: &ListedObject, digests: Digests, media_type: Option<String>) 
 }
 
 /// Hashes the bytes of an object, which must still be the listed object.
-fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Result<IndexedObject, LookFault> {
+fn of_bytes(
+    bucket: &Bucket,
+    object: &ListedObject,
+    hash: &[Algorithm],
+) -> Result<IndexedObject, InspectionFault> {
     let start = bucket.begin(&object.name, PIECE).map_err(fault)?;
     if start.length != object.length || is_another(object, start.etag.as_deref()) {
-        return Err(LookFault::Changed);
+        return Err(InspectionFault::Changed);
     }
     let mut hasher = Hasher::new(hash);
     let mut take = |piece: &[u8]| {
@@ -120,7 +128,7 @@ fn of_bytes(bucket: &Bucket, object: &ListedObject, hash: &[Algorithm]) -> Resul
         Ok(())
     };
     // Only the storage can fail here.
-    read(bucket, &object.name, &start, &mut take).map_err(fault)?.map_err(|_| LookFault::Changed)?;
+    read(bucket, &object.name, &start, &mut take).map_err(fault)?.map_err(|_| InspectionFault::Changed)?;
     Ok(indexed(object, hasher.finish(), start.media_type))
 }
 
@@ -159,11 +167,11 @@ fn read(
     }
 }
 
-fn fault(error: BucketError) -> LookFault {
+fn fault(error: BucketError) -> InspectionFault {
     match error {
-        error if error.is_missing() => LookFault::Gone,
+        error if error.is_missing() => InspectionFault::Gone,
         // The object ended before its stated length.
-        error if error.is_short() || error.is_replaced() => LookFault::Changed,
-        error => LookFault::Unreadable(error),
+        error if error.is_short() || error.is_replaced() => InspectionFault::Changed,
+        error => InspectionFault::Unreadable(error),
     }
 }

@@ -75,9 +75,10 @@ impl BucketInventory {
         let wrong = |what: String| StorageFailure::at(place, format!("the inventory {what}"));
         let kept_in = place.bucket_itself();
         let bucket = Bucket::open(&kept_in).map_err(|error| StorageFailure::at(place, error))?;
-        let name = match place.prefix().ends_with(MANIFEST) {
-            true => place.prefix().to_owned(),
-            false => newest(&bucket, place)?.ok_or_else(|| wrong(format!("has no {MANIFEST}")))?,
+        let name = if place.prefix().ends_with(MANIFEST) {
+            place.prefix().to_owned()
+        } else {
+            newest(&bucket, place)?.ok_or_else(|| wrong(format!("has no {MANIFEST}")))?
         };
         let text = bucket.begin(&name, MANIFEST_BYTES).map_err(|error| StorageFailure::at(place, error))?;
         let manifest: InventoryManifest = serde_json::from_slice(&text.bytes)

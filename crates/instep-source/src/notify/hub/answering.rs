@@ -62,14 +62,12 @@ impl Hub {
         let refused = |what| (StatusCode::BAD_REQUEST, what);
         let callback = Uri::parse(&asked.callback).ok().filter(is_of_the_web);
         let callback = callback.ok_or(refused("hub.callback is not an http or https URL"))?;
-        let targets = match self.client.admits(&callback) {
-            true => self.targets(&callback).await,
-            false => None,
-        };
+        let targets = if self.client.admits(&callback) { self.targets(&callback).await } else { None };
         let targets = targets.ok_or(refused("hub.callback is not at an address that may be asked"))?;
-        match self.admits(&targets).await {
-            true => Ok(targets),
-            false => Err((StatusCode::TOO_MANY_REQUESTS, "this callback's network was asked too often")),
+        if self.admits(&targets).await {
+            Ok(targets)
+        } else {
+            Err((StatusCode::TOO_MANY_REQUESTS, "this callback's network was asked too often"))
         }
     }
 }

@@ -33,11 +33,11 @@ pub(super) struct HubSubscription {
 /// The result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeliveryOutcome {
-    /// The subscriber answered with a 2xx.
+    /// The subscriber answered with a 2xx: it has the message.
     Taken,
     /// The subscriber answered with 410 and is removed.
     Gone,
-    /// It failed in any other way.
+    /// There was no answer, or one with another status: the delivery is tried again later.
     Failed,
 }
 

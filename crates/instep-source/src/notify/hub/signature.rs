@@ -1,5 +1,6 @@
 //! Signatures of deliveries (WebSub §7.1).
 
+use data_encoding::HEXLOWER;
 use http::HeaderValue;
 use ring::hmac;
 
@@ -28,7 +29,7 @@ impl Signature {
             Self::Sha512 => ("sha512", hmac::HMAC_SHA512),
         };
         let tag = hmac::sign(&hmac::Key::new(algorithm, secret.as_bytes()), body);
-        let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = HEXLOWER.encode(tag.as_ref());
         HeaderValue::from_str(&format!("{name}={hex}")).unwrap_or(HeaderValue::from_static(""))
     }
 }

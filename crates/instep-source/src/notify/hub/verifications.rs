@@ -19,11 +19,11 @@ pub(super) type Targets = Vec<(Cidr, u32)>;
 /// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// The callback may be asked.
+    /// The limits allow a verification: the callback is asked now.
     Now,
     /// The limit is reached by verifications in flight: their answers have to come first.
     Later,
-    /// Too many verifications were left unconfirmed.
+    /// So many verifications were left unconfirmed that the request is refused.
     Refused,
 }
 

@@ -26,8 +26,9 @@ pub(super) fn directives(directives: &Directives) -> String {
 
 /// Returns text in quotes if it needs them.
 fn quoted(text: &str) -> String {
-    match is_plain(text) {
-        true => text.to_owned(),
-        false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+    if is_plain(text) {
+        text.to_owned()
+    } else {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
     }
 }

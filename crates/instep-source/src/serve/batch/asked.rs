@@ -12,7 +12,7 @@ use crate::dump::BatchLimits;
 /// The request of a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum BatchBody {
-    /// These resources.
+    /// The resources with these URIs.
     Resources(Vec<String>),
     /// More resources than a batch can have; their URIs are not kept.
     TooMany,

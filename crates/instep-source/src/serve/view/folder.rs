@@ -118,9 +118,10 @@ impl SourceView {
 }
 
 fn folder_item(folder: &str, name: &[u8], is_uri: bool, below: Option<ResourceTotals>) -> FolderItem {
-    let (name, in_uri) = match is_uri {
-        true => (unescape(name), String::from_utf8_lossy(name).into_owned()),
-        false => (String::from_utf8_lossy(name).into_owned(), crate::content::escape_path(name)),
+    let (name, in_uri) = if is_uri {
+        (unescape(name), String::from_utf8_lossy(name).into_owned())
+    } else {
+        (String::from_utf8_lossy(name).into_owned(), crate::content::escape_path(name))
     };
     FolderItem { name, uri: format!("{folder}{in_uri}/"), resource: None, below }
 }

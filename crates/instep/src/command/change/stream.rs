@@ -150,14 +150,13 @@ fn take(
         answers.push((number, line.as_ref().err().cloned()));
         read.extend(line.ok());
     }
-    let sequence = match read.is_empty() {
-        true => None,
-        false => {
-            let (recorded, by) = record(&read, state, wait, output)?;
-            counts.recorded.add(&recorded);
-            counts.by = by;
-            Some(recorded.sequence)
-        }
+    let sequence = if read.is_empty() {
+        None
+    } else {
+        let (recorded, by) = record(&read, state, wait, output)?;
+        counts.recorded.add(&recorded);
+        counts.by = by;
+        Some(recorded.sequence)
     };
     for (number, refused) in answers {
         let sequence = sequence.filter(|_| refused.is_none());

@@ -79,15 +79,14 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     text.push_str(
         "# Paths to leave out, as in rsync. Hidden files and editor backups are left out anyway.\n",
     );
-    match contents.doubtful.is_empty() {
-        true => text.push_str("# exclude = [\"drafts/**\", \"*.tmp\"]\n\n"),
-        false => {
-            let patterns: Vec<_> = contents.doubtful.keys().map(|pattern| format!("\"{pattern}\"")).collect();
-            let numbers: Vec<_> =
-                contents.doubtful.iter().map(|(pattern, number)| format!("{pattern}: {number}")).collect();
-            text.push_str(&format!("# Found here: {}.\n", numbers.join(", ")));
-            text.push_str(&format!("exclude = [{}]\n\n", patterns.join(", ")));
-        }
+    if contents.doubtful.is_empty() {
+        text.push_str("# exclude = [\"drafts/**\", \"*.tmp\"]\n\n")
+    } else {
+        let patterns: Vec<_> = contents.doubtful.keys().map(|pattern| format!("\"{pattern}\"")).collect();
+        let numbers: Vec<_> =
+            contents.doubtful.iter().map(|(pattern, number)| format!("{pattern}: {number}")).collect();
+        text.push_str(&format!("# Found here: {}.\n", numbers.join(", ")));
+        text.push_str(&format!("exclude = [{}]\n\n", patterns.join(", ")));
     }
     if contents.private > 0 {
         let private = counted(contents.private, "file");

@@ -170,9 +170,10 @@ impl ImportArgs {
         let is_piped = self.file.as_os_str() == "-";
         let shown = if is_piped { "standard input".into() } else { self.file.display().to_string() };
         let mut bytes = Vec::new();
-        let read = match is_piped {
-            true => io::stdin().read_to_end(&mut bytes),
-            false => File::open(&self.file).and_then(|mut file| file.read_to_end(&mut bytes)),
+        let read = if is_piped {
+            io::stdin().read_to_end(&mut bytes)
+        } else {
+            File::open(&self.file).and_then(|mut file| file.read_to_end(&mut bytes))
         };
         read.with_context(|| format!("Cannot read {shown}"))?;
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {

@@ -86,7 +86,7 @@ impl SyncTask {
         };
         has_waited.set(progress.has_waited());
         if let Some(metrics) = &metrics
-            && let Err(error) = metrics.end(exit_code(&report))
+            && let Err(error) = metrics.end(report.as_ref().map_or_else(Exit::of, Exit::from).code())
         {
             let file = metrics.file().display();
             output.note(format!("Cannot write the metrics file {file}: {error}"));
@@ -118,7 +118,7 @@ impl SyncTask {
         output.object("summary", summary(&options.url, &options.dir, &report));
         Ok(match report.outcome {
             Outcome::Interrupted => Ended::Interrupted,
-            _ => Ended::Done(Exit::from_code(report.exit_code())),
+            _ => Ended::Done(Exit::from(&report)),
         })
     }
 }
@@ -138,12 +138,4 @@ async fn with_pages(
     let (report, served) = tokio::join!(running, server.run(ended.cancelled()));
     served?;
     report
-}
-
-/// Returns the exit code of a run that no signal ended.
-fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
-    match report {
-        Ok(report) => report.exit_code(),
-        Err(error) => error.downcast_ref().map_or(Exit::Failed.code(), destination::Error::exit_code),
-    }
 }

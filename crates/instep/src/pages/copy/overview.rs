@@ -85,11 +85,11 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
 /// Returns the state of the copy in a sentence, and what to do if it is not in step.
 fn verdict(state: &ShownCopy) -> Markup {
     let ShownCopy { status, runs, .. } = state;
-    let Some(code) = status.last_exit_code else {
+    let Some(exit) = status.last_exit_code.map(Exit::from_code) else {
         let what = if status.running { "The first run is under way" } else { "No run has ended yet" };
         return warning(what, "The copy is complete when a run ends without problems.");
     };
-    if code == 0 && status.owed == 0 {
+    if exit == Exit::Done && status.owed == 0 {
         let all_here = "Everything that the Source listed at the last run is here, verified.";
         return match doubt(status) {
             None => html! { p.ok role="status" { strong { "In step." } " " (all_here) } },
@@ -108,11 +108,7 @@ fn verdict(state: &ShownCopy) -> Markup {
         .find_map(|run| run.problems.first())
         .map_or_else(String::new, |problem| remedy(&problem.kind));
     warning(
-        &format!(
-            "The last run did not succeed: {}. {}",
-            Exit::from_code(code).meaning(),
-            name(summary.unwrap_or_default())
-        ),
+        &format!("The last run did not succeed: {}. {}", exit.meaning(), name(summary.unwrap_or_default())),
         &remedy,
     )
 }

@@ -39,12 +39,12 @@ fn took(run: &PastRun) -> String {
 }
 
 fn outcome(run: &PastRun, is_active: bool) -> Markup {
-    let (class, text) = match run.exit_code {
+    let (class, text) = match run.exit_code.map(Exit::from_code) {
         None if is_active => ("updated", "under way"),
         None => ("updated", "did not end"),
-        Some(0) => ("created", "done"),
+        Some(Exit::Done) => ("created", "done"),
         // The table has room for the short form only; the complete meaning is in the reference of exit codes.
-        Some(code) => ("deleted", Exit::from_code(code).in_short()),
+        Some(exit) => ("deleted", exit.in_short()),
     };
     html! { span class=(format!("kind {class}")) { (text) } }
 }

@@ -63,20 +63,20 @@ pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
 /// Returns what an operator can do about a Source that fails.
 fn remedy(standing: &SourceStanding) -> &'static str {
     let says = |part: &str| standing.summary.contains(part);
-    match standing.exit_code {
+    match standing.exit_code.map(Exit::from_code) {
         _ if standing.quarantined => {
             "It is in quarantine and runs only once a week. Fix the cause, then run it now: one successful run ends the quarantine."
         }
-        Some(6) if says("delete") => {
+        Some(Exit::Refused) if says("delete") => {
             "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
         }
-        Some(6) if says("is another Source") => {
+        Some(Exit::Refused) if says("is another Source") => {
             "Give this Source a folder of its own with into, or move the copy that lies there away."
         }
-        Some(6) => "The guard keeps the copy as it is. Check the Source.",
-        Some(2) => "Correct the definition of this Source, then run it now.",
-        Some(7) => "Another process works on the copy. It is tried again automatically.",
-        Some(8) => {
+        Some(Exit::Refused) => "The guard keeps the copy as it is. Check the Source.",
+        Some(Exit::Usage) => "Correct the definition of this Source, then run it now.",
+        Some(Exit::Locked) => "Another process works on the copy. It is tried again automatically.",
+        Some(Exit::Storage) => {
             "Check that the copy can be written and that its disk has space. It is tried again automatically."
         }
         _ if says("it answers 401") || says("it answers 403") => {

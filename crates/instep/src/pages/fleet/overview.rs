@@ -8,6 +8,7 @@ use resourcesync::DateTime;
 
 use super::selection::{COLUMNS, SourceQuery};
 use crate::{
+    exit::Exit,
     pages::design::{PageBody, figures, outside_link, passed, warning},
     ui::format::{bytes, count, counted, name},
 };
@@ -250,8 +251,8 @@ fn trend(looks: &[LookSample]) -> Markup {
         @if !looks.is_empty() {
             svg.trend viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label=(format!("Resources after the last {}, {} at most", counted(looks.len() as u64, "run"), count(top))) {
                 @for (place, look) in looks.iter().enumerate() {
-                    @let failed = !matches!(look.exit_code, 0 | 3 | 9);
-                    rect class=(if failed { "deleted" } else { "updated" }) x=(place * 5) width="4" y=(20 - height(look.held)) height=(height(look.held)) {}
+                    @let has_worked = Exit::from_code(look.exit_code).has_worked();
+                    rect class=(if has_worked { "updated" } else { "deleted" }) x=(place * 5) width="4" y=(20 - height(look.held)) height=(height(look.held)) {}
                 }
             }
         }

@@ -54,9 +54,10 @@ impl SourceQuery {
             self.state.parse::<SourceState>().map_err(|error| format!("state: {error}"))?;
         }
         let name = self.sort.strip_prefix('-').unwrap_or(&self.sort);
-        match name.is_empty() || COLUMNS.iter().any(|(known, ..)| *known == name) {
-            true => Ok(()),
-            false => Err(format!("sort: One of {}", COLUMNS.map(|(known, ..)| known).join(", "))),
+        if name.is_empty() || COLUMNS.iter().any(|(known, ..)| *known == name) {
+            Ok(())
+        } else {
+            Err(format!("sort: One of {}", COLUMNS.map(|(known, ..)| known).join(", ")))
         }
     }
 

@@ -2,7 +2,7 @@
 
 use instep_source::catalogue::Resource;
 use maud::{Markup, html};
-use resourcesync::Algorithm;
+use resourcesync::{Algorithm, value::DigestValue};
 
 use super::{
     history, preview,
@@ -80,7 +80,7 @@ fn check(resource: &Resource) -> Option<String> {
         Algorithm::Md5 => "md5sum",
         _ => return None,
     };
-    let expected: String = digest.bytes()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    let DigestValue::Bytes(expected) = digest.value else { return None };
     // curl decodes nothing here, so a resource with a content coding is compared in its coded form, as it is published.
     let quoted = resource.uri.as_str().replace('\'', "'\\''");
     Some(format!("test \"$(curl -fsS '{quoted}' | {program})\" = '{expected}  -' && echo identical"))

@@ -92,9 +92,10 @@ impl<'a, 't> DeltaWindow<'a, 't> {
         let sections = [window.take(data)?, window.take(instructions)?, window.take(addresses)?];
         let [data, instructions, addresses] = sections.map(Input);
         let cache = Addresses::new();
-        match window.0.is_empty() {
-            true => Ok(Self { segment, target, begin, end, data, instructions, addresses, cache }),
-            false => Err(malformed("bytes after the last section")),
+        if window.0.is_empty() {
+            Ok(Self { segment, target, begin, end, data, instructions, addresses, cache })
+        } else {
+            Err(malformed("bytes after the last section"))
         }
     }
 
@@ -105,9 +106,10 @@ impl<'a, 't> DeltaWindow<'a, 't> {
                 self.execute(instruction)?;
             }
         }
-        match self.target.len() == self.end && self.data.0.is_empty() && self.addresses.0.is_empty() {
-            true => Ok(()),
-            false => Err(malformed("a window of another length than stated")),
+        if self.target.len() == self.end && self.data.0.is_empty() && self.addresses.0.is_empty() {
+            Ok(())
+        } else {
+            Err(malformed("a window of another length than stated"))
         }
     }
 

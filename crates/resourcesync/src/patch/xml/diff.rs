@@ -227,21 +227,19 @@ impl Diff<'_> {
     fn operation(&mut self, name: &str, place: &str, content: Range<usize>) {
         let prefix = &self.prefix;
         let operations = &mut self.operations;
-        match content.is_empty() {
-            true => operations.extend_from_slice(format!("<{prefix}:{name} {place}/>\n").as_bytes()),
-            false => {
-                operations.extend_from_slice(format!("<{prefix}:{name} {place}>").as_bytes());
-                operations.extend_from_slice(&self.new.bytes[content]);
-                operations.extend_from_slice(format!("</{prefix}:{name}>\n").as_bytes());
-            }
+        if content.is_empty() {
+            operations.extend_from_slice(format!("<{prefix}:{name} {place}/>\n").as_bytes())
+        } else {
+            operations.extend_from_slice(format!("<{prefix}:{name} {place}>").as_bytes());
+            operations.extend_from_slice(&self.new.bytes[content]);
+            operations.extend_from_slice(format!("</{prefix}:{name}>\n").as_bytes());
         }
     }
 
     fn document(&self, namespaces: &BTreeMap<String, String>) -> Vec<u8> {
         let prefix = &self.prefix;
-        let declared = namespaces.iter().map(|(prefix, uri)| match prefix.is_empty() {
-            true => format!(" xmlns=\"{uri}\""),
-            false => format!(" xmlns:{prefix}=\"{uri}\""),
+        let declared = namespaces.iter().map(|(prefix, uri)| {
+            if prefix.is_empty() { format!(" xmlns=\"{uri}\"") } else { format!(" xmlns:{prefix}=\"{uri}\"") }
         });
         let declared: String = declared.collect();
         let begin = format!("<{prefix}:patch xmlns:{prefix}=\"urn:ietf:rfc:7351\"{declared}>\n");
@@ -255,9 +253,10 @@ fn longest_common(rows: usize, columns: usize, equal: impl Fn(usize, usize) -> b
     let mut lengths = vec![0u32; (rows + 1) * width];
     for row in (0..rows).rev() {
         for column in (0..columns).rev() {
-            lengths[row * width + column] = match equal(row, column) {
-                true => lengths[(row + 1) * width + column + 1] + 1,
-                false => lengths[(row + 1) * width + column].max(lengths[row * width + column + 1]),
+            lengths[row * width + column] = if equal(row, column) {
+                lengths[(row + 1) * width + column + 1] + 1
+            } else {
+                lengths[(row + 1) * width + column].max(lengths[row * width + column + 1])
             };
         }
     }

@@ -112,33 +112,37 @@ impl<R: BufRead> DocumentReader<R> {
             }
             Element::Loc => {
                 self.read_text(empty, LEAF_DEPTH)?;
-                match once(&mut seen.loc) {
-                    true => seen.usable = self.loc(entry),
-                    false => self.report("GEN-14", Severity::Error, "a second loc", FIRST_TAKEN),
+                if once(&mut seen.loc) {
+                    seen.usable = self.loc(entry)
+                } else {
+                    self.report("GEN-14", Severity::Error, "a second loc", FIRST_TAKEN)
                 }
                 return Ok(());
             }
             Element::LastMod => {
                 self.read_text(empty, LEAF_DEPTH)?;
-                match once(&mut seen.lastmod) {
-                    true => entry.lastmod = self.lastmod(),
-                    false => self.report("GEN-15", Severity::Error, "a second lastmod", FIRST_TAKEN),
+                if once(&mut seen.lastmod) {
+                    entry.lastmod = self.lastmod()
+                } else {
+                    self.report("GEN-15", Severity::Error, "a second lastmod", FIRST_TAKEN)
                 }
                 return Ok(());
             }
             Element::ChangeFreq => {
                 self.read_text(empty, LEAF_DEPTH)?;
-                match once(&mut seen.changefreq) {
-                    true => entry.changefreq = self.changefreq(),
-                    false => self.report("GEN-16", Severity::Error, "a second changefreq", FIRST_TAKEN),
+                if once(&mut seen.changefreq) {
+                    entry.changefreq = self.changefreq()
+                } else {
+                    self.report("GEN-16", Severity::Error, "a second changefreq", FIRST_TAKEN)
                 }
                 return Ok(());
             }
             Element::Priority => {
                 self.read_text(empty, LEAF_DEPTH)?;
-                match once(&mut seen.priority) {
-                    true => entry.priority = Some(self.priority()),
-                    false => self.report("GEN-23", Severity::Warning, "a second priority", FIRST_TAKEN),
+                if once(&mut seen.priority) {
+                    entry.priority = Some(self.priority())
+                } else {
+                    self.report("GEN-23", Severity::Warning, "a second priority", FIRST_TAKEN)
                 }
                 return Ok(());
             }

@@ -42,7 +42,7 @@ fn o78_who_takes_a_shared_plan_over_waits_until_helpers_have_committed() {
     sql(&server.url(), &rename);
     assert!(!board.is_ending().unwrap());
 
-    let next = at.clone().succeeding();
+    let next = at.clone().after_former_writer();
     let next = thread::spawn(move || PostgresState::open(&next).unwrap());
     wait_until("the helper is to end", || board.is_ending().unwrap());
     helper.commit_group(None, &[&[place("late", set)]], &Ledger::default()).unwrap();

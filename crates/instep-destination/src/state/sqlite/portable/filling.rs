@@ -129,9 +129,10 @@ impl<'t, 'c> SqliteFilling<'t, 'c> {
             .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'change'", [], |_| Ok(()))
             .optional()?
             .is_some();
-        let sql = match is_numbered {
-            true => "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'change'",
-            false => "INSERT INTO sqlite_sequence (name, seq) VALUES ('change', ?1)",
+        let sql = if is_numbered {
+            "UPDATE sqlite_sequence SET seq = MAX(seq, ?1) WHERE name = 'change'"
+        } else {
+            "INSERT INTO sqlite_sequence (name, seq) VALUES ('change', ?1)"
         };
         to.execute(sql, [last_change]).map(drop)
     }

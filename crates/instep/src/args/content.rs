@@ -16,10 +16,10 @@ use resourcesync::Algorithm;
 use super::{access::credentials, headings::WHAT_TO_PUBLISH, values};
 use crate::{config::Config, copy::CopyContent, web_archive::way_to_warc};
 
-/// The treatment of the origin of resources.
+/// The treatment of resources that come from elsewhere.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WHAT_TO_PUBLISH)]
-pub(crate) struct OriginArgs {
+pub(crate) struct ContentArgs {
     /// Also fetch the full texts that harvested records name
     #[arg(long, hide_short_help = true)]
     full_text: bool,
@@ -48,7 +48,7 @@ pub(crate) struct OriginArgs {
 }
 
 /// The place of a set's content: a folder on disk, and the URI that it is served at.
-pub(crate) struct OriginPlace<'a> {
+pub(crate) struct ContentPlace<'a> {
     /// The folder that is published.
     pub(crate) root: &'a Path,
     /// The prefix of the URIs; `None` for the base URL.
@@ -61,7 +61,7 @@ pub(crate) struct OriginPlace<'a> {
     pub(crate) inventory: Option<ObjectPlace>,
 }
 
-impl OriginArgs {
+impl ContentArgs {
     /// Returns `true` if an inventory of a bucket is named.
     pub(crate) fn names_inventory(&self) -> bool {
         self.inventory.is_some()
@@ -91,7 +91,7 @@ impl OriginArgs {
     pub(crate) fn content(
         &self,
         from: PathBuf,
-        place: OriginPlace<'_>,
+        place: ContentPlace<'_>,
         config: &Config,
     ) -> anyhow::Result<Content> {
         if let Some(url) = from.to_str().filter(|text| RepositoryUrl::is_meant(text)) {
@@ -128,9 +128,10 @@ impl OriginArgs {
             // is a problem of that publication.
             std::fs::metadata(&from).map_err(|error| {
                 let from = from.display().to_string();
-                let advice = match from.starts_with("http://") || from.starts_with("https://") {
-                    true => format!("For an OAI-PMH repository write oai+{from}; for a Source copy it first"),
-                    false => "Check that the path is right".to_owned(),
+                let advice = if from.starts_with("http://") || from.starts_with("https://") {
+                    format!("For an OAI-PMH repository write oai+{from}; for a Source copy it first")
+                } else {
+                    "Check that the path is right".to_owned()
                 };
                 anyhow::anyhow!("Cannot read {from}: {error}. {advice}")
             })?;
@@ -144,7 +145,7 @@ impl OriginArgs {
     fn repository(
         &self,
         url: &RepositoryUrl,
-        place: OriginPlace<'_>,
+        place: ContentPlace<'_>,
         config: &Config,
     ) -> anyhow::Result<Content> {
         let mut access = AccessOptions::default();

@@ -1,4 +1,4 @@
-//! A failure of object storage, or of another origin, on its way through a supplier, which reports it as an I/O error.
+//! A failure of object storage, or of another service that resources come from, on its way through a supplier, which reports it as an I/O error.
 
 use std::{fmt::Display, io};
 
@@ -22,19 +22,31 @@ impl StorageFailure {
     }
 }
 
-/// The failure of an origin beyond this machine, as the cause of an [`io::Error`] of a [`Supplier`](crate::Supplier).
+/// The failure of a service that resources come from, as the cause of an [`io::Error`] of a [`Supplier`](crate::Supplier).
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{origin}: {what}")]
-pub struct OriginFailure {
-    /// The URL of the origin.
-    pub origin: String,
-    /// The fault.
+#[error("{url}: {what}")]
+pub struct UpstreamFailure {
+    /// The URL of the service.
+    pub url: String,
+    /// A sentence that describes the fault.
     pub what: String,
-    /// `true` if it cannot be reached, or does not answer as an origin of this kind does.
-    pub is_unreachable: bool,
+    /// The kind of the fault.
+    pub fault: UpstreamFault,
 }
 
-impl OriginFailure {
+/// The kind of a fault of a service that resources come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UpstreamFault {
+    /// It cannot be reached, or does not answer as a service of its kind does.
+    Unreachable,
+    /// It asks for a login, which the operator can give.
+    Denied,
+    /// It refuses the request: an option may be wrong.
+    Refused,
+}
+
+impl UpstreamFailure {
     /// Returns the failure that is the cause of an I/O error; `None` if it has another one.
     pub(super) fn within(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()

@@ -1,0 +1,12 @@
+//! Findings in the changes of a plan, from which it follows if an inventory has to be read too.
+
+/// The findings in the changes that were folded over a plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ChangeFindings {
+    /// `true` if a changed resource may be a metadata record: then the resources it describes are selected again.
+    pub(crate) record: bool,
+    /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
+    pub(crate) undated: bool,
+    /// `true` if a Change List no longer has changes that were applied (O411).
+    pub(crate) lost_changes: bool,
+}

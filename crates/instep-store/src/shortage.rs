@@ -1,0 +1,52 @@
+//! Limits of the machine that end a command although nothing is damaged: a full disk, and too many open files.
+
+use std::{error::Error, io, iter};
+
+use rusqlite::ErrorCode;
+use rustix::io::Errno;
+
+/// A resource of the machine of which nothing is left for this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shortage {
+    /// The disk, or the quota of the user, has no room for more bytes or for another file.
+    Room,
+    /// This process, or all processes together, may open no further file.
+    OpenFiles,
+}
+
+impl Shortage {
+    /// Returns the shortage that an error or one of its causes reports; `None` if there is another reason, or if SQLite
+    /// does not say which one.
+    pub fn behind(error: &(dyn Error + 'static)) -> Option<Self> {
+        iter::successors(Some(error), |error| error.source()).find_map(Self::of)
+    }
+
+    fn of(cause: &(dyn Error + 'static)) -> Option<Self> {
+        if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
+            return (error.sqlite_error_code() == Some(ErrorCode::DiskFull)).then_some(Self::Room);
+        }
+        match Errno::from_io_error(cause.downcast_ref::<io::Error>()?)? {
+            Errno::NOSPC | Errno::DQUOT => Some(Self::Room),
+            Errno::MFILE | Errno::NFILE => Some(Self::OpenFiles),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_is_found_behind_other_errors() {
+        let behind = |errno: Errno| Shortage::behind(&io::Error::other(io::Error::from(errno)));
+        assert_eq!(behind(Errno::NOSPC), Some(Shortage::Room));
+        assert_eq!(behind(Errno::DQUOT), Some(Shortage::Room));
+        assert_eq!(behind(Errno::MFILE), Some(Shortage::OpenFiles));
+        assert_eq!(behind(Errno::IO), None, "a fault of the disk is no shortage");
+        let full =
+            rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
+        assert_eq!(Shortage::behind(&full), Some(Shortage::Room));
+    }
+}

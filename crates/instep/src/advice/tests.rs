@@ -1,0 +1,51 @@
+//! Advice for errors as the libraries make them.
+
+use super::*;
+
+#[test]
+fn b30_an_origin_is_only_offered_where_a_host_is_refused() {
+    let helps = |kind, lacks| {
+        let problem = Problem::new(kind, "http://h/", &"it is refused").lacking(lacks);
+        for_this_problem(&problem).is_some()
+    };
+    assert!(helps(ProblemKind::OutOfScope, Some(Permission::Origin)));
+    assert!(!helps(ProblemKind::OutOfScope, None), "a path that climbs, or too many redirects");
+    assert!(helps(ProblemKind::Denied, Some(Permission::Login)));
+}
+
+#[test]
+fn o114_a_source_that_asks_for_a_login_is_not_said_to_offer_nothing() {
+    assert!(for_nothing_found(Some(Permission::Login)).contains("--bearer-file"));
+    assert!(for_nothing_found(None).contains("does not offer"));
+}
+
+#[test]
+fn o425_on_a_full_disk_nothing_is_said_to_be_damaged() {
+    for (raw, part) in [(28, "Make room on the disk"), (122, "Make room on the disk"), (24, "ulimit -n")] {
+        let cause = || io::Error::from_raw_os_error(raw);
+        let copy = DestinationError::Storage { action: "write", path: "copy".into(), source: cause().into() };
+        let source = SourceError::Write { path: "data".into(), source: cause() };
+        for error in [anyhow::Error::from(copy), source.into()] {
+            assert!(for_error(&error).unwrap().contains(part), "{error}");
+        }
+    }
+}
+
+#[test]
+fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
+    let (url, reasons) = ("http://a.example/".to_owned(), Vec::new());
+    let lacks = Some(Permission::ProxyLogin);
+    let error = DestinationError::NotResourceSync { url, reasons, lacks };
+    assert_eq!(for_error(&error.into()), Some(PROXY_LOGIN));
+}
+
+#[test]
+fn o362_a_repository_that_asks_for_a_login_is_answered_with_how_to_give_one() {
+    for (fault, part) in
+        [(UpstreamFault::Denied, "[credentials]"), (UpstreamFault::Unreachable, "Check the URL")]
+    {
+        let (url, what) = ("http://a.example/oai".to_owned(), "it does not answer".to_owned());
+        let error = SourceError::Upstream { url, what, fault };
+        assert!(for_error(&error.into()).unwrap().contains(part), "{fault:?}");
+    }
+}
