@@ -1,6 +1,6 @@
 //! Limits of the machine that end a command although nothing is damaged: a full disk, and too many open files.
 
-use std::{error::Error, io, iter};
+use std::{error::Error, io};
 
 use rusqlite::ErrorCode;
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ impl Shortage {
     /// Returns the shortage that an error or one of its causes reports; `None` if there is another reason, or if SQLite
     /// does not say which one.
     pub fn behind(error: &(dyn Error + 'static)) -> Option<Self> {
-        iter::successors(Some(error), |error| error.source()).find_map(Self::of)
+        Self::of(error).or_else(|| error.source().and_then(Self::behind))
     }
 
     fn of(cause: &(dyn Error + 'static)) -> Option<Self> {

@@ -35,7 +35,7 @@ impl Draft {
 
     /// Adds the targets of links to versions of an earlier plan.
     pub(crate) fn take_over_links(&mut self, earlier: &Self) -> Result<(), Error> {
-        let Some(versions) = &mut self.versions else { return Ok(()) };
+        let Some(versions) = &mut self.beside.versions else { return Ok(()) };
         let mut after = 0;
         loop {
             let page = earlier.linked_versions(after, Self::PAGE)?;
