@@ -91,7 +91,12 @@ pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
 /// Reads the activities that the pages in place have, up to the first page that cannot be read.
 fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {
-        let Ok(page) = fs::read(folder.join(page_name(number))) else { break };
+        let path = folder.join(page_name(number));
+        let page = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+            // Otherwise the deletions on this page would be lost for good.
+            page => page.with_context(|| format!("Cannot read {}", path.display()))?,
+        };
         let page: Value = serde_json::from_slice(&page).unwrap_or_default();
         for item in page["orderedItems"].as_array().into_iter().flatten() {
             let change = match item["type"].as_str() {

@@ -84,6 +84,11 @@ impl Config {
         &self.path
     }
 
+    /// Returns the text of the file. It must not be read a second time: it may be a pipe, or have changed since.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Returns a table or array that belongs to no command, such as `set` or `credentials`; `None` if the file has
     /// none.
     pub(crate) fn shared(&self, name: &str) -> Option<&Value> {

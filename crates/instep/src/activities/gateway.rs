@@ -4,7 +4,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, TryLockError},
     time::{Duration, Instant},
 };
 
@@ -96,22 +96,30 @@ async fn answer(State(served): State<Arc<ServedActivities>>, UriPath(name): UriP
 impl ServedActivities {
     /// Returns a file of the collection as of the last publication; `None` if there is none of that name.
     fn read(&self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        let is_own =
-            name == COLLECTION || name.starts_with("page-") && name.ends_with(".json") && !name.contains('/');
-        if !is_own {
+        let number = name.strip_prefix("page-").and_then(|rest| rest.strip_suffix(".json"));
+        let is_page = number.is_some_and(|number| number.parse::<usize>().is_ok());
+        if name != COLLECTION && !is_page {
             return Ok(None);
         }
+        let place = self.out.join(FOLDER).join(name);
         let publications = self.view.overview().publications;
-        // The lock is held while the collection is written: concurrent requests wait for it and do not write it again.
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = match self.written.try_lock() {
+            Ok(written) => written,
+            // Another request writes the collection. The former one is complete: only a first one is waited for, because each
+            // request that waits holds a thread.
+            Err(TryLockError::WouldBlock) if place.exists() => return read_file(&place),
+            Err(_) => self.written.lock().unwrap_or_else(PoisonError::into_inner),
+        };
         let may_write = written.not_before.is_none_or(|time| Instant::now() >= time);
         if written.publications != publications && may_write {
             let began = Instant::now();
-            write(&self.out, self.view.place().base(), &self.kind)?;
-            written.publications = publications;
+            let result = write(&self.out, self.view.place().base(), &self.kind);
+            // Also after a failure: on a full disk each request would read all lists again.
             written.not_before = Some(Instant::now() + pause_after(began.elapsed()));
+            result?;
+            written.publications = publications;
         }
-        read_file(&self.out.join(FOLDER).join(name))
+        read_file(&place)
     }
 }
 

@@ -150,7 +150,8 @@ impl AccessArgs {
     fn bearer(&self) -> anyhow::Result<Option<Credential>> {
         let token = match &self.bearer_file {
             Some(path) => Some(read_secret(path)?),
-            None => env::var("INSTEP_BEARER").ok(),
+            // A variable that is set to nothing does not count, as for every option.
+            None => env::var("INSTEP_BEARER").ok().filter(|token| !token.trim().is_empty()),
         };
         Ok(token.map(|token| Credential::Bearer { origin: None, token: Secret::new(token.trim()) }))
     }

@@ -1,5 +1,7 @@
 //! Options of a Source: its content and its documents. The options of a server are in `server.rs`.
 
+mod archive;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -8,7 +10,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use instep_destination::{Contents, MaxDelete};
+use instep_destination::MaxDelete;
 use instep_oai::RepositoryUrl;
 use instep_source::{DumpPolicy, MaxDeletions, ObjectPlace, PublishOptions, Unreadable};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
@@ -16,17 +18,14 @@ use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 use super::{
     content::{ContentArgs, ContentPlace},
     documents_out::DocumentsOut,
+    folders,
     headings::{DOCUMENTS, WHAT_TO_PUBLISH},
     packages::PackageArgs,
     rules::Rules,
     sets::sets,
     values,
 };
-use crate::{
-    config::Config,
-    pages::STYLESHEET,
-    web_archive::{Unpacked, is_web_archive, unpack},
-};
+use crate::{config::Config, pages::STYLESHEET};
 
 /// The folder in the state for documents that are delivered to object storage.
 const DELIVERED_DOCUMENTS: &str = "documents";
@@ -139,30 +138,14 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
 }
 
 impl SourceArgs {
+    /// Returns the folder of the state.
+    pub(crate) fn state(&self, folder: &Path) -> PathBuf {
+        self.state.clone().unwrap_or_else(|| folders::state(folder, None))
+    }
+
     /// Returns `true` if a folder for the documents is named.
     pub(crate) fn names_out(&self) -> bool {
         self.out.is_some()
-    }
-
-    /// Unpacks the web archive that `--from` names, and uses a manifest instead; `None` if it names none.
-    ///
-    /// Errors: the archive cannot be read, or has no resource below the base URL.
-    pub(crate) fn unpack(&mut self, folder: &Path, base_url: &str) -> anyhow::Result<Option<Unpacked>> {
-        let Some(from) = &self.from else { return Ok(None) };
-        let mut places = [from.clone(), folder.join(from)].into_iter();
-        let Some(archive) = places.find(|place| is_web_archive(place) && !Contents::are_at(place)) else {
-            return Ok(None);
-        };
-        if base_url.is_empty() {
-            bail!(
-                "The resources of {} have URIs of their own; give their beginning as --base-url",
-                archive.display()
-            );
-        }
-        let state = self.state.clone().unwrap_or_else(|| PublishOptions::new(folder, base_url).state);
-        let unpacked = unpack(&archive, base_url, &state)?;
-        self.from = Some(unpacked.manifest.clone());
-        Ok(Some(unpacked))
     }
 
     /// Returns `true` if the documents go to object storage.
@@ -178,7 +161,7 @@ impl SourceArgs {
         let Some(folder) = self.state.take() else {
             bail!("{place} has no room for the catalogue; name a folder for it with --state DIR");
         };
-        std::fs::create_dir_all(&folder).with_context(|| format!("Cannot make {}", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         self.from = Some(place.into());
         Ok(folder)
     }

@@ -111,11 +111,16 @@ fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
     let report = report?;
     let Differences { unknown, differing, missing, .. } = differences;
     let verdict = match unknown + differing + missing {
+        0 if report.skipped > 0 => "Not fully compared".to_owned(),
         0 => "The catalogue matches the files".to_owned(),
         number => counted(number, "difference"),
     };
+    let skipped = match report.skipped {
+        0 => String::new(),
+        skipped => format!("; {} could not be compared", counted(skipped, "file")),
+    };
     output.line(format!(
-        "{verdict}: {} checked, {}",
+        "{verdict}: {} checked, {}{skipped}",
         counted(report.seen, "file"),
         bytes(report.hashed_bytes)
     ));
@@ -126,7 +131,11 @@ fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
             "differing": differing, "missing": missing, "skipped": report.skipped,
         }),
     );
-    Ok(if unknown + differing + missing > 0 { Exit::Differences } else { Exit::Done })
+    Ok(match unknown + differing + missing {
+        0 if report.skipped > 0 => Exit::Problems,
+        0 => Exit::Done,
+        _ => Exit::Differences,
+    })
 }
 
 fn show_backup(task: &str, verdict: &str, backup: &BackupReport, output: &Output) {

@@ -50,7 +50,8 @@ impl CompletionsCommand {
             CompletionKind::Man => {
                 fs::create_dir_all(&self.out)
                     .with_context(|| format!("Cannot create {}", self.out.display()))?;
-                clap_mangen::generate_to(command, &self.out)?;
+                clap_mangen::generate_to(command, &self.out)
+                    .with_context(|| format!("Cannot write the man pages to {}", self.out.display()))?;
                 return Ok(Exit::Done);
             }
         };

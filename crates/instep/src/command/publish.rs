@@ -94,7 +94,12 @@ impl PublishCommand {
         if let Some(place) = self.dir.to_str().filter(|text| ObjectPlace::is_meant(text)) {
             self.dir = self.source.take_from_objects(place)?;
         }
-        let unpacked = self.source.unpack(&self.dir, &base_url)?;
+        let is_for_show = self.dry_run || self.host_setup.is_some();
+        let (unpacked, _scratch) = if is_for_show {
+            self.source.unpack_for_show(&self.dir, &base_url)?.unzip()
+        } else {
+            (self.source.unpack_unserved(&self.dir, &base_url)?, None)
+        };
         let has_faults = unpacked.is_some_and(|unpacked| show_faults(&unpacked, output));
         let mut options =
             self.source.options(&self.dir, &base_url, self.dir.clone(), DumpPolicy::Never, config)?;

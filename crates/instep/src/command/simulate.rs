@@ -220,7 +220,11 @@ impl SimulateCommand {
             .or((self.profile == Some(SimulationProfile::Arxiv) && self.rate.is_none()).then_some(2_000));
         let speed = if self.speed > 0.0 { self.speed } else { 1.0 };
         let changes = match burst {
-            Some(count) => SimulatedChanges::bursts(count, self.burst_every.div_f64(speed)),
+            Some(count) => {
+                // At most a year, since a small speed would be more than a duration can hold.
+                let every = (self.burst_every.as_secs_f64() / speed).min(365.0 * 86_400.0);
+                SimulatedChanges::bursts(count, Duration::from_secs_f64(every))
+            }
             None => {
                 let usual = if self.profile == Some(SimulationProfile::DbpediaLive) { 2.0 } else { 1.0 };
                 SimulatedChanges::at_rate(self.rate.unwrap_or(usual) * speed)

@@ -182,10 +182,10 @@ fn webhook(
     url: Option<String>,
     secret: Option<PathBuf>,
     access: &AccessOptions,
-) -> anyhow::Result<Option<Events>> {
+) -> anyhow::Result<Option<Webhook>> {
     let (Some(url), Some(file)) = (url, secret) else { return Ok(None) };
     let secret = fs::read_to_string(&file).with_context(|| format!("Cannot read {}", file.display()))?;
-    Ok(Some(Events::Webhook(Box::new(Webhook::new(&url, &secret, access)?))))
+    Ok(Some(Webhook::new(&url, &secret, access)?))
 }
 
 impl SyncCommand {
@@ -273,7 +273,8 @@ impl SyncCommand {
         options.max_transfer = self.max_transfer;
         options.max_age = self.max_age;
         options.access = self.access.options(config)?;
-        let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?;
+        let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?
+            .map(|webhook| Events::Webhook(Box::new(webhook), shutdown.clone()));
         let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
         let events = self.events.map(Events::to).transpose()?.or(on_change).or(webhook);
         options.shutdown = shutdown;

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use instep_destination::HeldResource;
-use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock};
 
 use super::{
     Bytes, ExportForm, Exported,
@@ -20,6 +20,8 @@ use super::{
 pub(super) struct UnfinishedFolder {
     folder: PathBuf,
     pub(super) path: PathBuf,
+    /// The mark, locked as long as this export runs.
+    _mark: File,
 }
 
 impl UnfinishedFolder {
@@ -40,8 +42,9 @@ impl UnfinishedFolder {
         }
         let failed = || format!("Cannot write {}", path.display());
         fs::create_dir_all(&path).with_context(failed)?;
-        File::create_new(path.join(Self::MARK)).with_context(failed)?;
-        Ok(Self { folder: folder.to_owned(), path })
+        let mark = File::create_new(path.join(Self::MARK)).with_context(failed)?;
+        flock(&mark, FlockOperation::NonBlockingLockExclusive).with_context(failed)?;
+        Ok(Self { folder: folder.to_owned(), path, _mark: mark })
     }
 
     /// Removes the folder that a killed export has left. A folder without the mark belongs to somebody else and is
@@ -49,7 +52,12 @@ impl UnfinishedFolder {
     ///
     /// Errors: it has no mark and is not empty, or it cannot be removed.
     fn remove_leftover(path: &Path) -> anyhow::Result<()> {
-        let is_export = path.join(Self::MARK).symlink_metadata().is_ok_and(|mark| mark.is_file());
+        let mark = path.join(Self::MARK);
+        let is_export = mark.symlink_metadata().is_ok_and(|mark| mark.is_file());
+        let is_locked = |mark: File| flock(&mark, FlockOperation::NonBlockingLockExclusive).is_err();
+        if is_export && File::open(&mark).is_ok_and(is_locked) {
+            bail!("Another export writes {} now; wait for its end, or name another folder", path.display());
+        }
         let removed = if is_export { fs::remove_dir_all(path) } else { fs::remove_dir(path) };
         removed.with_context(|| {
             format!("{} is in the way, and not an export that was interrupted: move it away", path.display())

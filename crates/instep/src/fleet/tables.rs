@@ -1,8 +1,8 @@
 //! `[[source]]` of `instep.toml`: definitions of Sources that `instep run` keeps current.
 
-use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
+use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use instep_destination::MaxDelete;
 use instep_fleet::{Cadence, SourceDefinition, SourceName};
 use serde::Deserialize;
@@ -72,9 +72,8 @@ pub(crate) fn configured(config: &Config) -> Result<Vec<SourceDefinition>> {
     if config.shared("source").is_none_or(|value| !value.is_array()) {
         return Ok(Vec::new());
     }
-    let path = config.path();
-    let text = fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))?;
-    read(&text).map_err(|(at, what)| anyhow!("{} line {}: {what}", path.display(), line(&text, at)))
+    let (path, text) = (config.path(), config.text());
+    read(text).map_err(|(at, what)| anyhow!("{} line {}: {what}", path.display(), line(text, at)))
 }
 
 fn line(text: &str, at: usize) -> usize {

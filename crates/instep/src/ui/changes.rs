@@ -42,7 +42,7 @@ pub(crate) enum Events {
     /// status is not 0, the group is delivered again. After the shutdown was requested it has a few seconds left.
     Command(String, Shutdown),
     /// Each group of changes is sent as a signed message.
-    Webhook(Box<Webhook>),
+    Webhook(Box<Webhook>, Shutdown),
 }
 
 impl Events {
@@ -85,7 +85,7 @@ impl ChangeSink for Events {
             Self::File(path) => append(path, lines.as_bytes())
                 .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
             Self::Command(command, shutdown) => hand_to(command, lines, shutdown),
-            Self::Webhook(webhook) => webhook.send(changes),
+            Self::Webhook(webhook, shutdown) => webhook.send(changes, shutdown),
         }
     }
 }
@@ -101,9 +101,12 @@ fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     if is_file { file.sync_data() } else { Ok(()) }
 }
 
-/// Removes an incomplete line that a killed run left at the end; the complete line will be written again.
+/// Removes an incomplete line that a killed run left at the end; the complete line will be written again. The end of a
+/// file that something else has written stays, and gets a line end.
 fn cut_torn_line(file: &mut File) -> io::Result<()> {
     const STEP: u64 = 4 << 10;
+    /// The beginning of each line that is appended.
+    const OURS: &[u8] = b"{\"type\":\"change\"";
     let length = file.metadata()?.len();
     let mut end = length;
     while end > 0 {
@@ -119,7 +122,14 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
             None => end = start,
         }
     }
-    if end < length { file.set_len(end) } else { Ok(()) }
+    if end == length {
+        return Ok(());
+    }
+    let mut beginning = Vec::new();
+    file.seek(SeekFrom::Start(end))?;
+    (&*file).take(OURS.len() as u64).read_to_end(&mut beginning)?;
+    // The file may be one that was named by mistake: then nothing of it may be lost.
+    if OURS.starts_with(&beginning) { file.set_len(end) } else { file.write_all(b"\n") }
 }
 
 fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> {

@@ -174,7 +174,8 @@ impl States {
         }
         let name = hexadecimal(&hasher.finish().to_string());
         let place = self.folder.join(&name);
-        if !place.exists() {
+        // A power failure may have left a file with this name and without its bytes.
+        if !place.metadata().is_ok_and(|held| held.len() == length) {
             readable(file.as_file())?;
             file.persist(place).map_err(|error| error.error)?;
         }

@@ -60,7 +60,12 @@ impl Relay {
             report
         };
         let serving = async {
-            if !copy.is_complete()? {
+            let is_complete = copy.is_complete();
+            if is_complete.is_err() {
+                // Without this the Destination would follow without an end, and nobody would learn of the error.
+                options.shutdown.request();
+            }
+            if !is_complete? {
                 tokio::select! {
                     () = copy.round() => {}
                     () = ended.requested() => return Ok(()),

@@ -42,6 +42,8 @@ pub(super) struct SourceWalk {
     spool: PathBuf,
     /// The most documents and packages to check; 1 without `--follow`.
     most: usize,
+    /// `true` with `--follow`.
+    follows: bool,
     /// The number of resources of each list that are fetched and compared.
     samples: usize,
     /// The documents that an earlier run fetched; `None` without `--resume`.
@@ -63,6 +65,7 @@ impl SourceWalk {
             options,
             spool: spool.to_owned(),
             most: 1,
+            follows: false,
             samples: 0,
             cache: None,
             set: DocumentSet::new(),
@@ -73,7 +76,7 @@ impl SourceWalk {
     }
 
     pub(super) fn following(self, most: usize, samples: usize, cache: Option<DocumentCache>) -> Self {
-        Self { most: most.max(1), samples, cache, ..self }
+        Self { most: most.max(1), follows: true, samples, cache, ..self }
     }
 
     /// Checks the document at a URL, and with `--follow` all linked ones: up to the Source Description, then down.
@@ -81,7 +84,7 @@ impl SourceWalk {
     /// Errors: nothing is found at the URL, or a fetched document cannot be read from the spool. With `--follow` a link
     /// that leads to nothing is a finding.
     pub(super) async fn judge(mut self, url: &Uri) -> anyhow::Result<Judgement> {
-        let follow = self.most > 1;
+        let follow = self.follows;
         let mut starts = VecDeque::from(if follow { self.top(url).await? } else { vec![url.clone()] });
         let (mut queue, mut last) = (VecDeque::<WalkTarget>::new(), VecDeque::<WalkTarget>::new());
         let mut seen = BTreeSet::new();
@@ -155,14 +158,14 @@ impl SourceWalk {
         let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
         let download = match self.get(&target.uri, speaker.as_ref()).await {
             Ok(download) => download,
-            Err(error) if self.most == 1 => return Err(Error::from(error).into()),
+            Err(error) if !self.follows => return Err(Error::from(error).into()),
             Err(error) => {
                 self.judge_dead_end(target, &error);
                 return Ok(Vec::new());
             }
         };
         let is_page = download.media_type().is_some_and(|of| of == "text/html");
-        if is_page && self.most == 1 {
+        if is_page && !self.follows {
             let what = format!("{} is a web page; --follow walks the Source that it leads to", target.uri);
             return Err(anyhow::Error::new(Exit::Unreachable).context(what));
         }

@@ -80,10 +80,13 @@ pub(crate) struct LiveHost {
 impl LiveFigures {
     /// Returns the figures of the process that keeps the copy in a folder; `None` if there is none.
     pub(crate) fn of_other_process(dir: &Path) -> Option<Self> {
+        Self::read(&dir.join(FILE)).filter(Self::is_alive)
+    }
+
+    fn read(file: &Path) -> Option<Self> {
         let mut text = String::new();
-        fs::File::open(dir.join(FILE)).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
-        let figures: Self = serde_json::from_str(&text).ok()?;
-        figures.is_alive().then_some(figures)
+        fs::File::open(file).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
     }
 
     /// Returns the phase as text, with its progress.
@@ -143,7 +146,11 @@ impl FiguresFile {
 
 impl Drop for FiguresFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        // A run that ends because another process has the copy must not remove the file of that process.
+        let own = std::process::id().cast_signed();
+        if LiveFigures::read(&self.path).is_some_and(|figures| figures.process == own) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

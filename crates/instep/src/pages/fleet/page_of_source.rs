@@ -24,7 +24,7 @@ use super::{
 use crate::pages::{
     chart::ChartRange,
     copy,
-    design::{PageBody, outside_link},
+    design::{PageBody, outside_link, warning},
 };
 
 /// The path from the page of a Source to the first page.
@@ -54,6 +54,10 @@ async fn make(
     page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
 }
 
+fn is_no_copy(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(instep_destination::Error::NoCopy { .. }))
+}
+
 pub(super) async fn first(
     State(served): State<Arc<ServedFleet>>,
     UriPath(name): UriPath<SourceName>,
@@ -80,6 +84,7 @@ pub(super) async fn first(
             (standing(&shown))
             @match copy {
                 Ok(copy) => (copy.content),
+                Err(error) if !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),
                 Err(_) => p.lead { "There is no copy of " (outside_link(&source.definition.url)) " yet." },
             }
             @if let Some(survey) = &survey { (surveyed::graph(survey)) (surveyed::report(survey)) }

@@ -24,7 +24,8 @@ pub(super) fn named_as_page(path: &str) -> Option<String> {
 /// Makes the page of the document that the query names; `None` if there is none.
 pub(super) fn document(site: &PageContext<'_>) -> Found {
     let name = site.parameter("name");
-    let from: usize = site.parameter("from").parse().unwrap_or(0);
+    // A document has at most 50,000 entries.
+    let from = site.parameter("from").parse().map_or(0, |from: usize| from.min(1 << 20));
     let Some((header, mut entries)) = read(site, &name, from, MOST + 1)? else { return Ok(None) };
     let has_more = entries.len() > MOST;
     entries.truncate(MOST);

@@ -3,13 +3,14 @@
 
 use std::{
     sync::{
-        Condvar, Mutex, PoisonError,
+        Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
 };
 
 use anyhow::{Result, anyhow};
+use http::StatusCode;
 use instep_source::catalogue::Resource;
 use maud::{Markup, html};
 
@@ -31,25 +32,51 @@ const MOST_BYTES: usize = 200;
 /// The most threads of one search. More would slow down other requests.
 const MOST_THREADS: usize = 4;
 
-/// Lets one search run at a time, because each may read the complete catalogue on several threads. Others wait.
+/// The most searches that wait for their turn. Each holds a thread, and the server has 512 for everything that blocks.
+const MOST_WAITING: usize = 16;
+
+/// Lets one search run at a time, because each may read the complete catalogue on several threads. A few others wait.
 #[derive(Debug, Default)]
 pub(super) struct SearchLimit {
-    is_running: Mutex<bool>,
+    state: Mutex<SearchState>,
     ended: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct SearchState {
+    is_running: bool,
+    waiting: usize,
+}
+
+/// The turn of a search. Its end lets the next one begin, also if the search panics.
+struct SearchTurn<'l>(&'l SearchLimit);
+
+impl Drop for SearchTurn<'_> {
+    fn drop(&mut self) {
+        self.0.state().is_running = false;
+        self.0.ended.notify_one();
+    }
+}
+
 impl SearchLimit {
-    /// Waits until no other search runs, and runs this one.
-    fn run<T>(&self, search: impl FnOnce() -> T) -> T {
-        let running = self.is_running.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut running =
-            self.ended.wait_while(running, |running| *running).unwrap_or_else(PoisonError::into_inner);
-        *running = true;
-        drop(running);
-        let result = search();
-        *self.is_running.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.ended.notify_one();
-        result
+    fn state(&self) -> MutexGuard<'_, SearchState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no other search runs, and runs this one. Returns `None` if too many wait already.
+    fn run<T>(&self, search: impl FnOnce() -> T) -> Option<T> {
+        let mut state = self.state();
+        if state.waiting >= MOST_WAITING {
+            return None;
+        }
+        state.waiting += 1;
+        let running = self.ended.wait_while(state, |state| state.is_running);
+        let mut state = running.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        state.is_running = true;
+        drop(state);
+        let _turn = SearchTurn(self);
+        Some(search())
     }
 }
 
@@ -64,7 +91,12 @@ pub(super) fn search(site: &PageContext<'_>, summaries: &Summaries, limit: &Sear
         return Ok(PageBody::new("Search", BROWSE, content));
     }
     let keys = summaries.keys(site.view)?;
-    let found = limit.run(|| find(site, &words, &keys))?;
+    let Some(found) = limit.run(|| find(site, &words, &keys)) else {
+        let content = html! { p { "Many others are searching now. Try it again in a moment." } };
+        let page = PageBody::new("Search", BROWSE, content);
+        return Ok(PageBody { status: StatusCode::SERVICE_UNAVAILABLE, ..page });
+    };
+    let found = found?;
     let content = html! {
         p.lead {
             @match found.len() {

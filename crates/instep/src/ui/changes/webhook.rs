@@ -11,14 +11,14 @@ use std::{
 use anyhow::{Context, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderValue, StatusCode};
-use instep_destination::{AccessOptions, CopyChange, now};
+use instep_destination::{AccessOptions, CopyChange, Shutdown, now};
 use instep_net::{Client, HttpError, HttpOptions, Request};
 use resourcesync::Uri;
 use ring::hmac;
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use super::fields::fields;
+use super::{GRACE, fields::fields};
 
 /// The fewest bytes of a secret, by the specification.
 const LEAST_SECRET: usize = 24;
@@ -62,7 +62,7 @@ impl Webhook {
     /// Sends changes as one message, and again after transient failures. Blocks.
     ///
     /// Errors: the receiver does not take the message. A later call sends the changes again.
-    pub(super) fn send(&self, changes: &[CopyChange]) -> io::Result<()> {
+    pub(super) fn send(&self, changes: &[CopyChange], shutdown: &Shutdown) -> io::Result<()> {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return Ok(()) };
         if self.has_unsubscribed.load(Relaxed) {
             return Err(self.unsubscribed());
@@ -78,7 +78,16 @@ impl Webhook {
             // A separate runtime, because the caller may be a thread of another one.
             let sending = scope.spawn(|| {
                 let runtime = Builder::new_current_thread().enable_all().build()?;
-                runtime.block_on(self.deliver(&id, &body))
+                // Attempts with their pauses may take minutes, and a run that should end must not wait for them.
+                runtime.block_on(async {
+                    tokio::select! {
+                        delivered = self.deliver(&id, &body) => delivered,
+                        () = after_grace(shutdown) => Err(io::Error::other(format!(
+                            "{} did not take the changes before the run was to end",
+                            self.url
+                        ))),
+                    }
+                })
             });
             sending.join().unwrap_or_else(|_| Err(io::Error::other("the webhook ended early")))
         })
@@ -130,6 +139,12 @@ impl Webhook {
         let signed = [format!("{id}.{seconds}.").as_bytes(), body].concat();
         format!("v1,{}", STANDARD.encode(hmac::sign(&self.key, &signed)))
     }
+}
+
+/// Waits until the run was asked to end and the time for a last attempt is over.
+async fn after_grace(shutdown: &Shutdown) {
+    shutdown.requested().await;
+    tokio::time::sleep(GRACE).await;
 }
 
 impl fmt::Debug for Webhook {

@@ -152,7 +152,7 @@ impl SourceWalk {
         download: &Download,
     ) -> anyhow::Result<()> {
         let capability = report.header.as_ref().and_then(|header| header.capability());
-        if self.most == 1 || capability != Some(&Capability::CapabilityList) {
+        if !self.follows || capability != Some(&Capability::CapabilityList) {
             return Ok(());
         }
         let mut channels = Vec::new();

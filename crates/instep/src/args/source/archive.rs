@@ -1,0 +1,73 @@
+//! A web archive as the content of a Source: it is unpacked first, and its manifest is published.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use instep_destination::Contents;
+use tempfile::TempDir;
+
+use super::SourceArgs;
+use crate::{
+    exit::Exit,
+    listener::RunningServer,
+    web_archive::{Unpacked, is_web_archive, unpack},
+};
+
+impl SourceArgs {
+    /// Unpacks the web archive that `--from` names into the state, and uses the manifest instead; `None` if it names none.
+    ///
+    /// Errors: the archive cannot be read, or has no resource below the base URL.
+    pub(crate) fn unpack(&mut self, folder: &Path, base_url: &str) -> anyhow::Result<Option<Unpacked>> {
+        let Some(archive) = self.archive(folder) else { return Ok(None) };
+        let state = self.state(folder);
+        self.unpack_into(&archive, base_url, &state).map(Some)
+    }
+
+    /// Unpacks as [`Self::unpack`] does, unless a server publishes what would be replaced.
+    ///
+    /// Errors: those of [`Self::unpack`], and a server that runs.
+    pub(crate) fn unpack_unserved(
+        &mut self,
+        folder: &Path,
+        base_url: &str,
+    ) -> anyhow::Result<Option<Unpacked>> {
+        let state = self.state(folder);
+        if self.archive(folder).is_some() && RunningServer::find(&state)?.is_some() {
+            let what = format!("A running server publishes with the state {}; end it first", state.display());
+            return Err(anyhow::Error::new(Exit::Locked).context(what));
+        }
+        self.unpack(folder, base_url)
+    }
+
+    /// Unpacks as [`Self::unpack`] does, but into a temporary folder: a dry run writes nothing into the state (finding D5).
+    ///
+    /// Errors: the archive cannot be read, or has no resource below the base URL.
+    pub(crate) fn unpack_for_show(
+        &mut self,
+        folder: &Path,
+        base_url: &str,
+    ) -> anyhow::Result<Option<(Unpacked, TempDir)>> {
+        let Some(archive) = self.archive(folder) else { return Ok(None) };
+        let scratch = tempfile::tempdir().context("Cannot make a temporary folder")?;
+        let unpacked = self.unpack_into(&archive, base_url, scratch.path())?;
+        Ok(Some((unpacked, scratch)))
+    }
+
+    fn archive(&self, folder: &Path) -> Option<PathBuf> {
+        let from = self.from.as_ref()?;
+        let mut places = [from.clone(), folder.join(from)].into_iter();
+        places.find(|place| is_web_archive(place) && !Contents::are_at(place))
+    }
+
+    fn unpack_into(&mut self, archive: &Path, base_url: &str, state: &Path) -> anyhow::Result<Unpacked> {
+        if base_url.is_empty() {
+            bail!(
+                "The resources of {} have URIs of their own; give their beginning as --base-url",
+                archive.display()
+            );
+        }
+        let unpacked = unpack(archive, base_url, state)?;
+        self.from = Some(unpacked.manifest.clone());
+        Ok(unpacked)
+    }
+}
