@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 pub use error::{DatabaseError, is_storage_failure};
-pub use file::{BUSY_TIMEOUT, backup_path, compact};
+pub use file::{BUSY_TIMEOUT, backup_path, compact, with_fixed_plans};
 
 /// For a connection that reads once from front to back.
 const SMALL_CACHE_KIB: u32 = 512;
