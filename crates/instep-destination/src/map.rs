@@ -145,7 +145,7 @@ impl CopyPath {
 /// Returns `true` if a URI climbs with `..`, encoded or not: it names another resource than it seems to, and no Source
 /// needs it (D1).
 pub(crate) fn climbs(uri: &Uri) -> bool {
-    let begins_with_dot = |pair: &[u8]| pair == b"/." || pair == b"/%";
+    let begins_with_dot = |pair: &[u8]| matches!(pair, [b'/', b'.' | b'%']);
     if !uri.as_str().as_bytes().windows(2).any(begins_with_dot) {
         return false;
     }

@@ -278,7 +278,7 @@ impl Publisher {
         }
         report.count(scanned);
         report.completed = now.completed;
-        report.host = host_setup(&self.context.policy, &rebase::former_base_urls(self.catalogue())?);
+        report.host = host_setup(&self.context.policy, &rebase::former_base_urls(snapshot)?);
         Ok(report)
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Explore(explore) => explore.run(config, output),
         Command::Validate(validate) => validate.run(config, output),
         Command::Explain(explain) => explain.run(output),
-        Command::Completions(completions) => completions.run(definition(), output),
+        Command::Completions(completions) => completions.run(definition(|_| true), output),
         Command::ExitCodes(codes) => codes.run(output),
     }
 }
@@ -146,7 +146,8 @@ fn again<T>(
 
 /// Reads the command line; the configuration file provides values that neither it nor the environment sets.
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
-    let mut command = definition();
+    // A command that no word names cannot be the one that runs, so its options need no variables.
+    let mut command = definition(|name| argv.iter().any(|word| word == name));
     // A fault of the file is shown without the usage of a command, which has nothing to do with it (finding D25).
     let fail = |error: anyhow::Error| clap::Error::raw(ErrorKind::InvalidValue, format!("{error:#}\n"));
     let config = Config::find(&argv).map_err(fail)?;
@@ -191,9 +192,11 @@ fn without_far_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the definition of the command line, each option with its environment variable.
-fn definition() -> clap::Command {
-    let command = with_environment(Cli::command().args_override_self(true));
+/// Returns the definition of the command line, each option of the program and of the commands with these names with its environment
+/// variable.
+fn definition(is_named: impl Fn(&str) -> bool) -> clap::Command {
+    let command = with_variables(Cli::command().args_override_self(true))
+        .mut_subcommands(|it| if is_named(it.get_name()) { with_environment(it) } else { it });
     // `sync` seldom publishes a copy again, so these options are in its long help only.
     let hide_serving = |arg: Arg| match arg.get_help_heading() {
         Some(SERVING | VERSIONS) => arg.hide_short_help(true),
@@ -230,9 +233,14 @@ fn version_option() -> Arg {
     option.help_heading(global::HEADING).help("Print the version")
 }
 
-/// Gives each option its variable: `--base-url` reads `INSTEP_BASE_URL`.
+/// Gives each option of a command, and of the commands below it, its variable.
 fn with_environment(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|arg| {
+    with_variables(command).mut_subcommands(with_environment)
+}
+
+/// Gives each option of one command its variable: `--base-url` reads `INSTEP_BASE_URL`.
+fn with_variables(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| {
         let Some(long) = arg.get_long().filter(|long| *long != "help" && *long != "version") else {
             return arg;
         };
@@ -242,8 +250,7 @@ fn with_environment(command: clap::Command) -> clap::Command {
             ArgAction::Set | ArgAction::Append | ArgAction::Count => arg.env(name).hide_env(true),
             _ => arg,
         }
-    });
-    command.mut_subcommands(with_environment)
+    })
 }
 
 /// Reads the environment variable of an option without a value. An empty variable means that the option is not set.

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use instep_store::database::with_fixed_plans;
 use rusqlite::{CachedStatement, Connection, Row, params};
 
 use super::{Action, ActionKind, StateError, sqlite::row};
@@ -62,7 +63,7 @@ impl Actions {
                 return Err(StateError::Scratch { path: path.to_owned(), source: error });
             }
             let sqlite = |source| StateError::sqlite(path, source);
-            let connection = Connection::open(path).map_err(sqlite)?;
+            let connection = Connection::open(path).and_then(with_fixed_plans).map_err(sqlite)?;
             connection
                 .execute_batch(&format!(
                     "PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -4096;

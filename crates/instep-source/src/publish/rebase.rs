@@ -7,7 +7,7 @@ use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, CatalogueLocation},
     content::{self, Holdings},
-    records::FORMER_BASE_URLS,
+    records::{FORMER_BASE_URLS, Records},
     render::SourcePlace,
     scan::{self, SourceMove},
 };
@@ -81,8 +81,8 @@ fn base_url(catalogue: &Catalogue) -> Result<Option<String>, Error> {
 }
 
 /// Returns the former base URLs of the Source.
-pub(super) fn former_base_urls(catalogue: &Catalogue) -> Result<Vec<String>, Error> {
-    Ok(FORMER_BASE_URLS.read(catalogue)?.unwrap_or_default())
+pub(super) fn former_base_urls(records: &impl Records) -> Result<Vec<String>, Error> {
+    Ok(FORMER_BASE_URLS.read(records)?.unwrap_or_default())
 }
 
 /// Moves resources, changes, versions and the numbers of folders in one transaction, and drops what cannot move:

@@ -12,15 +12,16 @@ use crate::{
 #[derive(Debug)]
 pub(super) enum Candidate<'a> {
     /// A file of a folder: all its metadata follows from its name.
-    Walked { root: &'a Root, path: Vec<u8>, length: u64, sets: u64 },
+    Walked { root: &'a Root, path: Vec<u8>, stamp: FileStamp, sets: u64 },
     /// A file that a manifest names: the manifest takes precedence, the file adds missing values.
-    Listed { resource: Box<Resource>, file: PathBuf, length: u64 },
+    Listed { resource: Box<Resource>, file: PathBuf, stamp: FileStamp },
 }
 
 impl Candidate<'_> {
-    pub(super) fn length(&self) -> u64 {
-        let (Self::Walked { length, .. } | Self::Listed { length, .. }) = self;
-        *length
+    /// Returns the stamp with which it was found.
+    pub(super) fn stamp(&self) -> FileStamp {
+        let (Self::Walked { stamp, .. } | Self::Listed { stamp, .. }) = self;
+        *stamp
     }
 
     pub(super) fn key(&self) -> Vec<u8> {

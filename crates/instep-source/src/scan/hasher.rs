@@ -7,7 +7,7 @@ use resourcesync::{Algorithm, Digest, Digests, Hasher};
 use super::{
     ScanStop,
     candidate::Candidate,
-    tick::{now_ns, standing},
+    tick::{now_ns, standing, stands},
 };
 use crate::{
     PublishMonitor, PublishProblem,
@@ -134,12 +134,16 @@ impl<'a> FileHasher<'a> {
 
     /// Hashes a file until it has the same stamp before and after; `None` if it keeps changing (S4).
     fn hash(&mut self, file: &Candidate<'_>, spool: Option<&StateSpool>) -> io::Result<Option<HashedFile>> {
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
             if self.hashing.stop.is_requested() {
                 break;
             }
             let mut open = file.open()?;
-            let before = standing(&open)?;
+            // The stamp with which it was found serves if no write since then can have left it as it is.
+            let before = match Some(file.stamp()).filter(|stamp| attempt == 0 && stands(*stamp)) {
+                Some(found) => found,
+                None => standing(&open)?,
+            };
             let now = now_ns();
             let mut hasher = Hasher::new(&self.algorithms);
             let mut draft = spool.map(StateSpool::draft).transpose()?;

@@ -118,8 +118,7 @@ impl Merge<'_, '_> {
     ) -> Result<(), Error> {
         let unmoved = |held: &Resource| held.stamp == Some(stamp) && !held.rehash && !self.rehash_all;
         let Some(held) = held.filter(unmoved) else {
-            let length = stamp.length;
-            return self.pipeline.candidate(Candidate::Listed { resource: Box::new(resource), file, length });
+            return self.pipeline.candidate(Candidate::Listed { resource: Box::new(resource), file, stamp });
         };
         let state = &mut resource.state;
         state.digests.clone_from(&held.state.digests);

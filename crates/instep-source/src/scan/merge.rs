@@ -168,7 +168,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         if held.is_some_and(same) && !self.rehash_all {
             return Ok(());
         }
-        self.pipeline.candidate(Candidate::Walked { root, path: path.to_vec(), length: stamp.length, sets })
+        self.pipeline.candidate(Candidate::Walked { root, path: path.to_vec(), stamp, sets })
     }
 
     /// Reports a path whose URI no document can have. Its record in the catalogue stays but is not shown: it was

@@ -21,7 +21,7 @@ use crate::{
 /// Observations in one transaction.
 const GROUP: usize = 4_096;
 /// Files handed to a hashing thread at once: fewer when they are large.
-const FILES_AT_ONCE: usize = 64;
+const FILES_AT_ONCE: usize = 128;
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
 /// The fate of a batch of observations.
@@ -40,7 +40,7 @@ pub(super) struct HashPipeline<'a> {
 impl<'a> HashPipeline<'a> {
     /// Queues a file to be hashed.
     pub(super) fn candidate(&mut self, candidate: Candidate<'a>) -> Result<(), Error> {
-        self.candidate_bytes += candidate.length();
+        self.candidate_bytes += candidate.stamp().length;
         self.candidates.push(candidate);
         if self.candidates.len() >= FILES_AT_ONCE || self.candidate_bytes >= BYTES_AT_ONCE {
             self.send_candidates()
@@ -153,7 +153,7 @@ fn record_all(
     (longest, monitor): (Option<usize>, &dyn PublishMonitor),
 ) -> Result<(Recorded, u64), CatalogueError> {
     let mut recorded = Recorded::default();
-    let (mut batch, mut too_long) = (Vec::new(), 0);
+    let (mut parts, mut many, mut too_long) = (Vec::new(), 0, 0);
     loop {
         let next = waiting.recv();
         let last = next.is_err();
@@ -166,21 +166,31 @@ fn record_all(
                 }
             });
         }
-        batch.append(&mut next);
-        if batch.len() >= GROUP || (last && !batch.is_empty()) {
-            // Sorted by key, which is the order of the table, so that equal changes give equal logs. Deletions come
-            // first, because new resources may have their URIs.
-            let is_there =
-                |it: &Observation| !matches!(it, Observation::Gone { .. } | Observation::Moved { .. });
-            batch.sort_unstable_by(|one, other| {
-                is_there(one).cmp(&is_there(other)).then_with(|| one.key().cmp(other.key()))
-            });
-            recorded.add(&record(mem::take(&mut batch))?);
+        many += next.len();
+        parts.push(next);
+        if many >= GROUP || (last && many > 0) {
+            recorded.add(&record(in_order(mem::take(&mut parts)))?);
+            many = 0;
         }
         if last {
             return Ok((recorded, too_long));
         }
     }
+}
+
+/// Puts observations in the order of the table, so that equal changes give equal logs; deletions first, because their URIs
+/// may be those of new resources.
+fn in_order(mut parts: Vec<Vec<Observation>>) -> Vec<Observation> {
+    // Each part is a stretch of the walk. Put one behind the other they are usually in order, and sorting such a list
+    // compares and moves each observation once.
+    parts.sort_by(|one, other| one.first().map(Observation::key).cmp(&other.first().map(Observation::key)));
+    let mut batch = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|mut part| batch.append(&mut part));
+    let is_there = |it: &Observation| !matches!(it, Observation::Gone { .. } | Observation::Moved { .. });
+    batch.sort_unstable_by(|one, other| {
+        is_there(one).cmp(&is_there(other)).then_with(|| one.key().cmp(other.key()))
+    });
+    batch
 }
 
 /// Returns `true` if the catalogue can keep the name of a resource; reports one that it cannot.
@@ -201,7 +211,7 @@ mod tests {
     use super::{CatalogueError, run};
     use crate::{
         NoMonitor,
-        catalogue::{Catalogue, Resource},
+        catalogue::{Catalogue, FileStamp, Resource},
         scan::{ScanStop, candidate::Candidate, hasher::HashPlan},
     };
 
@@ -221,7 +231,7 @@ mod tests {
                 let uri = Uri::parse(&format!("urn:{number}")).unwrap();
                 let resource = Box::new(Resource::new(number.to_string().into_bytes(), uri));
                 let file = folder.path().join("none");
-                pipeline.candidate(Candidate::Listed { resource, file, length: 1 })?;
+                pipeline.candidate(Candidate::Listed { resource, file, stamp: FileStamp::default() })?;
             }
             Ok(())
         });

@@ -179,7 +179,7 @@ fn record_files<'a>(
         }
         match look(root, &path, options.private_too) {
             PathContent::File(stamp, sets) => {
-                let file = Candidate::Walked { root, path, length: stamp.length, sets };
+                let file = Candidate::Walked { root, path, stamp, sets };
                 observed.extend(hasher.observe(file));
             }
             // Also if it is unknown: it may be about to be recorded in the catalogue.

@@ -28,11 +28,16 @@ static TICK: LazyLock<Duration> = LazyLock::new(|| (2 * resolution()).clamp(LEAS
 /// Returns the stamp of a file, once its last write is so long ago that the next one must leave another time.
 pub(super) fn standing(file: &File) -> io::Result<FileStamp> {
     let before = stamp(&rustix::fs::fstat(file)?);
-    if !is_within_a_tick(before, now_ns(), *TICK) {
+    if stands(before) {
         return Ok(before);
     }
     await_clock_after(before.ctime_ns, file);
     Ok(stamp(&rustix::fs::fstat(file)?))
+}
+
+/// Returns `true` if a write from now on must leave another stamp than this one.
+pub(super) fn stands(stamp: FileStamp) -> bool {
+    !is_within_a_tick(stamp, now_ns(), *TICK)
 }
 
 /// Waits until a write to any of these files must leave another stamp.

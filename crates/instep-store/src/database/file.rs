@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use tempfile::TempDir;
 
 use super::error::DatabaseError;
@@ -31,7 +31,8 @@ pub(super) fn open_at_rest(path: &Path, cache_kib: u32) -> Result<Connection, Da
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = Connection::open_with_flags(format!("{address}?immutable=1"), flags);
+    let opened =
+        Connection::open_with_flags(format!("{address}?immutable=1"), flags).and_then(with_fixed_plans);
     with_cache(opened.map_err(DatabaseError::opening(path))?, path, cache_kib)
 }
 
@@ -52,6 +53,17 @@ pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection
     let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(resolved(path), flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    with_fixed_plans(connection)
+}
+
+/// Makes the plan of each statement independent of its parameters. Otherwise SQLite compiles a statement with a range or a
+/// limit again when a parameter is bound anew, to look for a better plan, although without collected statistics it
+/// always finds the same one.
+///
+/// # Errors
+/// If the connection cannot be used.
+pub fn with_fixed_plans(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 

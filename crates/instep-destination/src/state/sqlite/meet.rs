@@ -70,15 +70,17 @@ pub(super) fn surplus_after(
     after: Option<&str>,
     limit: usize,
 ) -> rusqlite::Result<Vec<HeldResource>> {
-    let sql =
-        format!("SELECT {} FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri", held_row::COLUMNS);
-    let mut statement = connection.prepare_cached(&sql)?;
+    // Nearly all rows have a mark, so the other columns are read of the few without one only. Marks are bits in memory: the
+    // rows are filtered here and not by SQL.
+    let sql = "SELECT id, uri FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri";
+    let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query((after.unwrap_or_default(), set.mask()))?;
+    let mut of_uri =
+        connection.prepare_cached(&format!("SELECT {} FROM held WHERE uri = ?1", held_row::COLUMNS))?;
     let mut surplus = Vec::new();
     while let Some(row) = rows.next()? {
-        // Marks are in memory, so the rows are filtered here and not by SQL.
-        if !marks.has(row.get(1)?) {
-            surplus.push(held_row::read(row)?);
+        if !marks.has(row.get(0)?) {
+            surplus.push(of_uri.query_row([row.get_ref(1)?.as_str()?], held_row::read)?);
         }
         if surplus.len() == limit {
             break;

@@ -2,9 +2,12 @@
 
 use std::{fs::File, sync::mpsc, thread, time::Duration};
 
+use resourcesync::Uri;
+
 use super::*;
 use crate::{
     Error, PublishOptions,
+    catalogue::Resource,
     content::Holdings,
     scan::{ScanOptions, scan},
 };
@@ -43,4 +46,27 @@ fn c18_a_scan_that_is_stopped_leaves_a_huge_file_to_the_next_one() {
     stop.request();
     let stopped = end.recv_timeout(Duration::from_secs(30)).unwrap();
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+}
+
+#[test]
+fn s4_a_file_that_changed_since_it_was_found_is_hashed_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    std::fs::write(&path, "longer than when it was found").unwrap();
+    let catalogue = Catalogue::open(&folder.path().join(".catalogue")).unwrap();
+    let hashing = HashPlan {
+        published: vec![Algorithm::Sha256],
+        before: Vec::new(),
+        spool: None,
+        stop: ScanStop::default(),
+    };
+    let mut hasher = FileHasher::new(&catalogue, &hashing, &crate::NoMonitor);
+    // Long ago, so that the stamp is not read again before the bytes are.
+    let found = FileStamp { length: 4, mtime_ns: 1, ctime_ns: 1, inode: 1 };
+    let resource = Box::new(Resource::new(b"a".to_vec(), Uri::parse("http://h/a").unwrap()));
+    let observed = hasher.observe(Candidate::Listed { resource, file: path.clone(), stamp: found }).unwrap();
+    let resource = observed.found().unwrap();
+    assert_eq!(resource.stamp, Some(stamp(&rustix::fs::stat(&path).unwrap())));
+    assert_eq!(resource.state.length, Some(29));
+    assert_eq!((hasher.done.hashed, hasher.done.hashed_bytes), (1, 4 + 29));
 }
