@@ -18,7 +18,7 @@ use crate::{
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
-    records::UnusableEntries,
+    records::{UnusableEntries, kept::KeptResources},
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
@@ -196,7 +196,9 @@ impl SyncRun<'_> {
     /// Adds the results for the entries of a plan, and their coverage, to the report.
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
-        let (before, is_counted_anew) = (self.copy.kept(set.id)?, reads_inventory || self.options.delete);
+        let is_counted_anew = reads_inventory || self.options.delete;
+        // Only if it is needed: all known deletions are read for it, also those of resources that are not held.
+        let before = if is_counted_anew { KeptResources::default() } else { self.copy.kept(set.id)? };
         let (entries, kept) = set.with(|draft| (draft.account, draft.kept(before, is_counted_anew)));
         set.kept = kept?;
         let coverage = match set.coverage {

@@ -20,7 +20,7 @@ use crate::{
     adaptive::AdaptiveLimit,
     origin::Origin,
     pause::{HostPause, Pause},
-    pool::ConnectionPool,
+    pool::{ConnectionPool, KeptConnections},
     rate::Rate,
     retry::MAX_BACKOFF,
     scope::Scope,
@@ -65,6 +65,8 @@ pub(crate) struct HostLimits {
     pub(crate) rate: Option<f64>,
     pub(crate) adaptive: bool,
     pub(crate) seats: Option<SharedSeats>,
+    /// The connections that are kept, of all hosts.
+    pub(crate) kept: Arc<KeptConnections>,
 }
 
 /// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
@@ -107,8 +109,8 @@ impl Host {
 
     pub(crate) fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
-            pool: Arc::new(ConnectionPool::new(limits.most_idle)),
-            private_pool: Arc::new(ConnectionPool::new(limits.most_idle)),
+            pool: Arc::new(ConnectionPool::new(limits.most_idle, Arc::clone(&limits.kept))),
+            private_pool: Arc::new(ConnectionPool::new(limits.most_idle, Arc::clone(&limits.kept))),
             origin,
             share: Arc::new(Semaphore::new(limits.per_host)),
             limit: Mutex::new(AdaptiveLimit::new(limits.per_host)),

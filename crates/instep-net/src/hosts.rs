@@ -15,7 +15,7 @@ use crate::{
     host::{Host, HostLimits, Permit},
     options::HttpOptions,
     origin::Origin,
-    pool::ConnectionPool,
+    pool::{ConnectionPool, KeptConnections},
     seating::Seating,
     traffic::Traffic,
 };
@@ -42,6 +42,7 @@ impl Hosts {
                 rate: options.rate,
                 adaptive: options.adaptive,
                 seats: options.seats.clone(),
+                kept: Arc::new(KeptConnections::new(transfers)),
             },
             gate: options.gate.clone(),
         })
@@ -93,8 +94,9 @@ impl Hosts {
     /// Returns the figures of each host since they were taken last.
     pub(crate) fn take_traffic(&self) -> Vec<(String, Traffic)> {
         let hosts = self.lock();
-        let taken = hosts.values().map(|host| (host.origin().to_string(), host.take_traffic()));
-        taken.filter(|(_, traffic)| !traffic.is_empty()).collect()
+        let taken = hosts.values().map(|host| (host, host.take_traffic()));
+        let shown = taken.filter(|(_, traffic)| !traffic.is_empty());
+        shown.map(|(host, traffic)| (host.origin().to_string(), traffic)).collect()
     }
 
     /// Closes idle connections, and removes hosts without a connection, a request or a pause. Returns `false` once

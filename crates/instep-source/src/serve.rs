@@ -103,7 +103,7 @@ pub async fn serve(
     monitor: Arc<dyn PublishMonitor>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    address::raise_descriptor_limit();
+    instep_store::raise_open_files_limit();
     let tls = options.certificate()?;
     let reserved = Reserved::bind(&options.listen)?;
     if reserved.is_loopback() {

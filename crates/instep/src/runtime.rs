@@ -26,6 +26,7 @@ use crate::{
 ///
 /// Errors: threads cannot be started.
 pub(crate) fn start() -> anyhow::Result<Runtime> {
+    instep_store::raise_open_files_limit();
     // Named here: otherwise the library reads the variable TOKIO_WORKER_THREADS, and panics if it is no number from 1.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut builder = Builder::new_multi_thread();

@@ -6,6 +6,7 @@ use instep_destination::{
     Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, Shutdown, SyncOptions, SyncReport,
     documents::DocumentObserver, exit_code, holdings_at, sync,
 };
+use instep_store::Shortage;
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::{
@@ -62,6 +63,8 @@ impl LookOutcome {
     fn failed(error: &Error) -> Self {
         let verdict = match error.kind() {
             _ if is_outage(error) || error.is_storage_away() => Some(LookVerdict::Outage),
+            // It is over in a moment, and says nothing about the Source: the fleet would fail as a whole within seconds.
+            _ if Shortage::behind(error) == Some(Shortage::OpenFiles) => Some(LookVerdict::Outage),
             ErrorKind::Interrupted => None,
             ErrorKind::Locked | ErrorKind::Storage | ErrorKind::NewerState | ErrorKind::Usage => {
                 Some(LookVerdict::Blocked)
@@ -202,5 +205,25 @@ impl Monitor for PlanSizer<'_> {
         if !self.is_dry || matches!(event, Event::Phase(_) | Event::Note(_)) {
             self.beside.event(event);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn o167_a_lack_of_descriptors_is_an_outage_and_no_failure_of_each_source() {
+        let failed = |errno: Errno| {
+            let source = Box::new(io::Error::from(errno));
+            let error = Error::Storage { action: "lock", path: "copy".into(), source };
+            LookOutcome::failed(&error).verdict
+        };
+        assert_eq!(failed(Errno::MFILE), Some(LookVerdict::Outage));
+        assert_eq!(failed(Errno::ACCESS), Some(LookVerdict::Blocked));
     }
 }

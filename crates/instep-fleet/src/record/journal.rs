@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use super::{
     FleetRecord,
-    engine::{FieldFault, FieldRow, Statements},
+    engine::{Field, FieldFault, FieldRow, Statements},
 };
 use crate::{Alert, AlertKind, FleetError, name::SourceName, share::WorkerId};
 
 /// The number of stored looks of each Source.
 const KEPT_LOOKS: i64 = 200;
+
+/// The Sources whose last looks are read by one statement: with one for each, a page of the dashboard would wait for the
+/// database a hundred times.
+const LOOKS_AT_ONCE: usize = 50;
 
 /// Reads the last looks backwards along the primary key, so that no other rows are read.
 pub(super) const LAST_LOOKS: &str =
@@ -100,23 +104,27 @@ impl FleetRecord {
         names: &[SourceName],
         most: usize,
     ) -> Result<BTreeMap<SourceName, Vec<LookSample>>, FleetError> {
-        names.iter().map(|name| Ok((name.clone(), self.last_looks(name, most as i64)?))).collect()
+        let mut looks: BTreeMap<_, Vec<_>> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
+        let sql = last_looks_of_several();
+        for names in names.chunks(LOOKS_AT_ONCE) {
+            // Always the same statement: no Source has an empty name.
+            let places = (0..LOOKS_AT_ONCE).map(|place| names.get(place).map_or("", SourceName::as_str));
+            let mut fields: Vec<Field> = vec![(most as i64).into()];
+            fields.extend(places.map(Field::from));
+            let read = |row: &FieldRow| {
+                let name: SourceName = row.string(8)?.parse().map_err(FieldFault)?;
+                Ok((name, sample(row)?))
+            };
+            for (name, look) in self.all(&sql, &fields, read)? {
+                looks.entry(name).or_default().push(look);
+            }
+        }
+        looks.values_mut().for_each(|looks| looks.sort_by_key(|look| look.at));
+        Ok(looks)
     }
 
     fn last_looks(&self, name: &SourceName, most: i64) -> Result<Vec<LookSample>, FleetError> {
-        let read = |row: &FieldRow| {
-            Ok(LookSample {
-                at: row.number(0)?,
-                exit_code: u8::try_from(row.number(1)?).unwrap_or(u8::MAX),
-                lag: row.optional(2)?.map(i64::cast_unsigned),
-                held: row.count(3)?,
-                bytes: row.count(4)?,
-                pending: row.count(5)?,
-                changed: row.count(6)?,
-                transferred: row.count(7)?,
-            })
-        };
-        let mut looks = self.all(LAST_LOOKS, &[name.as_str().into(), most.into()], read)?;
+        let mut looks = self.all(LAST_LOOKS, &[name.as_str().into(), most.into()], sample)?;
         looks.reverse();
         Ok(looks)
     }
@@ -211,4 +219,30 @@ impl FleetRecord {
         let sql = "DELETE FROM alert WHERE worker = $1 AND id <= $2";
         self.engine.execute(sql, &[worker.into(), up_to.into()]).map(drop)
     }
+}
+
+/// Returns the statement for the looks of several Sources, whose names are its parameters after the number of looks.
+fn last_looks_of_several() -> String {
+    let of = |place: usize| {
+        format!(
+            "SELECT * FROM (SELECT at, exit_code, lag, held, bytes, pending, changed, transferred, source FROM look
+             WHERE source = ${} ORDER BY at DESC LIMIT $1) AS of_{place}",
+            place + 2
+        )
+    };
+    (0..LOOKS_AT_ONCE).map(of).collect::<Vec<_>>().join(" UNION ALL ")
+}
+
+/// Reads a look.
+fn sample(row: &FieldRow) -> Result<LookSample, FieldFault> {
+    Ok(LookSample {
+        at: row.number(0)?,
+        exit_code: u8::try_from(row.number(1)?).unwrap_or(u8::MAX),
+        lag: row.optional(2)?.map(i64::cast_unsigned),
+        held: row.count(3)?,
+        bytes: row.count(4)?,
+        pending: row.count(5)?,
+        changed: row.count(6)?,
+        transferred: row.count(7)?,
+    })
 }

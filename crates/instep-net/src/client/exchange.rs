@@ -163,7 +163,7 @@ impl Client {
     async fn open(
         &self,
         host: &Host,
-        pool: &ConnectionPool,
+        pool: &Arc<ConnectionPool>,
         target: http::Uri,
     ) -> Result<Connection, BoxError> {
         let connection = Connection::over(self.0.connector.connect(target).await?).await?;

@@ -1,7 +1,7 @@
 //! Tests of a host whose limits several processes share.
 
 use super::*;
-use crate::seating::Seating;
+use crate::{pool::KeptConnections, seating::Seating};
 
 fn host(seats: &SharedSeats) -> Arc<Host> {
     let limits = HostLimits {
@@ -11,6 +11,7 @@ fn host(seats: &SharedSeats) -> Arc<Host> {
         rate: None,
         adaptive: true,
         seats: Some(seats.clone()),
+        kept: Arc::new(KeptConnections::new(8)),
     };
     Arc::new(Host::new(Origin::parse("http://host/").unwrap(), &limits))
 }

@@ -70,25 +70,13 @@ impl Reserved {
     }
 }
 
-/// Raises the limit of open files to the largest allowed. Each connection and each file served takes a descriptor, and
-/// the usual limit of 1,024 is meant for a shell.
-pub(crate) fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current < limit.maximum || limit.maximum.is_none() {
-        // A refusal leaves the limit as it is, and `accept` waits.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
-    }
-}
-
 /// Returns the number of connections for which there are descriptors: each may take a second one for the file that it is
 /// sent, and publications, the catalogue and other listeners need theirs.
 pub(super) fn most_connections() -> usize {
-    use rustix::process::{Resource, getrlimit};
     const OTHERS: u64 = 64;
     const FEWEST: u64 = 8;
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from((limit.saturating_sub(OTHERS) / 2).max(FEWEST)).unwrap_or(usize::MAX)
+    usize::try_from((instep_store::open_files_limit().saturating_sub(OTHERS) / 2).max(FEWEST))
+        .unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -54,8 +54,9 @@ impl Generations {
             self.young_bytes = 0;
         }
         self.young_bytes += name.len() + representation.bytes_held();
+        let length = name.len();
         if let Some(replaced) = self.young.insert(name, representation) {
-            self.young_bytes = self.young_bytes.saturating_sub(replaced.bytes_held());
+            self.young_bytes = self.young_bytes.saturating_sub(length + replaced.bytes_held());
         }
     }
 }
@@ -81,5 +82,17 @@ mod tests {
             .map(|representation| representation.bytes_held())
             .sum();
         assert!(held < 22_000, "{held}");
+    }
+
+    #[test]
+    fn o168_a_file_that_changes_again_and_again_takes_its_place_once() {
+        let cache = Cache::new(10_000);
+        let other = Arc::new(Representation::for_test(100));
+        cache.insert(b"other", other);
+        for _ in 0..1_000 {
+            cache.insert(&[b'a'; 200], Arc::new(Representation::for_test(100)));
+        }
+        let generations = cache.generations.lock().unwrap();
+        assert_eq!((generations.young.len(), generations.old.len()), (2, 0));
     }
 }

@@ -20,6 +20,7 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
     service::TowerToHyperService,
 };
+use instep_store::Shortage;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
@@ -190,8 +191,7 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 fn is_out_of_descriptors(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+    Shortage::behind(error) == Some(Shortage::OpenFiles)
 }
 
 fn protocols(limits: &ServerLimits) -> auto::Builder<TokioExecutor> {

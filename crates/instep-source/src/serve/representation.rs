@@ -17,6 +17,9 @@ use crate::catalogue::{FileStamp, ResourceState};
 /// Files up to this many bytes are read at once, inside the task, and may be kept in memory.
 const SMALL_FILE: u64 = 64 * 1024;
 
+/// The memory of a value beside its bytes: the count of those that share them.
+const HEADER_BYTES: usize = 32;
+
 /// One state of a file, as it is served.
 #[derive(Debug)]
 pub(crate) struct Representation {
@@ -82,9 +85,15 @@ impl Representation {
         })
     }
 
-    /// Returns the approximate number of bytes that it takes in memory.
+    /// Returns the approximate number of bytes that it takes in memory. The headers of a version are longer than many a resource:
+    /// `Link` names its neighbours.
     pub(crate) fn bytes_held(&self) -> usize {
-        512 + self.body.as_ref().map_or(0, Bytes::len)
+        let length = |value: &HeaderValue| value.len() + HEADER_BYTES;
+        let fixed = [&self.validators.etag, &self.last_modified, &self.content_type].map(length);
+        let optional = [&self.content_encoding, &self.link].map(|value| value.as_ref().map_or(0, length));
+        let headers = fixed.iter().chain(&optional).sum::<usize>();
+        // With the place in the cache.
+        size_of::<Self>() + 64 + headers + self.body.as_ref().map_or(0, |body| body.len() + HEADER_BYTES)
     }
 
     #[cfg(test)]
