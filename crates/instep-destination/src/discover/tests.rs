@@ -226,7 +226,8 @@ async fn o153_a_change_list_beside_a_resource_list_is_found_as_the_reference_cli
 
 #[tokio::test]
 async fn o114_a_search_that_finds_nothing_says_which_permission_it_lacked() {
-    for (status, lacks) in [(401, Some(Permission::Login)), (407, Some(Permission::ProxyLogin)), (404, None)] {
+    for (status, lacks) in [(401, Some(Permission::Login)), (407, Some(Permission::ProxyLogin)), (404, None)]
+    {
         let source = hidden();
         let root = source.url("");
         let documents_of_source = [source.capability_list_url(), source.resource_list_url()];
