@@ -8,7 +8,7 @@ use crate::{
     state::{ReadState, SetId},
 };
 
-/// What was applied to a set before the plan is made.
+/// The changes that were applied to a set before the plan is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetHistory {
     /// `true` if changes were applied to the set.

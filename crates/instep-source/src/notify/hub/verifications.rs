@@ -23,7 +23,7 @@ pub(super) enum Admission {
     Now,
     /// The limit is reached by verifications in flight: their answers have to come first.
     Later,
-    /// So many verifications were left unconfirmed that the request is refused.
+    /// The request is refused, because too many verifications were left unconfirmed.
     Refused,
 }
 
