@@ -231,7 +231,8 @@ fn o418_transfers_end_with_a_run_that_fails() {
         Copy::of(FakeSource::start().with_resources([("large", vec![7; 4 << 20]), ("small", vec![7])]));
     copy.source.fail_always("large", Fault::Drip(Duration::from_millis(20)));
     copy.source.fail_always("small", Fault::Hold);
-    let options = SyncOptions::new(copy.source.url(""), copy.dir());
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    options.max_duration = Some(Duration::from_secs(120));
     // It outlives the run, as that of an application does, so only the run can end its transfers.
     let runtime = runtime();
     let result = thread::scope(|scope| {
