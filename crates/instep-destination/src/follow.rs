@@ -200,3 +200,19 @@ fn sum(total: Option<SyncReport>, last: SyncReport) -> SyncReport {
         ..last
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o408_the_summary_of_following_adds_up_unverified_resources_and_planned_bytes() {
+        let round = |unverified, planned_bytes| {
+            let mut report = SyncReport::new(Strategy::Changes, "a notification");
+            (report.unverified, report.planned_bytes) = (unverified, planned_bytes);
+            report
+        };
+        let total = sum(Some(sum(None, round(2, 300))), round(1, 40));
+        assert_eq!((total.unverified, total.planned_bytes), (3, 340));
+    }
+}

@@ -217,3 +217,6 @@ impl EntryListing {
         tokio::task::spawn_blocking(read).await?
     }
 }
+
+#[cfg(test)]
+mod tests;

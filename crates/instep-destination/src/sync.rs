@@ -18,7 +18,7 @@ use crate::{
     follow::follow,
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
-    records::{UnusableEntries, kept::KeptResources},
+    records::UnusableEntries,
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
@@ -197,8 +197,7 @@ impl SyncRun<'_> {
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
         let is_counted_anew = reads_inventory || self.options.delete;
-        // Only if it is needed: all known deletions are read for it, also those of resources that are not held.
-        let before = if is_counted_anew { KeptResources::default() } else { self.copy.kept(set.id)? };
+        let before = || self.copy.kept(set.id);
         let (entries, kept) = set.with(|draft| (draft.account, draft.kept(before, is_counted_anew)));
         set.kept = kept?;
         let coverage = match set.coverage {

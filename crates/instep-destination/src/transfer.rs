@@ -258,7 +258,7 @@ impl SyncRun<'_> {
         }
         plan.with(|draft| draft.check_account())?;
         let before = plan.kept;
-        let (entries, kept) = plan.with(|draft| (draft.account, draft.kept(before, false)));
+        let (entries, kept) = plan.with(|draft| (draft.account, draft.kept(|| Ok(before), false)));
         plan.kept = kept?;
         done.pass_returned_to(&plan)?;
         done.pass_links_to(&plan)?;

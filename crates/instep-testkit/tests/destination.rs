@@ -30,6 +30,8 @@ mod guards;
 mod incremental;
 #[path = "destination/indexes.rs"]
 mod indexes;
+#[path = "destination/linked_versions.rs"]
+mod linked_versions;
 #[path = "destination/lost_documents.rs"]
 mod lost_documents;
 #[path = "destination/missing_metadata.rs"]

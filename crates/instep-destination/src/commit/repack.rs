@@ -23,8 +23,8 @@ struct Repacking {
 
 impl Committer {
     /// Copies the used parts of packs of which more than half is unused. Records are copied unchanged, and an object
-    /// is removed once none of its records is used. Damage does not end a run: unreadable parts stay where they are,
-    /// for an audit to report.
+    /// is removed once none of its records is used. Neither damage nor a pack that cannot be read ends a run: unreadable
+    /// parts stay where they are, for an audit to report.
     pub(super) fn repack(&mut self, packs: &Arc<PackStore>) -> Result<(), CommitError> {
         let mut repacking = Repacking::default();
         for key in self.state.sparse_packs()?.iter().filter(|key| is_pack(key)) {
@@ -35,8 +35,13 @@ impl Committer {
                 }
                 // No committed group depends on this, and the next run tries it again.
                 Err(error) => {
+                    let is_away = matches!(&error, StoreError::Bucket { source, .. } if source.may_pass());
                     let error = instep_store::error_chain(&error);
                     tracing::warn!(%key, error, "a pack cannot be read, and is not packed anew");
+                    if is_away {
+                        // The run would wait for each further pack.
+                        return Ok(());
+                    }
                     continue;
                 }
                 Ok(bytes) => bytes,

@@ -14,3 +14,4 @@ mod names;
 mod packs;
 mod stores;
 mod syncs;
+mod unreadable_packs;

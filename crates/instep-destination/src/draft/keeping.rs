@@ -65,15 +65,21 @@ impl Draft {
     }
 
     /// Returns the resources that are kept after the plan: all of them if the plan counted them anew, with an inventory,
-    /// otherwise those of before with the differences.
+    /// otherwise those of before with the differences. Those of before are read only then, because all known deletions
+    /// are read for them, also those of resources that are not held (O169).
     ///
     /// # Errors
-    /// If the plan cannot be read.
-    pub(crate) fn kept(&self, before: KeptResources, is_counted_anew: bool) -> Result<KeptResources, Error> {
+    /// If the plan cannot be read, or `before` fails.
+    pub(crate) fn kept(
+        &self,
+        before: impl FnOnce() -> Result<KeptResources, Error>,
+        is_counted_anew: bool,
+    ) -> Result<KeptResources, Error> {
         let KeptCount { known, dated, undated } = self.inventory.kept;
         if is_counted_anew {
             return Ok(KeptResources { all: known + dated + undated, undated });
         }
+        let before = before()?;
         let returned = self.actions.count_noted(PlanNote::Returned)?;
         let all = (before.all + dated + undated).saturating_sub(returned);
         Ok(KeptResources { all, undated: before.undated + undated })

@@ -10,6 +10,7 @@ use crate::{
     clock::Clocks,
     documents::{Document, Documents},
     plan::Selection,
+    records::kept::KeptResources,
     state::{Actions, StatePlace},
 };
 
@@ -57,4 +58,14 @@ fn b12_a_document_is_read_no_further_once_the_run_is_to_end() {
     assert!(matches!(draft.read_changes(&changes, None, None, None, 0), Err(Error::Interrupted)));
     assert!(matches!(draft.infer_deletions(None), Err(Error::Interrupted)));
     assert_eq!(draft.account.read, 100, "no entry was read after the end");
+}
+
+#[test]
+fn o169_the_resources_kept_before_are_read_only_if_they_are_not_counted_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let draft = draft(folder.path());
+    let kept = draft.kept(|| panic!("all known deletions are read for nothing"), true).unwrap();
+    assert_eq!(kept, KeptResources::default());
+    let before = KeptResources { all: 3, undated: 2 };
+    assert_eq!(draft.kept(|| Ok(before), false).unwrap(), before);
 }

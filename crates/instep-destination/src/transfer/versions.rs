@@ -57,19 +57,23 @@ fn keep_some(
         let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
         let named = placer.versions.name(draft.state(), &held.uri, &held.metadata)?;
         let Some(version) = named.map(VersionKey::into_uri) else { continue };
-        let staged = match copy(placer, &held) {
-            Ok(Some(staged)) => staged,
-            // A file that is damaged, missing or blocked is not kept as a version.
-            Ok(None) => continue,
-            Err(error) if error.is_damage() || error.concerns_one_resource() => continue,
-            Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
-            // After any other failure the version could still be kept, so that it must not be replaced.
-            Err(error) => return Err(error.into()),
-        };
+        let Some(staged) = unless_lost(copy(placer, &held))? else { continue };
         let Ok(path) = placer.path(&version) else { continue };
         commits.push(Commit::File(NewFile::new(version, path, staged, held.metadata, placer.set)));
     }
     Ok((commits, last))
+}
+
+/// Returns the copy of a held file; `None` if the file is damaged, missing or blocked, so that it is not kept as a version.
+///
+/// # Errors
+/// After any other failure: the version could still be kept, so it must not be replaced.
+fn unless_lost(copied: Result<Option<Staged>, StoreError>) -> Result<Option<Staged>, StoreError> {
+    match copied {
+        Err(error) if error.is_damage() || error.concerns_one_resource() => Ok(None),
+        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        copied => copied,
+    }
 }
 
 /// Returns a staged copy of a held file; `None` if the file does not match the state.
@@ -114,4 +118,23 @@ pub(super) fn packed(
     let (Ok(arrival), Ok(path)) = (package.stage(entry), placer.path(&version)) else { return Ok(None) };
     let metadata = desired.metadata_beside(&arrival.staged.digests);
     Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, metadata, set))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o403_only_a_version_whose_file_is_lost_is_passed_over_and_other_failures_end_the_run() {
+        let kept = |kind: ErrorKind| unless_lost(Err(StoreError::io("read", "a.txt", kind)));
+        for kind in [ErrorKind::NotFound, ErrorKind::InvalidData, ErrorKind::PermissionDenied] {
+            assert!(matches!(kept(kind), Ok(None)), "{kind}");
+        }
+        for kind in [ErrorKind::StorageFull, ErrorKind::TimedOut, ErrorKind::Other] {
+            assert!(kept(kind).is_err(), "{kind}");
+        }
+        assert!(matches!(unless_lost(Ok(None)), Ok(None)));
+        let full = StoreError::Reserve { free: 1, reserve: 2 };
+        assert!(matches!(unless_lost(Err(full)), Err(StoreError::Reserve { .. })));
+    }
 }

@@ -170,3 +170,19 @@ fn a_member_of_a_package_is_a_resource() {
     archive.close().unwrap();
     assert_eq!(records(folder.path())[1], ("resource".to_owned(), "http://example.com/m".to_owned(), 6));
 }
+
+#[test]
+fn o407_a_large_body_waits_in_the_folder_of_the_archive_and_in_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path());
+    assert_eq!(archive.orders.folder(), folder.path());
+    archive.close().unwrap();
+    // Nothing can wait in a folder that is not there.
+    let orders = Arc::new(Orders::of(&folder.path().join("gone")));
+    let mut body_observer = ArchiveObserver::new(Arc::clone(&orders)).answered(exchange("large", 200));
+    body_observer.data(&Bytes::from(vec![7_u8; 2 << 20]));
+    body_observer.ended(true);
+    let waiting = orders.take();
+    let [ArchiveOrder::Failed(error)] = &waiting[..] else { panic!("a body waits elsewhere") };
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}

@@ -1,9 +1,9 @@
 //! Deletions in Change Lists: applied when they are requested, and remembered until then.
 
-use instep_destination::{MaxDelete, SyncOptions};
-use instep_testkit::Fault;
+use instep_destination::{Event, Letter, MaxDelete, Monitor, Outcome, Shutdown, SyncOptions, Via, sync};
+use instep_testkit::{FakeSource, Fault, Layout};
 
-use crate::support::{Copy, with_one_change_list, without};
+use crate::support::{Copy, in_step, many, runtime, with_one_change_list, without};
 
 #[test]
 fn deletions_are_kept_unless_they_are_asked_for() {
@@ -177,4 +177,34 @@ fn o64_a_deletion_without_a_time_stays_counted_as_kept() {
         let run = copy.sync();
         assert_eq!((run.report().kept, run.report().is_in_step()), (1, false), "{:?}", run.heard);
     }
+}
+
+/// Ends a run once it reports a deletion.
+struct UntilDeleted(Shutdown);
+
+impl Monitor for UntilDeleted {
+    fn event(&self, event: Event<'_>) {
+        if let Event::Committed(item) = event
+            && item.letter == Letter::Gone
+        {
+            self.0.request();
+        }
+    }
+}
+
+#[test]
+fn o404_deletions_are_reported_while_others_are_still_to_be_done() {
+    // More than wait to be committed at a time, together with a group.
+    const DELETED: usize = 8_000;
+    let mut layout = Layout::new();
+    layout.dump = true;
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(many(DELETED + 1)));
+    in_step(&copy, &copy.sync_with(|options| options.via = Via::Dump));
+    many(DELETED).iter().for_each(|(path, _)| copy.source.delete(path));
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    (options.delete, options.max_delete) = (true, MaxDelete::Percent(100));
+    let monitor = UntilDeleted(options.shutdown.clone());
+    let report = runtime().block_on(sync(&options, &monitor)).unwrap();
+    assert_eq!(report.outcome, Outcome::Interrupted);
+    assert!((1..DELETED as u64).contains(&report.deleted), "{}", report.deleted);
 }

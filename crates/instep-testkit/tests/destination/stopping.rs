@@ -224,3 +224,30 @@ fn finding_d10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too
         copy.source.release();
     }
 }
+
+#[test]
+fn o418_transfers_end_with_a_run_that_fails() {
+    let copy =
+        Copy::of(FakeSource::start().with_resources([("large", vec![7; 4 << 20]), ("small", vec![7])]));
+    copy.source.fail_always("large", Fault::Drip(Duration::from_millis(20)));
+    copy.source.fail_always("small", Fault::Hold);
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    options.max_duration = Some(Duration::from_secs(120));
+    // It outlives the run, as that of an application does, so only the run can end its transfers.
+    let runtime = runtime();
+    let result = thread::scope(|scope| {
+        let running = scope.spawn(|| runtime.block_on(sync(&options, &VoidMonitor)));
+        copy.source.wait_for("small", 1);
+        let staging = copy.dir().join(".instep/staging");
+        wait_until("the large one arrives", || fs::read_dir(&staging).unwrap().next().is_some());
+        // From now on nothing can be staged.
+        fs::remove_dir_all(&staging).unwrap();
+        copy.source.release();
+        running.join().unwrap()
+    });
+    assert!(result.is_err(), "{result:?}");
+    wait_until("the transfer of the large one has ended", || {
+        copy.source.forget_requests();
+        copy.source.most_at_once() == 0
+    });
+}

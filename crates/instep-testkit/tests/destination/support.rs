@@ -6,6 +6,7 @@ use instep_destination::{
     AuditOptions, AuditReport, Error, RecordedEvents, SyncOptions, SyncReport, TestMonitor, audit, sync,
 };
 use instep_testkit::{FakeSource, Layout, compare};
+use resourcesync::{DateTime, Link, Relation, Uri};
 use tempfile::TempDir;
 
 /// The namespaces of a document.
@@ -150,4 +151,37 @@ pub(crate) fn with_one_change_list() -> Copy {
     let mut layout = Layout::new();
     layout.change_index = false;
     Copy::of(FakeSource::start_with(layout).with_resources(three()))
+}
+
+/// Syncs with all versions and deletions.
+pub(crate) fn keeping(copy: &Copy) -> Run {
+    copy.sync_with(|options| {
+        options.all_versions = true;
+        options.delete = true;
+    })
+}
+
+/// Returns the versions kept of a resource, oldest first.
+pub(crate) fn versions(copy: &Copy, path: &str) -> Vec<String> {
+    let folder = copy.dir().join(".instep/versions").join(path);
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+/// Adds a link of a relation to a path to the entry of a resource.
+pub(crate) fn link(
+    copy: &Copy,
+    path: &'static str,
+    relation: Relation,
+    target: &str,
+    modified: Option<DateTime>,
+) {
+    let target = Uri::parse(&copy.source.url(target)).unwrap();
+    copy.source.misstate(path, move |entry| {
+        let mut link = Link::new(relation.clone(), target.clone());
+        link.modified = modified;
+        entry.links.push(link);
+    });
 }

@@ -1,37 +1,9 @@
 //! Copies that keep every version.
 
-use std::{fs, path::PathBuf};
-
 use instep_testkit::Page;
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
-use crate::support::{Copy, Run};
-
-fn keeping(copy: &Copy) -> Run {
-    copy.sync_with(|options| {
-        options.all_versions = true;
-        options.delete = true;
-    })
-}
-
-/// Returns the versions kept of a resource, oldest first.
-fn versions(copy: &Copy, path: &str) -> Vec<String> {
-    let folder = copy.dir().join(".instep/versions").join(path);
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
-}
-
-/// Links of an entry; those of a relation to a path.
-fn link(copy: &Copy, path: &'static str, relation: Relation, target: &str, modified: Option<DateTime>) {
-    let target = Uri::parse(&copy.source.url(target)).unwrap();
-    copy.source.misstate(path, move |entry| {
-        let mut link = Link::new(relation.clone(), target.clone());
-        link.modified = modified;
-        entry.links.push(link);
-    });
-}
+use crate::support::{Copy, Run, keeping, link, versions};
 
 #[test]
 fn what_is_replaced_or_removed_is_kept() {

@@ -49,7 +49,7 @@ fn an_independent_hub_brings_each_change_until_it_is_unsubscribed() {
 }
 
 /// Returns a notification about changes at one time.
-fn payload(source: &FakeSource, from: DateTime, changes: &[(&str, &str)]) -> String {
+pub(crate) fn payload(source: &FakeSource, from: DateTime, changes: &[(&str, &str)]) -> String {
     let until = source.clock().now();
     let root = format!("<rs:md capability=\"change-notification\" from=\"{from}\" until=\"{until}\"/>");
     let entry = |(path, change): &(&str, &str)| {

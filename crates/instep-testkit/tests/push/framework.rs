@@ -1,11 +1,14 @@
-//! Framework Notifications at a Destination (FN-7), over WebSockets.
+//! Notifications at a Destination over WebSockets: Framework Notifications (FN-7), and changes.
 
 use futures_util::SinkExt as _;
 use instep_destination::Outcome;
-use instep_testkit::FakeSource;
+use instep_testkit::{FakeSource, Fault};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::support::{Following, notification, runtime, topical};
+use super::{
+    destination::payload,
+    support::{Following, notification, runtime, topical},
+};
 
 /// A channel that sends the messages of the test.
 struct Channel {
@@ -131,4 +134,32 @@ fn w9_a_message_without_end_closes_the_channel_and_leads_to_a_look() {
         channel.say("x".repeat(2 << 20));
         source.wait_for("a.txt", 2);
     });
+}
+
+#[test]
+fn o402_a_round_that_only_applies_notifications_keeps_versions_too() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("change", &channel.socket())]);
+    let mut following = Following::of(&source, &[&channel.origin()]);
+    following.options.all_versions = true;
+    let report = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("changelist-000001.xml", 2);
+        for (number, text) in ["first", "second"].into_iter().enumerate() {
+            let before = source.clock().now();
+            source.put("a.txt", text);
+            channel.say(payload(&source, before, &[("a.txt", "updated")]));
+            let is_update = |line: &&String| line.starts_with('~');
+            following.wait_until(|heard| heard.committed.iter().filter(is_update).count() == number + 1);
+            // From now on no list can be read: there are only notifications.
+            source.fail_always("changelist.xml", Fault::Status(500));
+            source.fail_always("changelist-000001.xml", Fault::Status(500));
+        }
+    });
+    assert_eq!(report.versions, 2);
+    let kept = std::fs::read_dir(following.copy().join(".instep/versions/a.txt")).unwrap();
+    let read = |entry: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(entry.unwrap().path());
+    let mut kept: Vec<_> = kept.map(|entry| read(entry).unwrap()).collect();
+    kept.sort();
+    assert_eq!(kept, ["first", "one"]);
 }

@@ -35,29 +35,34 @@ const NEW: [(&str, &[u8]); 4] =
     [("http://h/a", b"a2 is longer"), ("http://h/b/x", b"x"), ("http://h/e/f", b"f"), ("http://h/b", b"b2")];
 
 /// A bucket in memory, and the folder of a copy that has its bytes there.
-struct Storage {
-    objects: Arc<InMemory>,
+pub(super) struct Storage {
+    pub(super) objects: Arc<InMemory>,
     folder: TempDir,
     layout: ObjectLayout,
 }
 
 /// A copy in a bucket that is open for commits.
-struct ObjectCopy {
-    committer: Committer,
+pub(super) struct ObjectCopy {
+    pub(super) committer: Committer,
     store: CopyStore,
     set: SetId,
 }
 
 impl Storage {
-    fn new(layout: ObjectLayout) -> Self {
+    pub(super) fn new(layout: ObjectLayout) -> Self {
         Self { objects: Arc::new(InMemory::new()), folder: TempDir::new().unwrap(), layout }
     }
 
     fn open(&self, hook: Option<StepHook>) -> ObjectCopy {
+        self.open_in(Arc::clone(&self.objects) as Arc<dyn ObjectStore>, hook)
+    }
+
+    /// Opens the copy, with its bucket behind another store.
+    pub(super) fn open_in(&self, objects: Arc<dyn ObjectStore>, hook: Option<StepHook>) -> ObjectCopy {
         let folder = FolderStore::open(self.folder.path(), FolderOptions::new()).unwrap();
         let state = folder.own_folder().join("state.sqlite");
         let place = ObjectPlace::parse("s3://library/one").unwrap();
-        let place = place.in_store(Arc::clone(&self.objects) as Arc<dyn ObjectStore>);
+        let place = place.in_store(objects);
         let (bucket, staging) = (Arc::new(Bucket::open(&place).unwrap()), Arc::new(folder));
         let staging = staging as Arc<dyn StagingArea>;
         let store = match self.layout {
@@ -86,7 +91,7 @@ impl Storage {
     }
 
     /// Returns the keys in the bucket, without the prefix of the copy.
-    fn keys(&self) -> BTreeSet<String> {
+    pub(super) fn keys(&self) -> BTreeSet<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let found: Vec<_> = runtime.block_on(self.objects.list(None).try_collect()).unwrap();
         let name = |path: String| path.strip_prefix("one/").unwrap().to_owned();
@@ -95,7 +100,7 @@ impl Storage {
 }
 
 impl ObjectCopy {
-    fn add(&mut self, text: &str, bytes: &[u8]) {
+    pub(super) fn add(&mut self, text: &str, bytes: &[u8]) {
         let uri = uri(text);
         let mut file = self.store.staging().stage(&SHA256).unwrap();
         file.write(bytes).unwrap();
@@ -110,7 +115,7 @@ impl ObjectCopy {
     }
 
     /// Returns each held resource with its bytes, and checks that the state describes these bytes.
-    fn contents(&self) -> Vec<(String, Vec<u8>)> {
+    pub(super) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let read = |held: crate::HeldResource| {
             let (mut bytes, mut hasher) = (Vec::new(), Hasher::new(&SHA256));
             self.store.read(&held.path, &held.place).unwrap().read_to_end(&mut bytes).unwrap();

@@ -107,3 +107,26 @@ async fn d15_so_many_documents_and_no_more_are_asked_for() {
     assert!(refused.is_invalid() && matches!(refused, DocumentError::TooMany { most: 2, .. }), "{refused}");
     assert_eq!(source.requests_for("resourcelist.xml"), 2);
 }
+
+#[tokio::test]
+async fn o406_a_collection_of_activities_may_have_more_pages_than_a_search_may_request_documents() {
+    const PAGES: u64 = 1_100;
+    let source = FakeSource::start();
+    let url = |number: u64| source.url(&format!("activity/{number}"));
+    let collection = format!(r#"{{"type": "OrderedCollection", "last": {{"id": "{}"}}}}"#, url(PAGES));
+    source.serve("activity/all", collection);
+    for number in 1..=PAGES {
+        let object = source.url(&format!("iiif/{number}"));
+        let before =
+            if number == 1 { String::new() } else { format!(r#""prev": {{"id": "{}"}}, "#, url(number - 1)) };
+        let item = format!(
+            r#"{{"type": "Create", "object": {{"id": "{object}"}}, "endTime": "2026-01-01T00:00:00Z"}}"#
+        );
+        let page = format!(r#"{{"type": "OrderedCollectionPage", {before}"orderedItems": [{item}]}}"#);
+        source.serve(&format!("activity/{number}"), page);
+    }
+    let found = found_from(&source, &source.url("activity/all")).await;
+    let changes = set(&found).get(&Capability::ChangeList).and_then(|offer| offer.document.as_ref()).unwrap();
+    assert_eq!(changes.for_each(|_| {}).unwrap(), PAGES);
+    assert!(found.troubles.is_empty(), "{:?}", found.troubles);
+}

@@ -157,6 +157,12 @@ pub(super) fn the_trend_keeps_the_newest_looks(at: &TestFleet) {
     }
     let looks = record.looks(&name("a")).unwrap();
     assert_eq!((looks.len(), looks[0].at, looks[199].at), (200, 50, 249));
+    // A page of the dashboard reads those of many Sources, with few statements.
+    let names: Vec<_> = (0..60).map(|number| name(&format!("n{number}"))).chain([name("a")]).collect();
+    let looks = record.looks_of(&names, 3).unwrap();
+    let of_a: Vec<_> = looks[&name("a")].iter().map(|look| (look.at, look.lag, look.transferred)).collect();
+    assert_eq!(of_a, [(247, Some(5), 9), (248, Some(5), 9), (249, Some(5), 9)]);
+    assert_eq!((looks.len(), looks.values().filter(|looks| looks.is_empty()).count()), (61, 60));
 }
 
 pub(super) fn actions_are_paged_from_the_newest(at: &TestFleet) {
