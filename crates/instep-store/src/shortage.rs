@@ -26,7 +26,12 @@ impl Shortage {
         if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
             return (error.sqlite_error_code() == Some(ErrorCode::DiskFull)).then_some(Self::Room);
         }
-        match Errno::from_io_error(cause.downcast_ref::<io::Error>()?)? {
+        let error = cause.downcast_ref::<io::Error>()?;
+        // The source of an error of io that has another one in it is the source of that one, not that one itself.
+        if let Some(inner) = error.get_ref() {
+            return Self::behind(inner);
+        }
+        match Errno::from_io_error(error)? {
             Errno::NOSPC | Errno::DQUOT => Some(Self::Room),
             Errno::MFILE | Errno::NFILE => Some(Self::OpenFiles),
             _ => None,

@@ -8,7 +8,10 @@ use instep_store::database::DatabaseError;
 use super::{BesideUrl as _, Error, Guard, WithoutUrl};
 #[cfg(feature = "postgres")]
 use crate::state::PostgresError;
-use crate::{discover::DiscoverError, documents::DocumentError, state::StateError, store::StoreError};
+use crate::{
+    commit::CommitError, discover::DiscoverError, documents::DocumentError, state::StateError,
+    store::StoreError,
+};
 
 impl From<HttpError> for Error {
     fn from(error: HttpError) -> Self {
@@ -70,6 +73,15 @@ impl From<DiscoverError> for Error {
             DiscoverError::SeveralSets { sets } => {
                 Self::SeveralSets { sets: sets.iter().map(ToString::to_string).collect() }
             }
+        }
+    }
+}
+
+impl From<CommitError> for Error {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Store(error) => error.into(),
+            CommitError::State(error) => error.into(),
         }
     }
 }

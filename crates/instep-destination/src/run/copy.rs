@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::{
     CopyLocation, Error, Guard, MaxDelete, Strategy, SyncOptions,
     clock::now,
-    commit::{CommitError, Committer},
+    commit::Committer,
     discover::{CapabilitySet, Discovered},
     map::Mapper,
     records::{self, PlanRules, RecentDeletions},
@@ -284,15 +284,6 @@ impl LocalCopy {
             committer.finish()?;
         }
         Ok(())
-    }
-}
-
-impl From<CommitError> for Error {
-    fn from(error: CommitError) -> Self {
-        match error {
-            CommitError::Store(error) => error.into(),
-            CommitError::State(error) => error.into(),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! When everything is scanned again because something could not be read. PURE.
+//! The pauses before everything is scanned again, because a file or a folder could not be read. PURE.
 
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 //! delivered before the copy forgets it, so a killed run may deliver a group twice but never loses one.
 
 mod fields;
+mod grace;
 mod webhook;
 
 use std::{
@@ -23,11 +24,9 @@ use rustix::{
 
 use super::output::typed;
 use fields::fields;
+use grace::GRACE;
 pub(crate) use webhook::Webhook;
 
-/// The time that a command has left after the run was asked to end. Changes that it has not taken are delivered again
-/// by the next run.
-const GRACE: Duration = Duration::from_secs(5);
 /// The longest pause between two checks if a command has ended.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 

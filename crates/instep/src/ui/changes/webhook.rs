@@ -18,7 +18,7 @@ use ring::hmac;
 use serde_json::json;
 use tokio::runtime::Builder;
 
-use super::{GRACE, fields::fields};
+use super::{fields::fields, grace::GRACE};
 
 /// The fewest bytes of a secret, by the specification.
 const LEAST_SECRET: usize = 24;
