@@ -88,13 +88,15 @@ pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
     Ok(removed)
 }
 
-/// Reads the activities that the pages in place have, up to the first page that cannot be read.
+/// Reads the activities that the pages in place have, up to the first page that does not exist.
+///
+/// Errors: a page cannot be read.
 fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {
         let path = folder.join(page_name(number));
         let page = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-            // Otherwise the deletions on this page would be lost for good.
+            // Without this page, the deletions on it would be lost for good.
             page => page.with_context(|| format!("Cannot read {}", path.display()))?,
         };
         let page: Value = serde_json::from_slice(&page).unwrap_or_default();
@@ -201,4 +203,31 @@ fn replace(path: &Path, json: &Value) -> anyhow::Result<bool> {
     fs::write(&new, text).with_context(failed)?;
     fs::rename(&new, path).with_context(failed)?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o190_a_page_of_activities_that_cannot_be_read_costs_no_deletion() {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        let page_of = |gone: &str| {
+            let item =
+                json!({ "type": "Delete", "object": { "id": gone }, "endTime": "2026-01-01T00:00:00Z" });
+            json!({ "orderedItems": [item] }).to_string()
+        };
+        fs::write(folder.join(page_name(0)), page_of("http://x/a")).unwrap();
+        // A folder can no more be read than a file on a damaged disk.
+        fs::create_dir(folder.join(page_name(1))).unwrap();
+        let refused = write(out.path(), "http://x/", "Manifest").unwrap_err().to_string();
+        assert!(refused.contains("page-1.json"), "{refused}");
+        fs::remove_dir(folder.join(page_name(1))).unwrap();
+        fs::write(folder.join(page_name(1)), page_of("http://x/b")).unwrap();
+        write(out.path(), "http://x/", "Manifest").unwrap();
+        let page = fs::read_to_string(folder.join(page_name(0))).unwrap();
+        assert!(page.contains("http://x/a") && page.contains("http://x/b"), "{page}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! An option comes from the command line, else from its environment variable, else from `instep.toml`.
 
-use std::{cell::RefCell, env, ffi::OsString};
+use std::{cell::RefCell, env, ffi::OsString, fs, os::unix::fs::FileTypeExt as _};
 
 use anyhow::{Context, anyhow, bail};
 use clap::{
@@ -123,16 +123,19 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
 /// Reads the command line and the configuration again; `None` if the configuration is the one that was read last, unless
 /// `is_forced`.
 ///
-/// Errors: the configuration cannot be used, or its file is gone. A file found elsewhere would belong to another
-/// command, and without any file all settings would be reset.
+/// Errors: the configuration cannot be used, or its file is gone or a pipe. A file found elsewhere would belong to another
+/// command, and without any file, or from a pipe that is empty by now, all settings would be reset.
 fn again<T>(
     used: &RefCell<Config>,
     pick: fn(Command) -> Option<T>,
     is_forced: bool,
 ) -> anyhow::Result<Option<(T, Config)>> {
+    let path = used.borrow().path().to_owned();
+    if fs::metadata(&path).is_ok_and(|found| found.file_type().is_fifo()) {
+        bail!("{} is a pipe, which can be read only once", path.display());
+    }
     let (cli, config) =
         parse(env::args_os().collect()).map_err(|error| anyhow!("{}", error.to_string().trim()))?;
-    let path = used.borrow().path().to_owned();
     if !path.as_os_str().is_empty() && path != config.path() {
         bail!("{} is gone; restore it, or empty it to set nothing", path.display());
     }

@@ -12,7 +12,7 @@ mod visit;
 
 use std::{
     fs::{self, File},
-    io::{BufReader, BufWriter, Seek as _, SeekFrom, Write as _},
+    io::{self, BufReader, BufWriter, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -60,6 +60,13 @@ pub(crate) fn way_to_warc(path: &Path) -> Option<&'static str> {
         (".cdx", "give the WARC files themselves"),
     ];
     ways.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, way)| way)
+}
+
+/// Returns the manifest of an archive that is unpacked into the folder of a catalogue.
+///
+/// Errors: the current folder cannot be read.
+pub(crate) fn manifest_in(state: &Path) -> io::Result<PathBuf> {
+    Ok(std::path::absolute(state.join(FOLDER))?.join(MANIFEST))
 }
 
 fn is_warc(path: &Path) -> bool {
@@ -123,7 +130,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
 /// Errors: the file cannot be read. Damage in the file is a fault.
 fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> anyhow::Result<()> {
     let unreadable = || format!("Cannot unpack {}", path.display());
-    let open = |from: u64| -> std::io::Result<_> {
+    let open = |from: u64| -> io::Result<_> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(from))?;
         Ok(BufReader::with_capacity(256 << 10, file))
@@ -173,7 +180,7 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
 /// Returns the WARC files of a folder, in the order of their names.
 fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("Cannot read {}", folder.display()))?;
-    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     files.retain(|path| is_warc(path) && path.is_file());
     files.sort_unstable();
     Ok(files)

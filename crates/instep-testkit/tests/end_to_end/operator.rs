@@ -211,3 +211,20 @@ fn a_catalogue_of_a_later_version_is_refused_with_10() {
         let _ = run(folder.path(), arguments).with_code(10);
     }
 }
+
+#[test]
+fn o191_a_check_says_that_it_could_not_compare_every_file_and_ends_with_3() {
+    let folder = folder(&[("a.txt", "a")]);
+    publish(folder.path());
+    let private = folder.path().join("private.txt");
+    fs::write(&private, "p").unwrap();
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o600)).unwrap();
+    let some = run(folder.path(), &["catalogue", "check"]).with_code(3).stdout;
+    assert!(
+        some.contains("Not fully compared: ") && some.contains("; 1 file could not be compared"),
+        "{some}"
+    );
+    fs::write(folder.path().join("a.txt"), "other").unwrap();
+    let differs = run(folder.path(), &["catalogue", "check"]).with_code(20).stdout;
+    assert!(differs.contains("1 difference: ") && differs.contains("; 1 file could not"), "{differs}");
+}

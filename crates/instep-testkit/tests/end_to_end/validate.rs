@@ -226,3 +226,9 @@ fn a_walk_is_bounded_and_says_so() {
     let run = follow(&source(), "", &["--max-documents", "2"]);
     assert!(rules(&run, &["info"]).contains("GEN-26"), "{}", run.stdout);
 }
+
+#[test]
+fn o197_a_walk_of_one_document_is_a_walk_too_and_says_that_there_are_more() {
+    let run = follow(&source(), "", &["--max-documents", "1"]);
+    assert!(rules(&run, &["info"]).contains("GEN-26"), "{}", run.stdout);
+}

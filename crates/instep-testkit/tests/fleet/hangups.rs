@@ -1,6 +1,9 @@
-//! SIGHUP: a configuration that is gone, names another place, or could not be used at first.
+//! SIGHUP: a configuration that is gone, came from a pipe, names another place, or could not be used at first.
 
-use std::fs;
+use std::{
+    fs,
+    io::{self, Write as _},
+};
 
 use crate::support::{FleetFolder, Running, get};
 
@@ -78,4 +81,20 @@ fn o306_after_a_hangup_without_a_change_nothing_is_said_to_be_read_that_is_not()
     fleet.wait_for_message("Cannot use the certificates in none.pem", 1);
     assert_eq!(get(&run, "/api/v1/sources/a").status, 200);
     assert_eq!(get(&run, "/api/v1/sources/b").status, 404);
+}
+
+#[test]
+fn o186_a_configuration_from_a_pipe_is_read_once_and_stays_in_use() {
+    let fleet = FleetFolder::new();
+    let served = Running::source(&fleet.data("data", 1));
+    let (reader, mut writer) = io::pipe().unwrap();
+    write!(writer, "[[source]]\nname = \"a\"\nurl = \"{}\"\nevery = \"1h\"\n", served.url).unwrap();
+    drop(writer);
+    let messages = fs::File::create(fleet.path("messages")).unwrap();
+    let words = ["run", "--config", "/dev/stdin", "--listen", "127.0.0.1:0", "--json"];
+    let run = Running::with_messages(fleet.command(&words).stdin(reader), messages.into());
+    fleet.wait_for("a", "in-step");
+    run.signal("-HUP");
+    fleet.wait_for_message("/dev/stdin is a pipe, which can be read only once", 1);
+    assert_eq!(get(&run, "/api/v1/sources/a").status, 200);
 }

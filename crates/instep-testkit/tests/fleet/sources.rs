@@ -1,4 +1,6 @@
-//! Sources that are added twice, or asked for what they cannot do.
+//! Sources that are added twice, or asked for what they cannot do, and a copy that cannot be read.
+
+use std::fs;
 
 use serde_json::json;
 
@@ -44,4 +46,18 @@ fn o174_a_source_that_waits_for_approval_cannot_be_told_to_run() {
     assert_eq!(as_ada(&run, "POST /api/v1/sources/a/run", "").status, 409);
     fleet.ends(&["approve", "a"], 0);
     fleet.wait_for("a", "in-step");
+}
+
+#[test]
+fn o198_a_copy_whose_state_cannot_be_read_is_shown_as_such_and_not_as_none() {
+    let fleet = FleetFolder::new();
+    let served = Running::source(&fleet.data("data", 1));
+    fleet.ends(&["add", &served.url, "--name", "a", "--every", "1h"], 0);
+    let run = fleet.start(&[]);
+    fleet.wait_for("a", "in-step");
+    fs::write(fleet.path("damaged"), "x".repeat(8_192)).unwrap();
+    fs::rename(fleet.path("damaged"), fleet.path("fleet/a/.instep/state.sqlite")).unwrap();
+    let shows = |part: &str| get(&run, "/source/a/").body.contains(part);
+    instep_testkit::wait_until("the fault is shown", || shows("The copy cannot be read"));
+    assert!(!shows("There is no copy of"));
 }

@@ -1,20 +1,27 @@
 //! Changes of a copy as webhooks, checked as a receiver checks them.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use instep_testkit::{FakeSource, Fault, ReceivedRequest, Run, instep};
+use instep_testkit::{FakeSource, Fault, ReceivedRequest, Run, ended, instep};
 use ring::hmac;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
 const KEY: &[u8; 32] = b"a secret of thirty-two bytes....";
 
 fn sync(source: &FakeSource, receiver: &FakeSource, dir: &Path) -> Run {
+    Run::of(&mut command(source, receiver, dir))
+}
+
+fn command(source: &FakeSource, receiver: &FakeSource, dir: &Path) -> Command {
     fs::write(dir.join("secret"), format!("whsec_{}\n", STANDARD.encode(KEY))).unwrap();
     let (url, copy, hook) = (source.url(""), dir.join("copy").display().to_string(), receiver.url("hook"));
     let options = ["--webhook", &hook, "--webhook-secret-file", "secret", "--delete", "--retries", "1"];
-    Run::of(instep([&["sync", &url, &copy], &options[..]].concat()).current_dir(dir))
+    let mut command = instep([&["sync", &url, &copy], &options[..]].concat());
+    command.current_dir(dir);
+    command
 }
 
 /// Returns the messages that a receiver got, each with its identifier; their signatures are right.
@@ -84,4 +91,25 @@ fn o397_a_receiver_that_wants_no_more_messages_gets_none_and_timeout_and_retries
     let run = sync(&source, &receiver, dir.path()).with_code(3);
     assert!(run.stderr.contains("took longer than 1s"), "{}", run.stderr);
     assert_eq!(receiver.requests_for("hook"), 2);
+}
+
+#[test]
+fn o193_a_receiver_that_does_not_answer_does_not_keep_a_run_from_ending() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start().with_resources([("a.txt", "one")]);
+    let receiver = FakeSource::start();
+    receiver.fail_always("hook", Fault::Hold);
+    let mut run = command(&source, &receiver, dir.path()).args(["--timeout", "1h"]).spawn().unwrap();
+    receiver.wait_for("hook", 1);
+    kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
+    // The attempt would go on for longer than the test may take.
+    assert!(ended(&mut run).code().is_some(), "it had to be killed");
+    receiver.heal();
+    receiver.release();
+    receiver.forget_requests();
+    receiver.serve("hook", "taken");
+    _ = sync(&source, &receiver, dir.path()).with_code(0);
+    let messages = received(&receiver);
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert_eq!(changes(&messages[0].1), [("created", "a.txt")]);
 }

@@ -75,3 +75,12 @@ fn o213_the_address_of_the_pages_may_be_typed_without_its_slash() {
     assert_eq!(serving.get("resourcesync", PERSON).status, 301);
     assert_eq!(serving.get("resourcesync", PROGRAM).status, 404);
 }
+
+#[test]
+fn o195_a_page_of_a_document_from_an_entry_that_no_document_has_is_empty() {
+    let folder = folder(&[("a.txt", "abc")]);
+    let serving = Serving::start(folder.path(), &[]);
+    let list = "resourcesync/document?name=resourcesync%2Fresourcelist.xml";
+    let page = serving.page(&format!("{list}&from={}", usize::MAX));
+    assert!(page.contains("Entries from 1,048,577") && page.contains("None."), "{page}");
+}

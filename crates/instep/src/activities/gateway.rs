@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::bail;
 use axum::{
     Router,
     extract::{Path as UriPath, State},
@@ -94,7 +95,10 @@ async fn answer(State(served): State<Arc<ServedActivities>>, UriPath(name): UriP
 }
 
 impl ServedActivities {
-    /// Returns a file of the collection as of the last publication; `None` if there is none of that name.
+    /// Returns a file of the collection as of the last publication, or as it was before while another request writes it;
+    /// `None` if there is none of that name.
+    ///
+    /// Errors: a file cannot be read or written.
     fn read(&self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
         let number = name.strip_prefix("page-").and_then(|rest| rest.strip_suffix(".json"));
         let is_page = number.is_some_and(|number| number.parse::<usize>().is_ok());
@@ -119,7 +123,11 @@ impl ServedActivities {
             result?;
             written.publications = publications;
         }
-        read_file(&place)
+        let held = read_file(&place)?;
+        if held.is_none() && name == COLLECTION {
+            bail!("the last attempt failed, and the next one is made later");
+        }
+        Ok(held)
     }
 }
 

@@ -29,7 +29,8 @@ enum CatalogueTask {
     /// Hash every file and compare it with the catalogue; record nothing
     ///
     /// `+` is a file that is not in the catalogue, `~` one with other bytes, `-` one that is gone. The next publication
-    /// records ordinary changes. A running `serve` is not interrupted. The exit code is 20 if there are differences.
+    /// records ordinary changes. A running `serve` is not interrupted. The exit code is 20 if there are differences, and
+    /// 3 if a file could not be compared.
     Check(CataloguePlace),
     /// Drop history that no published document needs, and free its space on disk
     ///

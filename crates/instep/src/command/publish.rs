@@ -95,7 +95,7 @@ impl PublishCommand {
             self.dir = self.source.take_from_objects(place)?;
         }
         let is_for_show = self.dry_run || self.host_setup.is_some();
-        let (unpacked, _scratch) = if is_for_show {
+        let (unpacked, draft) = if is_for_show {
             self.source.unpack_for_show(&self.dir, &base_url)?.unzip()
         } else {
             (self.source.unpack_unserved(&self.dir, &base_url)?, None)
@@ -103,6 +103,9 @@ impl PublishCommand {
         let has_faults = unpacked.is_some_and(|unpacked| show_faults(&unpacked, output));
         let mut options =
             self.source.options(&self.dir, &base_url, self.dir.clone(), DumpPolicy::Never, config)?;
+        if let Some(draft) = &draft {
+            draft.apply(&mut options);
+        }
         options.rebase_from = self.rebase.into_iter().next();
         match (self.host_setup, self.dry_run) {
             (Some(server), _) => show_setup(server, &options, output),

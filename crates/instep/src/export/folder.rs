@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use instep_destination::HeldResource;
-use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock};
+use rustix::{
+    fs::{FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock},
+    io::Errno,
+};
 
 use super::{
     Bytes, ExportForm, Exported,
@@ -20,7 +23,7 @@ use super::{
 pub(super) struct UnfinishedFolder {
     folder: PathBuf,
     pub(super) path: PathBuf,
-    /// The mark, locked as long as this export runs.
+    /// The mark, locked as long as this export runs: another one to the same folder must not remove it.
     _mark: File,
 }
 
@@ -43,18 +46,20 @@ impl UnfinishedFolder {
         let failed = || format!("Cannot write {}", path.display());
         fs::create_dir_all(&path).with_context(failed)?;
         let mark = File::create_new(path.join(Self::MARK)).with_context(failed)?;
-        flock(&mark, FlockOperation::NonBlockingLockExclusive).with_context(failed)?;
+        // A filesystem without locks does not keep the export from being written.
+        let _ = flock(&mark, FlockOperation::NonBlockingLockExclusive);
         Ok(Self { folder: folder.to_owned(), path, _mark: mark })
     }
 
     /// Removes the folder that a killed export has left. A folder without the mark belongs to somebody else and is
     /// removed only if it is empty.
     ///
-    /// Errors: it has no mark and is not empty, or it cannot be removed.
+    /// Errors: it has no mark and is not empty, another export writes it now, or it cannot be removed.
     fn remove_leftover(path: &Path) -> anyhow::Result<()> {
         let mark = path.join(Self::MARK);
         let is_export = mark.symlink_metadata().is_ok_and(|mark| mark.is_file());
-        let is_locked = |mark: File| flock(&mark, FlockOperation::NonBlockingLockExclusive).is_err();
+        let is_locked =
+            |mark: File| flock(&mark, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
         if is_export && File::open(&mark).is_ok_and(is_locked) {
             bail!("Another export writes {} now; wait for its end, or name another folder", path.display());
         }
@@ -132,5 +137,27 @@ impl ExportForm for FolderWriter {
 
     fn finish(self: Box<Self>, _source: Option<&str>) -> anyhow::Result<()> {
         self.0.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o187_an_export_leaves_alone_what_another_one_is_writing() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("out");
+        let first = UnfinishedFolder::begin(&folder).unwrap();
+        fs::write(first.path.join("a.txt"), "a").unwrap();
+        let refused = UnfinishedFolder::begin(&folder).unwrap_err().to_string();
+        assert!(refused.contains("Another export writes"), "{refused}");
+        assert!(first.path.join("a.txt").exists());
+        // As a killed export leaves it: nobody holds the mark.
+        drop(first);
+        let second = UnfinishedFolder::begin(&folder).unwrap();
+        assert!(!second.path.join("a.txt").exists());
+        second.finish().unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     }
 }

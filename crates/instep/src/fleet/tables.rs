@@ -173,6 +173,8 @@ pub(crate) fn times_of_day(times: &[String]) -> Result<Cadence, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::{ffi::OsString, fs};
+
     use super::*;
 
     #[test]
@@ -245,5 +247,17 @@ mod tests {
             assert!(what.contains(part), "{what}");
             assert_eq!(line(&text, at), expected, "{text}: {what}");
         }
+    }
+
+    #[test]
+    fn o186_the_sources_are_those_of_the_file_as_it_was_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("instep.toml");
+        fs::write(&file, "[[source]]\nname = 'a'\nurl = 'https://a.example/'\n").unwrap();
+        let argv = ["instep", "--config", file.to_str().unwrap(), "run"].map(OsString::from);
+        let config = Config::find(&argv).unwrap();
+        // A pipe that was read is empty, too.
+        fs::write(&file, "").unwrap();
+        assert_eq!(configured(&config).unwrap().len(), 1);
     }
 }

@@ -168,3 +168,30 @@ fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn o185_a_file_that_something_else_has_written_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = typed("change", json!({ "change": "created", "path": "a.txt" })) + "\n";
+        let torn = format!("{line}{}", &line[..line.len() - 3]);
+        for (held, kept) in [
+            ("", String::new()),
+            ("notes of somebody", "notes of somebody\n".to_owned()),
+            ("one\n{\n  \"a\": 1\n}", "one\n{\n  \"a\": 1\n}\n".to_owned()),
+            // As runs that were killed while writing leave them.
+            (&line[..1], String::new()),
+            (&*torn, line.clone()),
+        ] {
+            let path = folder.path().join("events");
+            fs::write(&path, held).unwrap();
+            append(&path, line.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{line}"), "{held:?}");
+        }
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use instep_testkit::{FakeSource, ReceivedRequest};
+
 use crate::support::{BASE, folder, instep, output_of, run};
 
 #[test]
@@ -144,4 +146,26 @@ fn o158_an_empty_word_of_a_selection_is_an_error() {
         let said = run(folder.path(), &["sync", "http://source.example/", "copy", option, ""], 2);
         assert!(said.contains(option) && said.contains("it is empty"), "{said}");
     }
+}
+
+#[test]
+fn o194_a_variable_for_the_token_that_is_set_to_nothing_is_no_login() {
+    let folder = folder(&[]);
+    let source = FakeSource::start().with_resources([("a.txt", "a")]);
+    for (token, is_sent) in [("", false), (" \n", false), ("secret", true)] {
+        source.forget_requests();
+        let mut command = instep(folder.path(), &["sync", &source.url(""), "copy"]);
+        command.env("INSTEP_BEARER", token);
+        output_of(command, 0);
+        let has_login = |request: &ReceivedRequest| request.header("authorization").is_some();
+        assert_eq!(source.requests().iter().any(has_login), is_sent, "{token:?}");
+    }
+}
+
+#[test]
+fn o196_a_simulation_may_be_slower_than_any_duration() {
+    let folder = folder(&[]);
+    let simulate =
+        ["simulate", "--resources", "3", "--burst", "2", "--speed", "1e-300", "--duration", "100ms"];
+    run(folder.path(), &[&simulate[..], &["--listen", "127.0.0.1:0"]].concat(), 0);
 }

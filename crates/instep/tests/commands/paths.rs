@@ -101,3 +101,11 @@ fn o414_a_word_that_is_not_utf_8_is_named() {
         assert!(!folder.path().join(OsStr::from_bytes(b"d\xff")).exists());
     }
 }
+
+#[test]
+fn man_pages_that_cannot_be_written_are_named_with_their_folder() {
+    let folder = folder(&[("pages/instep.1/in-the-way", "")]);
+    let ended = instep(folder.path(), &["completions", "man", "--out", "pages"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && said.contains("Cannot write the man pages to pages: "), "{said}");
+}

@@ -117,3 +117,57 @@ fn finding_d24_a_served_source_conforms_by_the_url_of_its_site_with_and_without_
         assert!(said.contains("Conforms: "), "{said}");
     }
 }
+
+/// Returns a web archive with resources of these names, which have these bytes.
+fn archive_of(names: &[&str], text: &str) -> String {
+    let length = text.len();
+    let block =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{text}");
+    let record = |name: &&str| {
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:{name}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\
+             WARC-Target-URI: {BASE}{name}\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        )
+    };
+    names.iter().map(record).collect()
+}
+
+#[test]
+fn o184_a_dry_run_unpacks_no_web_archive_into_the_state_and_shows_what_would_be_published() {
+    let folder = folder(&[("data/.hidden", ""), ("seen.warc", &archive_of(&["a", "b", "c"], "text"))]);
+    let publish = ["publish", "data", "--base-url", BASE, "--from", "seen.warc"];
+    let dry = || run(folder.path(), &[&publish[..], &["--dry-run"]].concat(), 0);
+    let shown = dry();
+    assert!(shown.contains("+3 ~0 -0"), "{shown}");
+    assert!(!folder.path().join("data/.instep").exists(), "nothing is written");
+    run(folder.path(), &publish, 0);
+    // The manifest is compared with that of the state, although it has few of those resources.
+    fs::write(folder.path().join("seen.warc"), archive_of(&["c", "d"], "text")).unwrap();
+    let shown = dry();
+    assert!(shown.contains("+1 ~0 -2"), "{shown}");
+}
+
+#[test]
+fn o184_a_web_archive_is_not_unpacked_beside_a_server_that_publishes_it() {
+    let folder = folder(&[("data/.hidden", ""), ("seen.warc", &archive_of(&["a"], "first"))]);
+    let publish = ["publish", "data", "--base-url", BASE, "--from", "seen.warc"];
+    let _server = ServedSource::with_options(folder.path(), &publish[2..]);
+    let unpacked = folder.path().join("data/.instep/web-archive");
+    let manifest = || fs::read_to_string(unpacked.join("resources.jsonl")).unwrap();
+    let served = manifest();
+    fs::write(folder.path().join("seen.warc"), archive_of(&["a"], "another")).unwrap();
+    let refused = run(folder.path(), &publish, 7);
+    assert!(refused.contains("A running server publishes with the state"), "{refused}");
+    assert_eq!(manifest(), served);
+}
+
+#[test]
+fn o199_a_publication_beside_a_server_says_what_the_server_does_by_itself() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    let publish = ["publish", "data", "--base-url", &source.url, "--wait", "0s"];
+    let refused = run(folder.path(), &publish, 7);
+    assert!(refused.contains("A server (instep serve) publishes changed files by itself"), "{refused}");
+    assert!(refused.contains("instep change"), "{refused}");
+}

@@ -4,14 +4,40 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use instep_destination::Contents;
+use instep_source::{Content, PublishOptions};
 use tempfile::TempDir;
 
 use super::SourceArgs;
 use crate::{
     exit::Exit,
     listener::RunningServer,
-    web_archive::{Unpacked, is_web_archive, unpack},
+    web_archive::{Unpacked, is_web_archive, manifest_in, unpack},
 };
+
+/// A web archive in a temporary folder, which is removed when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct ArchiveDraft {
+    /// The manifest in the temporary folder.
+    unpacked: PathBuf,
+    /// The manifest that a publication would write.
+    usual: PathBuf,
+    _scratch: TempDir,
+}
+
+impl ArchiveDraft {
+    /// Gives the manifest its usual name, by which the catalogue knows its resources, and has the unpacked one read in its
+    /// place.
+    pub(crate) fn apply(&self, options: &mut PublishOptions) {
+        for content in options.sets.iter_mut().flat_map(|set| &mut set.content) {
+            if let Content::Manifest { path, .. } = content
+                && *path == self.unpacked
+            {
+                path.clone_from(&self.usual);
+            }
+        }
+        options.manifest_drafts.insert(self.usual.clone(), self.unpacked.clone());
+    }
+}
 
 impl SourceArgs {
     /// Unpacks the web archive that `--from` names into the state, and uses the manifest instead; `None` if it names none.
@@ -46,11 +72,13 @@ impl SourceArgs {
         &mut self,
         folder: &Path,
         base_url: &str,
-    ) -> anyhow::Result<Option<(Unpacked, TempDir)>> {
+    ) -> anyhow::Result<Option<(Unpacked, ArchiveDraft)>> {
         let Some(archive) = self.archive(folder) else { return Ok(None) };
         let scratch = tempfile::tempdir().context("Cannot make a temporary folder")?;
+        let usual = manifest_in(&self.state(folder))?;
         let unpacked = self.unpack_into(&archive, base_url, scratch.path())?;
-        Ok(Some((unpacked, scratch)))
+        let draft = ArchiveDraft { unpacked: unpacked.manifest.clone(), usual, _scratch: scratch };
+        Ok(Some((unpacked, draft)))
     }
 
     fn archive(&self, folder: &Path) -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context;
-use instep_destination::{self as destination, Monitor, SyncOptions, SyncReport};
+use instep_destination::{self as destination, Monitor, Shutdown, SyncOptions, SyncReport};
 use instep_source::{
     MaxDeletions,
     serve::{self, ServeOptions},
@@ -60,26 +60,56 @@ impl Relay {
             report
         };
         let serving = async {
-            let is_complete = copy.is_complete();
-            if is_complete.is_err() {
-                // Without this the Destination would follow without an end, and nobody would learn of the error.
-                options.shutdown.request();
-            }
-            if !is_complete? {
-                tokio::select! {
-                    () = copy.round() => {}
-                    () = ended.requested() => return Ok(()),
-                }
-            }
             let monitor = Arc::new(Publishing::new(*output));
-            let served = serve::serve(source, monitor, ended.requested()).await;
-            if served.is_err() {
-                options.shutdown.request();
-            }
-            served.map_err(anyhow::Error::from)
+            serve::serve(source, monitor, ended.requested()).await.map_err(anyhow::Error::from)
         };
+        let serving = once_complete(&copy, serving, (&ended, &options.shutdown));
         let (report, served) = tokio::join!(following, serving);
         served?;
         Ok(report?)
+    }
+}
+
+/// Serves a copy once it is complete, unless the run has `ended` before.
+///
+/// Errors: the state of the copy cannot be read, or the server fails. Then `shutdown` is given: otherwise the Destination
+/// would follow without an end, and nobody would learn of the error.
+async fn once_complete(
+    copy: &CopyContent,
+    serving: impl Future<Output = anyhow::Result<()>>,
+    (ended, shutdown): (&Shutdown, &Shutdown),
+) -> anyhow::Result<()> {
+    let served = async {
+        if !copy.is_complete()? {
+            tokio::select! {
+                () = copy.round() => {}
+                () = ended.requested() => return Ok(()),
+            }
+        }
+        serving.await
+    };
+    let served = served.await;
+    if served.is_err() {
+        shutdown.request();
+    }
+    served
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn o189_a_relay_that_cannot_read_its_copy_ends_and_does_not_follow_without_a_server() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join(".instep")).unwrap();
+        fs::write(dir.path().join(".instep/state.sqlite"), "x".repeat(8_192)).unwrap();
+        let copy = CopyContent::planned(dir.path()).unwrap();
+        let (ended, shutdown) = (Shutdown::new(), Shutdown::new());
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let served = runtime.block_on(once_complete(&copy, async { Ok(()) }, (&ended, &shutdown)));
+        assert!(served.is_err() && shutdown.is_requested());
     }
 }

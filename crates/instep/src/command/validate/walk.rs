@@ -33,7 +33,7 @@ use super::{
     judgement::Judgement,
     packages::{ExpectedPackage, digests, judge_package},
 };
-use crate::exit::Exit;
+use crate::{exit::Exit, ui::format::counted};
 
 /// A walk over the documents of a Source, with the findings so far. Each document is checked once, one after the other.
 pub(super) struct SourceWalk {
@@ -97,7 +97,7 @@ impl SourceWalk {
                 continue;
             }
             if looked == self.most {
-                let found = format!("more than {} documents", self.most);
+                let found = format!("more than {}", counted(self.most as u64, "document"));
                 let limit = Finding::new(
                     "GEN-26",
                     Severity::Info,

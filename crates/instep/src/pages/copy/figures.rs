@@ -178,4 +178,15 @@ mod tests {
         fs::write(folder.path().join(FILE), r#"{"process": 2147483647, "phase": "fetching"}"#).unwrap();
         assert_eq!(LiveFigures::of_other_process(folder.path()), None);
     }
+
+    #[test]
+    fn o192_a_run_that_ends_at_once_leaves_the_figures_of_the_one_that_has_the_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".instep")).unwrap();
+        let other = std::os::unix::process::parent_id();
+        let figures = format!(r#"{{"process": {other}, "phase": "fetching"}}"#);
+        fs::write(folder.path().join(FILE), figures).unwrap();
+        drop(FiguresFile::of(folder.path()));
+        assert_eq!(LiveFigures::of_other_process(folder.path()).unwrap().phase, "fetching");
+    }
 }

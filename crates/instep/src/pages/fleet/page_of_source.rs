@@ -78,13 +78,14 @@ pub(super) async fn first(
         };
         let live = served.display.look(name);
         let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
-        // A new Source has no copy yet, which is an error when it is read.
+        // A new Source has no copy yet, which is an error when it is read: one of several, if the state would be in a
+        // database.
         let copy = copy::first_page(&served.fleet.copy(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))
             @match copy {
                 Ok(copy) => (copy.content),
-                Err(error) if !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),
+                Err(error) if !looks.is_empty() && !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),
                 Err(_) => p.lead { "There is no copy of " (outside_link(&source.definition.url)) " yet." },
             }
             @if let Some(survey) = &survey { (surveyed::graph(survey)) (surveyed::report(survey)) }

@@ -190,6 +190,13 @@ fn find(site: &PageContext<'_>, words: &[String], keys: &[Vec<u8>]) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::mpsc,
+    };
+
+    use instep_testkit::wait_until;
+
     use super::*;
 
     #[test]
@@ -197,5 +204,30 @@ mod tests {
         assert_eq!(words("  caf\u{e9} a%20b <x> "), ["caf%C3%A9", "a%20b", "%3Cx%3E"]);
         assert_eq!(words(&"x ".repeat(20)).len(), MOST_WORDS);
         assert!(words(&"x".repeat(MOST_BYTES + 1)).is_empty());
+    }
+
+    #[test]
+    fn o188_few_searches_wait_for_their_turn_and_one_that_panics_lets_the_next_begin() {
+        let limit = SearchLimit::default();
+        let panicked = catch_unwind(AssertUnwindSafe(|| limit.run::<()>(|| panic!("a search that fails"))));
+        assert!(panicked.is_err());
+        let limit = &limit;
+        thread::scope(|scope| {
+            let ((end, ended), (begin, begun)) = (mpsc::channel::<()>(), mpsc::channel());
+            scope.spawn(move || {
+                limit.run(|| {
+                    begin.send(()).unwrap();
+                    // Returns when the sender is dropped, also if the test fails.
+                    ended.recv().is_err()
+                })
+            });
+            begun.recv().unwrap();
+            let waiting: Vec<_> = (0..MOST_WAITING).map(|_| scope.spawn(move || limit.run(|| 1))).collect();
+            wait_until("all of them wait", || limit.state().waiting == MOST_WAITING);
+            assert_eq!(limit.run(|| 1), None, "one more is sent away");
+            drop(end);
+            assert!(waiting.into_iter().all(|search| search.join().unwrap() == Some(1)));
+        });
+        assert_eq!(limit.run(|| 1), Some(1));
     }
 }
