@@ -49,6 +49,19 @@ fn o174_a_source_that_waits_for_approval_cannot_be_told_to_run() {
 }
 
 #[test]
+fn a_source_that_was_never_visited_has_pages_without_a_copy() {
+    let fleet = FleetFolder::new();
+    let served = Running::source(&fleet.data("data", 1));
+    fleet.ends(&["add", &served.url, "--name", "a", "--every", "1h"], 0);
+    fleet.ends(&["pause", "a"], 0);
+    let run = fleet.start(&[]);
+    for page in ["", "runs", "pending"] {
+        let body = get(&run, &format!("/source/a/{page}")).body;
+        assert!(body.contains("There is no copy of"), "{page}: {body}");
+    }
+}
+
+#[test]
 fn o198_a_copy_whose_state_cannot_be_read_is_shown_as_such_and_not_as_none() {
     let fleet = FleetFolder::new();
     let served = Running::source(&fleet.data("data", 1));

@@ -9,8 +9,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, StatusCode};
+use instep_destination::CopyLocation;
 use instep_fleet::{FleetSource, SourceName};
-use maud::html;
+use maud::{Markup, html};
 use serde::Deserialize;
 use tokio::{runtime::Handle, task::spawn_blocking};
 
@@ -54,6 +55,30 @@ async fn make(
     page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
 }
 
+/// Returns a page about the copy of a Source, or one that says that there is none yet.
+///
+/// Errors: the record or the copy cannot be read.
+fn of_copy(
+    served: &ServedFleet,
+    source: &FleetSource,
+    make: impl FnOnce(&CopyLocation) -> Result<PageBody>,
+) -> Result<PageBody> {
+    match make(&served.fleet.copy(source)) {
+        Err(error) if !has_looks(served, source)? || is_no_copy(&error) => {
+            Ok(PageBody::new(source.definition.name.as_str(), OVERVIEW, no_copy(source)))
+        }
+        page => page,
+    }
+}
+
+fn has_looks(served: &ServedFleet, source: &FleetSource) -> Result<bool> {
+    Ok(!Handle::current().block_on(served.fleet.looks(&source.definition.name))?.is_empty())
+}
+
+fn no_copy(source: &FleetSource) -> Markup {
+    html! { p.lead { "There is no copy of " (outside_link(&source.definition.url)) " yet." } }
+}
+
 fn is_no_copy(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(instep_destination::Error::NoCopy { .. }))
 }
@@ -86,7 +111,7 @@ pub(super) async fn first(
             @match copy {
                 Ok(copy) => (copy.content),
                 Err(error) if !looks.is_empty() && !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),
-                Err(_) => p.lead { "There is no copy of " (outside_link(&source.definition.url)) " yet." },
+                Err(_) => (no_copy(source)),
             }
             @if let Some(survey) = &survey { (surveyed::graph(survey)) (surveyed::report(survey)) }
             (trend(&shown))
@@ -101,7 +126,7 @@ pub(super) async fn runs(
     UriPath(name): UriPath<SourceName>,
     headers: HeaderMap,
 ) -> Response {
-    make(served, name, &headers, |served, source, _| copy::runs_page(&served.fleet.copy(source))).await
+    make(served, name, &headers, |served, source, _| of_copy(served, source, copy::runs_page)).await
 }
 
 pub(super) async fn pending(
@@ -111,7 +136,7 @@ pub(super) async fn pending(
     headers: HeaderMap,
 ) -> Response {
     make(served, name, &headers, move |served, source, _| {
-        copy::pending_page(&served.fleet.copy(source), &query.after)
+        of_copy(served, source, |copy| copy::pending_page(copy, &query.after))
     })
     .await
 }
