@@ -112,7 +112,7 @@ mod tests {
         let urls: String = (0..count).map(|n| format!("<url><loc>http://h/{n}</loc></url>")).collect();
         let text = format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}{end}");
         let bytes: Box<dyn BufRead + Send> = Box::new(Cursor::new(text));
-        DocumentReader::open(bytes, ReadOptions::new()).unwrap()
+        DocumentReader::new(bytes, ReadOptions::new()).unwrap()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 use http::{HeaderMap, header};
 use instep_net::{Origin, Validators};
 use resourcesync::{
-    Capability, DateTime, Decoded, DocumentReader, Entry, Finding, Form, Header, Limits, ReadError,
+    Capability, DateTime, DocumentReader, Entry, Finding, Form, Header, Limits, ReadError,
     ReadOptions, Uri,
 };
 
@@ -123,7 +123,7 @@ pub struct Document {
 }
 
 /// Reads the entries of a document, from the first one.
-pub type Entries = DocumentReader<Decoded<Box<dyn BufRead + Send>>>;
+pub type Entries = DocumentReader<Box<dyn BufRead + Send>>;
 
 impl Document {
     /// Returns the origin in whose scope it leads; `None` for a file.
@@ -179,11 +179,5 @@ impl Document {
 fn open(content: &DocumentBytes, uri: &Uri, limits: Limits) -> Result<Entries, ReadError> {
     let mut options = ReadOptions::for_base(uri.clone());
     options.limits = limits;
-    let mut bytes = content.open(MOST_RATIO)?;
-    // What decodes encodings would also remove this layer, without a limit on its ratio.
-    if bytes.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is compressed more than twice").into());
-    }
-    // Sitemaps come in other encodings than UTF-8 too (GEN-24).
-    DocumentReader::open(bytes, options)
+    DocumentReader::new(content.open(MOST_RATIO)?, options)
 }

@@ -64,28 +64,6 @@ fn site(lastmod: &str) -> Copy {
 const SECONDS: &str = "2026-01-01T10:00:00Z";
 
 #[test]
-fn o426_a_sitemap_in_another_encoding_is_read() {
-    let copy = site(SECONDS);
-    assert_eq!(copy.sync().exit_code(), 0);
-    let text = |encoding: &str| {
-        let about = copy.source.url("about");
-        format!(
-            "<?xml version='1.0' encoding='{encoding}'?><!-- caf\u{e9} -->\
-             <urlset xmlns='{SITEMAP}'><url><loc>{about}</loc></url></urlset>"
-        )
-    };
-    let utf_16 = format!("\u{feff}{}", text("UTF-16")).encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let latin_1 = text("ISO-8859-1").chars().filter_map(|letter| u8::try_from(letter).ok()).collect();
-    for (name, bytes) in [("UTF-16LE", utf_16), ("ISO-8859-1", latin_1)] {
-        let bytes: Vec<u8> = bytes;
-        copy.source.serve("pages.xml", bytes);
-        let run = copy.sync();
-        assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
-        assert!(format!("{:?}", run.heard).contains(&format!("the encoding {name}")), "{:?}", run.heard);
-    }
-}
-
-#[test]
 fn a_site_is_mirrored_from_its_sitemaps_with_the_images_and_videos_of_its_pages() {
     let copy = site(SECONDS);
     let run = copy.sync();
