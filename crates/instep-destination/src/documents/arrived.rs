@@ -5,8 +5,7 @@ use std::io::{self, BufRead, Read};
 use http::{HeaderMap, header};
 use instep_net::{Origin, Validators};
 use resourcesync::{
-    Capability, DateTime, DocumentReader, Entry, Finding, Form, Header, Limits, ReadError,
-    ReadOptions, Uri,
+    Capability, DateTime, DocumentReader, Entry, Finding, Form, Header, Limits, ReadError, ReadOptions, Uri,
 };
 
 use super::{error::DocumentError, spool::DocumentBytes};
