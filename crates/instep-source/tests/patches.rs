@@ -121,6 +121,22 @@ fn who_records_beside_a_source_keeps_the_states_that_patches_need_and_no_others(
 }
 
 #[test]
+fn o433_present_states_are_kept_once_more_of_them_are_needed_or_after_a_time_without() {
+    let (_folder, mut options) = source();
+    options.patches.as_mut().unwrap().most_bytes = 10;
+    publish_as(&options, "a.txt", "one");
+    publish_as(&options, "large.txt", &text("one"));
+    let kept = |options: &PublishOptions| publish(options, &NoMonitor).unwrap().kept_states.unwrap().states;
+    assert_eq!(kept(&options), 1);
+    options.patches.as_mut().unwrap().most_bytes = 1 << 20;
+    assert_eq!(kept(&options), 2, "a larger one");
+    let patches = options.patches.take();
+    publish_as(&options, "a.txt", "two");
+    options.patches = patches;
+    assert_eq!(kept(&options), 3, "one that came meanwhile");
+}
+
+#[test]
 fn a_change_dump_holds_the_patch_by_its_path() {
     let (_folder, mut options) = source();
     options.dumps.changes = true;

@@ -49,6 +49,11 @@ impl StateSpool {
         length <= self.largest.min(self.limit)
     }
 
+    /// Returns the bytes of the largest state that is kept, and of all of them.
+    pub(crate) fn room(&self) -> (u64, u64) {
+        (self.largest, self.limit)
+    }
+
     /// Returns its folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
