@@ -127,4 +127,9 @@ impl PublishOptions {
         #[cfg(not(feature = "patch"))]
         None
     }
+
+    /// Returns `true` if the bytes of present states are kept: a patch or a version needs them once they are past.
+    pub(crate) fn needs_present_states(&self) -> bool {
+        self.patches().is_some() || self.versions.is_some()
+    }
 }

@@ -54,6 +54,8 @@ pub(crate) const VERSIONED: RecordKind<(u64, u64)> = RecordKind::new("versioned"
 pub(crate) const PATCHED: RecordKind<u64> = RecordKind::new("patched", 1);
 /// The sets, as a mask, whose present states have been kept once.
 pub(crate) const STATES_KEPT: RecordKind<u64> = RecordKind::new("present states kept", 1);
+/// The bytes of the largest state that was kept then, and of all that might be kept.
+pub(crate) const STATES_ROOM: RecordKind<(u64, u64)> = RecordKind::new("states-room", 1);
 
 /// A mark of the last publication that is complete and whose documents other servers have; absent where no others can be.
 pub(crate) const SHARED: RecordKind<String> = RecordKind::new("shared", 1);

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{fs, io::Read, path::Path};
+use std::{fs, io::Read, path::Path, sync::mpsc, thread, time::Duration};
 
-use instep_source::{NoMonitor, PatchOptions, PublishOptions, Publisher, ReportedChange, publish};
+use instep_source::{
+    NoMonitor, PatchOptions, PublishOptions, Publisher, ReportedChange, backup, publish, restore,
+};
 use resourcesync::{
     Algorithm, DocumentReader, Entry, Hasher, Link, ReadOptions, Relation, Uri,
     package::{Package, PackageLimits},
@@ -119,6 +121,22 @@ fn who_records_beside_a_source_keeps_the_states_that_patches_need_and_no_others(
 }
 
 #[test]
+fn o433_present_states_are_kept_once_more_of_them_are_needed_or_after_a_time_without() {
+    let (_folder, mut options) = source();
+    options.patches.as_mut().unwrap().most_bytes = 10;
+    publish_as(&options, "a.txt", "one");
+    publish_as(&options, "large.txt", &text("one"));
+    let kept = |options: &PublishOptions| publish(options, &NoMonitor).unwrap().kept_states.unwrap().states;
+    assert_eq!(kept(&options), 1);
+    options.patches.as_mut().unwrap().most_bytes = 1 << 20;
+    assert_eq!(kept(&options), 2, "a larger one");
+    let patches = options.patches.take();
+    publish_as(&options, "a.txt", "two");
+    options.patches = patches;
+    assert_eq!(kept(&options), 3, "one that came meanwhile");
+}
+
+#[test]
 fn a_change_dump_holds_the_patch_by_its_path() {
     let (_folder, mut options) = source();
     options.dumps.changes = true;
@@ -150,4 +168,29 @@ fn patches_go_with_the_lists_that_named_them() {
     assert!(folders <= 4, "{folders} folders for 600 changes");
     let missing = |change: &Entry| patch_of(change).is_some_and(|link| bytes_of(&options, link).is_none());
     assert!(!changes(&options, 6).iter().any(missing));
+}
+
+/// After a restoration the log has no change: the lists begin anew.
+#[test]
+fn o432_patches_that_are_offered_again_do_not_wait_for_changes_that_the_log_no_longer_has() {
+    let (folder, mut options) = source();
+    publish_as(&options, "a.txt", &text("one"));
+    publish_as(&options, "a.txt", &text("two"));
+    let patches = options.patches.take();
+    publish_as(&options, "a.txt", &text("three"));
+    let file = folder.path().join(".backup.zip");
+    backup(&options.state, &file).unwrap();
+    fs::rename(&options.state, folder.path().join(".lost")).unwrap();
+    restore(&file, &options.state).unwrap();
+    publish(&options, &NoMonitor).unwrap();
+    options.patches = patches;
+    let (done, ended) = mpsc::channel();
+    let publishing = options.clone();
+    thread::spawn(move || done.send(publish(&publishing, &NoMonitor).map(drop)));
+    ended.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
+    publish_as(&options, "a.txt", &text("four"));
+    let last = entries(&options.out.join("resourcesync/changelist.xml")).pop().unwrap();
+    let list = last.loc.as_str().rsplit('/').next().unwrap();
+    let changes = entries(&options.out.join("resourcesync").join(list));
+    assert!(patch_of(changes.last().unwrap()).is_some());
 }

@@ -171,9 +171,9 @@ impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
         match outcome {
             Ok(()) => self.rows.release()?,
             Err(_) => {
-                self.rows.undo()?;
                 self.head = head;
                 self.counters = counters;
+                self.rows.undo()?;
             }
         }
         outcome

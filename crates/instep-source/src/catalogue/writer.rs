@@ -66,9 +66,13 @@ where
 
     fn answer(self: Box<Self>, committed: Result<(), CatalogueError>) {
         self.undone.fetch_sub(1, Ordering::SeqCst);
-        let outcome = self.outcome.unwrap_or(Err(CatalogueError::Closed));
+        let answer = match self.outcome {
+            // Its own fault may be why the transaction was undone, and says what to do.
+            Some(Err(own)) if !own.may_pass() => Err(own),
+            outcome => committed.and(outcome.unwrap_or(Err(CatalogueError::Closed))),
+        };
         // The caller may have gone, and then nobody receives the answer.
-        let _ = self.reply.send(committed.and(outcome));
+        let _ = self.reply.send(answer);
     }
 }
 

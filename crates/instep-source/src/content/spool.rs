@@ -49,6 +49,11 @@ impl StateSpool {
         length <= self.largest.min(self.limit)
     }
 
+    /// Returns the bytes of the largest state that is kept, and of all of them.
+    pub(crate) fn room(&self) -> (u64, u64) {
+        (self.largest, self.limit)
+    }
+
     /// Returns its folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -161,7 +166,11 @@ impl StateSpool {
             if kept.bytes <= self.limit - self.limit / 16 {
                 break;
             }
-            fs::remove_file(self.folder.join(state.name))?;
+            match fs::remove_file(self.folder.join(state.name)) {
+                // Another thread has removed it, and accounts for it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                removed => removed?,
+            }
             kept.states -= 1;
             kept.bytes -= state.length;
         }
@@ -177,7 +186,11 @@ impl StateSpool {
         let mut states = Vec::new();
         for entry in entries {
             let entry = entry?;
-            let metadata = entry.metadata()?;
+            let metadata = match entry.metadata() {
+                // Another thread has given it its name, or removed it, since the folder was read (O438).
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata?,
+            };
             let stored =
                 Stored { kept: metadata.modified()?, name: entry.file_name(), length: metadata.len() };
             match stored.name.as_encoded_bytes().starts_with(PARTIAL.as_bytes()) {

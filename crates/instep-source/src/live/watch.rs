@@ -28,6 +28,8 @@ pub(super) struct Watches {
     watcher: Option<RecommendedWatcher>,
     own: Arc<[PathBuf]>,
     lost: Arc<AtomicBool>,
+    /// The folders of the content: all others lie below them.
+    content: BTreeSet<PathBuf>,
     unwatched: BTreeSet<PathBuf>,
 }
 
@@ -45,12 +47,13 @@ impl Watches {
                 }
             }
         })?;
-        Ok(Self { watcher: Some(watcher), own, lost, unwatched: BTreeSet::new() })
+        Ok(Self { watcher: Some(watcher), own, lost, ..Self::none() })
     }
 
     /// Returns no watches, for a Source whose changes are found by periodic scans alone.
     pub(super) fn none() -> Self {
-        Self { watcher: None, own: Arc::default(), lost: Arc::default(), unwatched: BTreeSet::new() }
+        let (own, lost) = (Arc::default(), Arc::default());
+        Self { watcher: None, own, lost, content: BTreeSet::new(), unwatched: BTreeSet::new() }
     }
 
     /// Returns no watches, for a system that allows none: these folders are scanned like those that cannot be watched.
@@ -77,6 +80,9 @@ impl Watches {
     /// cannot be watched are left to scans; all others are watched.
     pub(super) fn add(&mut self, folder: &Path, monitor: &dyn PublishMonitor) {
         let Some(watcher) = &mut self.watcher else { return };
+        if !self.content.iter().any(|content| folder.starts_with(content)) {
+            self.content.insert(folder.to_owned());
+        }
         self.unwatched.retain(|unwatched| !unwatched.starts_with(folder));
         let mut failures = 0;
         let mut folders = vec![folder.to_owned()];
@@ -98,9 +104,12 @@ impl Watches {
             let inner = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
             folders.extend(inner.map(|entry| entry.path()).filter(|path| !is_own(path, &self.own)));
         }
-        // Scans of very many folders, one by one, cost more than one of the folder that has them all.
+        // Scans of very many folders, one by one, cost more than one of the folder that has them all. Others of them may
+        // lie elsewhere (O436).
         if self.unwatched.len() > MOST_UNWATCHED {
-            self.unwatched = BTreeSet::from([folder.to_owned()]);
+            let unwatched = std::mem::take(&mut self.unwatched);
+            let has_some = |content: &&PathBuf| unwatched.iter().any(|path| path.starts_with(content));
+            self.unwatched = self.content.iter().filter(has_some).cloned().collect();
         }
         if failures > 1 {
             let what =
@@ -188,6 +197,23 @@ mod tests {
         for event in [Ok(overflow), Err(notify::Error::generic("lost"))] {
             assert!(matches!(messages_of(event, &[]).as_slice(), [LiveMessage::EventsLost]));
         }
+    }
+
+    #[test]
+    fn o436_very_many_folders_without_a_watch_are_scanned_as_those_of_the_content_that_have_them() {
+        let [one, other, whole] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let (sender, _receiver) = mpsc::sync_channel(64);
+        let mut watches = Watches::new(Vec::new(), sender).unwrap();
+        for folder in [&one, &other, &whole] {
+            watches.add(folder.path(), &crate::NoMonitor);
+        }
+        watches.unwatched.extend((0..MOST_UNWATCHED).map(|number| one.path().join(number.to_string())));
+        watches.unwatched.insert(other.path().join("a"));
+        let new = whole.path().join("new");
+        fs::create_dir(&new).unwrap();
+        watches.add(&new, &crate::NoMonitor);
+        let expected = [&one, &other].map(|folder| folder.path().to_owned());
+        assert_eq!(*watches.unwatched(), BTreeSet::from(expected));
     }
 
     #[test]

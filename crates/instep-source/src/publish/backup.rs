@@ -85,6 +85,7 @@ pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
     }
     let mut saved = SavedState::open(from)?;
     let _lock = lock::take(state)?;
+    refuse_logs(state)?;
     let staging = tempfile::tempdir_in(state).map_err(Error::write(state))?;
     let mut restored = BackupReport::default();
     for name in DATABASES {
@@ -106,6 +107,19 @@ pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
     }
     File::open(state).and_then(|folder| folder.sync_all()).map_err(Error::write(state))?;
     Ok(restored)
+}
+
+/// Refuses the log of a database that was moved away without it, as after a kill: SQLite would apply its pages to the
+/// restored one, which would be damaged by that (O431).
+fn refuse_logs(state: &Path) -> Result<(), Error> {
+    for log in DATABASES.map(|name| beside(&state.join(name), "-wal")) {
+        if log.try_exists().map_err(Error::read(&log))? {
+            let what =
+                format!("{} is the log of a database that was there before; move it away too", log.display());
+            return Err(Error::option("state", what));
+        }
+    }
+    Ok(())
 }
 
 /// A state that is restored.

@@ -24,11 +24,15 @@ impl SourceContext {
     pub(super) fn new(options: PublishOptions, catalogue: Catalogue) -> Result<Self, Error> {
         let policy = SourcePolicy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
-        if let Some(spool) = StateSpool::of(&options) {
-            // A folder that is new has none of the states that another one kept, such as that of another machine.
-            if !spool.folder().exists() && STATES_KEPT.read(&catalogue)?.is_some() {
-                catalogue.set_meta(vec![STATES_KEPT.forget()])?;
-            }
+        let spool = StateSpool::of(&options);
+        // A folder that is new has none of the states that another one kept, such as that of another machine; and while
+        // nothing needs the present states, those that come are not kept, or only until a package has them.
+        let lacks_states =
+            !options.needs_present_states() || spool.as_ref().is_some_and(|spool| !spool.folder().exists());
+        if lacks_states && STATES_KEPT.read(&catalogue)?.is_some() {
+            catalogue.set_meta(vec![STATES_KEPT.forget()])?;
+        }
+        if let Some(spool) = &spool {
             spool.open().map_err(Error::write(spool.folder()))?;
         }
         Ok(Self { options, policy, catalogue, holdings })

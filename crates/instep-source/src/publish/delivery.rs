@@ -8,6 +8,7 @@ mod steps;
 
 use std::{
     cmp::Reverse,
+    io,
     path::Path,
     time::{Duration, Instant},
 };
@@ -145,9 +146,15 @@ impl PlannedDelivery {
     fn new(mut record: Outbox, folder: &Path) -> Result<Self, Error> {
         let root = RootFolder::open(folder).map_err(Error::read(folder))?;
         let documents = std::mem::take(&mut record.documents);
-        let is_there =
-            |document: &UndeliveredDocument| root.kind(&document.name).is_ok_and(|kind| kind.is_some());
-        let (puts, mut removals): (_, Vec<_>) = documents.into_iter().partition(is_there);
+        let (mut puts, mut removals) = (Vec::new(), Vec::new());
+        for document in documents {
+            // Only one that is certainly gone is removed in the bucket: a fault of the disk shows nothing (O430).
+            let found = match root.kind(&document.name) {
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => None,
+                found => found.map_err(Error::read(folder.join(&document.name)))?,
+            };
+            if found.is_some() { puts.push(document) } else { removals.push(document) }
+        }
         // A document that refers to others is removed before them.
         removals.sort_by_key(|document| Reverse(steps::step_of(&document.name)));
         Ok(Self { folder: root, record, puts, removals })
@@ -239,4 +246,24 @@ fn together(documents: &[UndeliveredDocument]) -> usize {
 
 fn names(documents: &[UndeliveredDocument]) -> impl Iterator<Item = &str> {
     documents.iter().map(|document| document.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o430_a_document_that_a_fault_hides_is_not_removed_where_it_was_delivered() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("resourcesync")).unwrap();
+        let planned = |name: &str| {
+            let name = format!("resourcesync/{name}");
+            let document = UndeliveredDocument { name, step: DeliveryStep::List, is_new: false };
+            let record = Outbox { documents: vec![document], ..Outbox::default() };
+            PlannedDelivery::new(record, folder.path())
+        };
+        assert_eq!(planned("gone.xml").unwrap().removals.len(), 1);
+        // No file system has names of this length, so looking for one fails.
+        assert!(planned(&"a".repeat(300)).is_err());
+    }
 }

@@ -11,8 +11,14 @@ use crate::{
 pub(super) fn documents_in(folder: &Path) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     collect(folder, DOCUMENTS, &mut names).map_err(Error::read(folder.join(DOCUMENTS)))?;
-    let single = [SOURCE_DESCRIPTION, ROBOTS].into_iter().filter(|name| folder.join(name).is_file());
-    names.extend(single.map(str::to_owned));
+    for name in [SOURCE_DESCRIPTION, ROBOTS] {
+        match fs::metadata(folder.join(name)) {
+            Ok(found) if found.is_file() => names.push(name.to_owned()),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => return Err(Error::read(folder.join(name))(error)),
+        }
+    }
     names.sort();
     Ok(names)
 }

@@ -33,7 +33,8 @@ impl SourceContext {
             return Ok(());
         };
         let snapshot = self.catalogue.snapshot()?;
-        let mut tried = tried(&snapshot)?;
+        // Changes that the log no longer has, as after a time without patches, would be waited for without an end (O432).
+        let mut tried = tried(&snapshot)?.max(snapshot.head().forgotten);
         let maker = Maker { options, spool };
         while tried < snapshot.head().sequence {
             let mut sink = FolderSink::new(&self.options.out, "patches", false);

@@ -5,22 +5,19 @@ use crate::{
     Error, PublishMonitor, PublishProblem,
     catalogue::Resource,
     content::{SpoolUsage, StateSpool},
-    records::STATES_KEPT,
+    records::{STATES_KEPT, STATES_ROOM},
 };
 
 impl SourceContext {
-    /// Copies the states that are not copied yet: those of the first complete scan, and those from before patches
-    /// were enabled.
+    /// Copies the states that are not copied yet: those of the first complete scan, and those from before patches or
+    /// versions were enabled, also if they were enabled before that, or if more bytes may be kept (O433).
     pub(super) fn keep_present_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
-        let Some(spool) = StateSpool::of(&self.options)
-            .filter(|_| self.options.patches().is_some() || self.options.versions.is_some())
-        else {
-            return Ok(());
-        };
+        let spool = StateSpool::of(&self.options).filter(|_| self.options.needs_present_states());
+        let Some(spool) = spool else { return Ok(()) };
         let snapshot = self.catalogue.snapshot()?;
-        // Once for each set: later changes are copied when they are hashed.
-        let sets = snapshot.head().baselined;
-        if STATES_KEPT.read(&snapshot)? == Some(sets) {
+        // Once for each set: later changes are copied when they are hashed. With other bounds there may be more of them.
+        let (sets, room) = (snapshot.head().baselined, spool.room());
+        if STATES_KEPT.read(&snapshot)? == Some(sets) && STATES_ROOM.read(&snapshot)? == Some(room) {
             return Ok(());
         }
         let mut left = self.options.keep_bytes;
@@ -36,7 +33,7 @@ impl SourceContext {
             self.keep_state(&spool, &resource, monitor)?;
         }
         spool.trim().map_err(Error::write(spool.folder()))?;
-        self.catalogue.set_meta(vec![STATES_KEPT.write(&sets)])?;
+        self.catalogue.set_meta(vec![STATES_KEPT.write(&sets), STATES_ROOM.write(&room)])?;
         Ok(())
     }
 

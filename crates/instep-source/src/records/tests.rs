@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     ALGORITHMS, ARCHIVE, CONTENT, FORMER_BASE_URLS, OPENED_WITH, OUTBOX, PATCHED, PLACING, PUBLISHED,
-    RecordKind, SETS, SHARED, STATES_KEPT, VERSIONED,
+    RecordKind, SETS, SHARED, STATES_KEPT, STATES_ROOM, VERSIONED,
 };
 use crate::{
     Error,
@@ -47,6 +47,7 @@ fn each_version_of_each_record_is_read_for_ever() {
     is_read_and_written(&VERSIONED);
     is_read_and_written(&PATCHED);
     is_read_and_written(&STATES_KEPT);
+    is_read_and_written(&STATES_ROOM);
     is_read_and_written(&SHARED);
 }
 

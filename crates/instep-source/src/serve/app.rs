@@ -103,11 +103,12 @@ impl AppState {
             return methods::answer(method, READ_ONLY);
         }
         let path = uri.path().strip_prefix('/').unwrap_or(uri.path());
-        match self.file(method, (path, uri.query()), headers) {
-            Ok(Some(response)) => response,
-            Ok(None) => {
-                self.generic_or_state(method, path, headers).unwrap_or_else(|| empty(StatusCode::NOT_FOUND))
-            }
+        let found = match self.file(method, (path, uri.query()), headers) {
+            Ok(None) => self.generic_or_state(method, path, headers),
+            found => found,
+        };
+        match found {
+            Ok(found) => found.unwrap_or_else(|| empty(StatusCode::NOT_FOUND)),
             Err(error) => {
                 tracing::error!(path, %error, "cannot be served");
                 unavailable()
@@ -145,23 +146,28 @@ impl AppState {
 
     /// Answers with one of the resources that a generic URI represents (RFC 9110 §12.4.1), otherwise with the state of the
     /// Source.
-    fn generic_or_state(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
+    fn generic_or_state(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> io::Result<Option<Response>> {
         let mut refused = Vec::new();
         for candidate in self.resources.generics.candidates(path, headers) {
             let asked = if candidate.acceptable { method } else { &Method::HEAD };
-            let Ok(Some(mut response)) = self.file(asked, (&candidate.path, None), headers) else { continue };
+            let Some(mut response) = self.file(asked, (&candidate.path, None), headers)? else { continue };
             let uri = self.place.uri(&candidate.path);
             if candidate.acceptable {
                 let location = HeaderValue::from_str(uri.as_str()).ok();
                 let headers = response.headers_mut();
                 headers.extend(location.map(|location| (header::CONTENT_LOCATION, location)));
                 headers.insert(header::VARY, HeaderValue::from_static("accept"));
-                return Some(response);
+                return Ok(Some(response));
             }
             refused.push(uri.into_string());
         }
         if refused.is_empty() {
-            return self.state(method, path, headers);
+            return Ok(self.state(method, path, headers));
         }
         let mut response = empty(StatusCode::NOT_ACCEPTABLE);
         let headers = response.headers_mut();
@@ -170,7 +176,7 @@ impl AppState {
         let links: Vec<_> = refused.iter().map(|uri| format!("<{uri}>; rel=\"alternate\"")).collect();
         headers.extend(HeaderValue::from_str(&links.join(", ")).ok().map(|links| (header::LINK, links)));
         *response.body_mut() = Body::from(refused.join("\n") + "\n");
-        Some(response)
+        Ok(Some(response))
     }
 
     /// Answers a request for the state of the Source, for programs. A resource of the same name comes first.
@@ -225,4 +231,64 @@ fn moved(location: &str) -> Response {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use crate::{
+        GenericRule, SetOptions,
+        serve::{files::FileProvider, generic::Generics, representation::Description},
+    };
+
+    /// A disk that fails at one file, and has no other.
+    struct FaultyDisk;
+
+    impl FileProvider for FaultyDisk {
+        fn open(&self, name: &[u8]) -> io::Result<File> {
+            Err(if name == b"res.pdf" { io::ErrorKind::Other } else { io::ErrorKind::NotFound }.into())
+        }
+
+        fn describe(&self, _: &[u8]) -> io::Result<Option<Description>> {
+            Ok(None)
+        }
+
+        fn cache_control(&self, _: &[u8]) -> HeaderValue {
+            HeaderValue::from_static("no-cache")
+        }
+
+        fn is_for_documents(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn o437_a_generic_uri_is_not_called_gone_while_its_resource_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut set = SetOptions::new();
+        set.generics = vec![GenericRule::new("res", ["res.pdf".to_owned()])];
+        let resources = ResourceFiles {
+            folders: vec![(String::new(), Files::new(FaultyDisk))],
+            named: Files::new(FaultyDisk),
+            generics: Generics::new(&[set]).unwrap(),
+        };
+        let app = App::new(AppParts {
+            place: SourcePlace::new("http://x/").unwrap(),
+            documents: folder.path().to_owned(),
+            is_shared: false,
+            resources,
+            overview: watch::channel(Arc::default()).1,
+            strict_host: false,
+            cors: false,
+            routes: Router::new(),
+            pages: None,
+        });
+        let app = app.unwrap();
+        for (path, status) in [("/res", StatusCode::SERVICE_UNAVAILABLE), ("/other", StatusCode::NOT_FOUND)] {
+            let answer = app.shared.answer(&Method::GET, &path.parse().unwrap(), &HeaderMap::new());
+            assert_eq!(answer.status(), status, "{path}");
+        }
+    }
 }

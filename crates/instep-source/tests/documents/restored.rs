@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instep_source::{NoMonitor, backup, publish, restore};
+use instep_source::{ErrorKind, NoMonitor, backup, publish, restore};
 
 use super::{folder, options, read, write};
 
@@ -36,4 +36,27 @@ fn o137_change_lists_begin_anew_after_a_restoration_because_changes_since_the_ba
     let (list, resources) = read(folder.path(), "resourcelist.xml");
     assert!(list.metadata.unwrap().at.unwrap() > lost);
     assert_eq!(resources.len(), 2);
+}
+
+/// A killed process leaves the log of its catalogue, and the catalogue alone is moved away.
+#[test]
+fn o431_no_backup_is_restored_beside_the_log_of_another_catalogue() {
+    let folder = folder(&[("a", b"a")]);
+    let options = options(folder.path());
+    publish(&options, &NoMonitor).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("backup.zip");
+    backup(&options.state, &file).unwrap();
+    for database in ["catalogue.db", "hub.db"] {
+        let log = options.state.join(format!("{database}-wal"));
+        fs::write(&log, "pages of another one").unwrap();
+        let _ = fs::remove_file(options.state.join("catalogue.db"));
+        let refused = restore(&file, &options.state).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Usage);
+        assert!(refused.to_string().contains(&log.display().to_string()), "{refused}");
+        assert!(!options.state.join("catalogue.db").exists());
+        fs::remove_file(log).unwrap();
+    }
+    restore(&file, &options.state).unwrap();
+    publish(&options, &NoMonitor).unwrap();
 }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 
 use resourcesync::{Digests, Uri};
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{CachedStatement, Connection, ffi, params};
 
 use super::row::{StateColumns, read_resource};
 use crate::catalogue::{
@@ -109,12 +109,24 @@ impl<'a> FileRows<'a> {
     }
 }
 
+/// Fails if a fault has ended the transaction: on a full or faulty disk SQLite undoes all of it, and not only the
+/// statement that failed.
+pub(super) fn still_open(connection: &Connection) -> Result<(), CatalogueError> {
+    if !connection.is_autocommit() {
+        return Ok(());
+    }
+    let ended = ffi::Error::new(ffi::SQLITE_ABORT_ROLLBACK);
+    Err(rusqlite::Error::SqliteFailure(ended, None)).doing(RECORDING)
+}
+
 impl LedgerRows for FileRows<'_> {
     fn expect(&mut self, _: &[Observation]) -> Result<(), CatalogueError> {
         Ok(())
     }
 
     fn save(&mut self) -> Result<(), CatalogueError> {
+        // Outside of a transaction it would begin one, whose end would commit this work alone.
+        still_open(self.connection)?;
         self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)
     }
 
@@ -123,6 +135,10 @@ impl LedgerRows for FileRows<'_> {
     }
 
     fn undo(&mut self) -> Result<(), CatalogueError> {
+        if self.connection.is_autocommit() {
+            // The fault has undone everything, and is the reason to report.
+            return Ok(());
+        }
         self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)
     }
 

@@ -3,7 +3,10 @@
 use instep_store::database::{Beside, compact};
 use rusqlite::{Connection, params};
 
-use super::{row::read_head, rows::FileRows};
+use super::{
+    row::read_head,
+    rows::{FileRows, still_open},
+};
 use crate::catalogue::{
     CatalogueError, Head,
     counters::Counters,
@@ -46,9 +49,18 @@ impl WriteCatalogue for FileWriter {
         // `IMMEDIATE` takes the right to write at once: a transaction that begins by reading cannot write if another process
         // wrote in between.
         self.connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;
-        let head = read_head(&self.connection)?;
+        let head = match read_head(&self.connection) {
+            Ok(head) => head,
+            Err(error) => {
+                // Otherwise it would stay open, and no later one could begin (O434).
+                self.connection.execute_batch("ROLLBACK").doing("rolling back")?;
+                return Err(error);
+            }
+        };
         let mut ledger = ChangeLog::new(FileRows::new(&self.connection), timeline, head);
         run(&mut ledger);
+        // The counts are of work that a fault has undone.
+        still_open(&self.connection)?;
         let written = write_head(&self.connection, ledger.head, timeline.last());
         self.commit(written.and_then(|()| write_counters(&self.connection, &ledger.counters)))
     }
@@ -92,4 +104,58 @@ fn write_counters(connection: &Connection, counters: &Counters) -> rusqlite::Res
         add.execute(params![hour, kind, changes])?;
     }
     connection.prepare_cached("DELETE FROM activity WHERE hour < ?1")?.execute([kept_from]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::Uri;
+
+    use super::FileWriter;
+    use crate::catalogue::{
+        CatalogueError, Observation, Resource,
+        engine::{CatalogueTransaction, WriteCatalogue as _},
+        sqlite::schema,
+        system_clock,
+        timeline::Timeline,
+    };
+
+    fn keep(ledger: &mut dyn CatalogueTransaction, name: &str) -> Result<(), CatalogueError> {
+        let value = [(name.to_owned(), Some(b"1".to_vec()))];
+        ledger.attempt(&mut |ledger| ledger.set_meta(&value))
+    }
+
+    #[test]
+    fn o434_a_fault_that_undoes_a_transaction_undoes_all_of_it_and_the_next_one_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = schema::SCHEMA.open(&folder.path().join("catalogue.db")).unwrap();
+        // SQLite itself does so on a full disk.
+        let full = "CREATE TEMP TRIGGER no_room BEFORE INSERT ON main.meta WHEN NEW.name = 'full'
+                    BEGIN SELECT RAISE(ROLLBACK, 'full'); END";
+        connection.execute_batch(full).unwrap();
+        let mut writer = FileWriter::new(connection, None);
+        let timeline = Timeline::after(0, system_clock());
+        let resource = Resource::new(b"\x01a".to_vec(), Uri::parse("http://x/a").unwrap());
+        let found = [Observation::Found(resource)];
+        let undone = writer.transaction(&timeline, &mut |ledger| {
+            ledger.complete_baseline(1);
+            ledger.attempt(&mut |ledger| ledger.record(&found).map(drop)).unwrap();
+            let reason = keep(ledger, "full").unwrap_err();
+            assert!(format!("{reason:?}").contains("full"), "{reason:?}");
+            keep(ledger, "later").unwrap_err();
+        });
+        undone.unwrap_err();
+        let count = |writer: &FileWriter, sql: &str| -> i64 {
+            writer.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        for rows in ["resource", "change", "tally", "activity", "meta WHERE name = 'later'"] {
+            assert_eq!(count(&writer, &format!("SELECT count(*) FROM {rows}")), 0, "{rows}");
+        }
+        assert_eq!(count(&writer, "SELECT sequence + baselined FROM head"), 0);
+
+        writer.connection.execute_batch("ALTER TABLE head RENAME TO aside").unwrap();
+        writer.transaction(&timeline, &mut |_| {}).unwrap_err();
+        writer.connection.execute_batch("ALTER TABLE aside RENAME TO head").unwrap();
+        writer.transaction(&timeline, &mut |ledger| keep(ledger, "later").unwrap()).unwrap();
+        assert_eq!(count(&writer, "SELECT count(*) FROM meta WHERE name = 'later'"), 1);
+    }
 }

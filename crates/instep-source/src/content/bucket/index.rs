@@ -115,9 +115,10 @@ impl ObjectIndex {
     /// Removes objects that a complete listing did not name, unless they were put later, and keeps the identity of an
     /// inventory that was read completely.
     pub(super) fn finish(&mut self, time: ListingTime, inventory: Option<String>) -> io::Result<()> {
-        self.set_meta("inventory", inventory.as_deref().unwrap_or_default())?;
+        // First, because an inventory that counts as read is not read again after a kill in between (O439).
         let sql = "DELETE FROM object WHERE listing <> ?1 AND modified < ?2";
-        self.run(sql, params![self.listing, time.end()])
+        self.run(sql, params![self.listing, time.end()])?;
+        self.set_meta("inventory", inventory.as_deref().unwrap_or_default())
     }
 
     /// Marks objects as listed, and returns those whose bytes may have changed, or of which a digest is missing.
@@ -222,4 +223,29 @@ fn read(row: &Row<'_>) -> rusqlite::Result<IndexedObject> {
         digests,
         media_type: row.get(5)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o439_an_inventory_counts_as_read_once_what_it_lacks_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index =
+            ObjectIndex::open(folder.path(), &ObjectPlace::parse("s3://bucket").unwrap()).unwrap();
+        let (path, digests) = ("gone".to_owned(), Digests::new());
+        let object = IndexedObject { path, length: 0, etag: None, modified: 1, digests, media_type: None };
+        index.put(&object).unwrap();
+        index.begin().unwrap();
+        let faulty = "CREATE TEMP TRIGGER faulty BEFORE DELETE ON main.object
+                      BEGIN SELECT RAISE(ABORT, 'faulty'); END";
+        index.connection.execute_batch(faulty).unwrap();
+        let inventory = || Some("inventory".to_owned());
+        index.finish(ListingTime::Now, inventory()).unwrap_err();
+        assert_eq!(index.inventory().unwrap(), None);
+        index.connection.execute_batch("DROP TRIGGER faulty").unwrap();
+        index.finish(ListingTime::Now, inventory()).unwrap();
+        assert_eq!(index.inventory().unwrap(), inventory());
+    }
 }

@@ -72,3 +72,22 @@ fn what_a_killed_process_kept_is_counted_by_the_next_one() {
     next.open().unwrap();
     assert_eq!(next.kept().unwrap(), SpoolUsage { states: 2, bytes: 7 });
 }
+
+#[test]
+fn o438_states_that_come_and_go_meanwhile_do_not_make_trimming_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = StateSpool::new(folder.path().join("states"), 100);
+    std::thread::scope(|scope| {
+        let keeper = scope.spawn(|| {
+            for number in 0..3_000 {
+                let digests = keep(&spool, &format!("state {number}"));
+                if number % 3 == 0 {
+                    spool.remove(&digests).unwrap();
+                }
+            }
+        });
+        while !keeper.is_finished() {
+            spool.trim().unwrap();
+        }
+    });
+}

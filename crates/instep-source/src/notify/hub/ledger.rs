@@ -88,13 +88,17 @@ impl HubLedger {
 
     /// Writes the subscriptions that changed. A loss here leads to a second delivery, which does no harm (W5).
     pub(super) fn write(&mut self) {
-        let keys = std::mem::take(&mut self.unwritten);
-        let kept: Vec<_> = keys.iter().map(|key| (key, self.book.get(key))).collect();
-        if kept.is_empty() {
+        if self.unwritten.is_empty() {
             return;
         }
-        if let Err(error) = self.store.keep(&kept) {
-            tracing::warn!(%error, "subscriptions could not be kept");
+        let written = {
+            let kept: Vec<_> = self.unwritten.iter().map(|key| (key, self.book.get(key))).collect();
+            self.store.keep(&kept)
+        };
+        match written {
+            Ok(()) => self.unwritten.clear(),
+            // They are written with the next ones: a confirmed subscription must not end with the program.
+            Err(error) => tracing::warn!(%error, "subscriptions could not be kept"),
         }
     }
 }
@@ -102,5 +106,62 @@ impl HubLedger {
 impl Drop for HubLedger {
     fn drop(&mut self) {
         self.write();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{
+            Arc, Mutex,
+            atomic::{AtomicBool, Ordering::Relaxed},
+        },
+    };
+
+    use super::*;
+    use crate::notify::hub::book::HubSubscription;
+
+    /// A disk that may be full.
+    #[derive(Debug, Default)]
+    struct SmallDisk {
+        is_full: Arc<AtomicBool>,
+        kept: Arc<Mutex<Vec<Key>>>,
+    }
+
+    impl KeepBook for SmallDisk {
+        fn book(&self) -> Result<Book, Error> {
+            Ok(Book::default())
+        }
+
+        fn keep(&self, subscriptions: &[(&Key, Option<&HubSubscription>)]) -> Result<(), Error> {
+            if self.is_full.load(Relaxed) {
+                return Err(Error::write("hub.db")(io::ErrorKind::StorageFull.into()));
+            }
+            self.kept.lock().unwrap().extend(subscriptions.iter().map(|(key, _)| (*key).clone()));
+            Ok(())
+        }
+
+        fn publish(&self, _: &str, _: u64, _: i64, _: &[u8], _: u64) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn body(&self, _: u64) -> Result<Option<Bytes>, Error> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn o435_a_subscription_that_found_no_room_is_written_once_there_is_room() {
+        let disk = SmallDisk::default();
+        let (is_full, kept) = (Arc::clone(&disk.is_full), Arc::clone(&disk.kept));
+        let mut ledger = HubLedger::open(Box::new(disk)).unwrap();
+        let key = ("http://a/t".to_owned(), "http://b/c".to_owned());
+        is_full.store(true, Relaxed);
+        ledger.book.subscribe(key.clone(), None, i64::MAX);
+        ledger.keep(&key);
+        is_full.store(false, Relaxed);
+        ledger.write();
+        assert_eq!(*kept.lock().unwrap(), [key]);
     }
 }

@@ -43,9 +43,15 @@ pub(super) fn documents(
             return Err(Error::Delivery { place, delivered: 0, total, what });
         }
     };
-    let length = |name: &str| fs::metadata(folder.join(name)).ok().map(|file| file.len());
-    documents.retain(|document| found.get(&document.name).copied() != length(&document.name));
-    Ok(documents)
+    let mut lost = Vec::new();
+    for document in documents {
+        let path = folder.join(&document.name);
+        let length = fs::metadata(&path).map_err(Error::read(&path))?.len();
+        if found.get(&document.name) != Some(&length) {
+            lost.push(document);
+        }
+    }
+    Ok(lost)
 }
 
 /// Returns the bytes of the objects that there are: by a listing of their folder, since it has a thousand in one answer. The
