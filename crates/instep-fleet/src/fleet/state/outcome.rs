@@ -92,6 +92,9 @@ impl FleetState {
                     standing.success = Some(now);
                 }
             }
+        } else if let Some(began) = standing.began {
+            // It was interrupted: it is due since the look began, also if only an operator requested that.
+            standing.due = standing.due.min(began);
         }
         if let Some((held, bytes)) = outcome.holds {
             self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + bytes;
