@@ -57,6 +57,24 @@ async fn o441_a_requested_run_that_the_end_of_the_process_interrupts_is_due_agai
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o446_a_source_whose_look_could_not_be_recorded_is_visited_again() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    drop(FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap());
+    let file = rusqlite::Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    // No look can be recorded for some seconds, as on a full disk; no other process writes when that is over.
+    let full = format!(
+        "CREATE TRIGGER full BEFORE UPDATE OF ended ON source
+         WHEN CAST(strftime('%s', 'now') AS INTEGER) < {} BEGIN SELECT RAISE(ABORT, 'full'); END",
+        seconds() + 5
+    );
+    file.execute_batch(&full).unwrap();
+    drop(file);
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o106_new_rules_of_a_source_apply_at_once_also_if_they_come_during_a_run() {
     let a = with_files(2);
     a.fail("1.txt", [Fault::Hold]);
