@@ -53,6 +53,7 @@ async fn o441_a_requested_run_that_the_end_of_the_process_interrupts_is_due_agai
     a.fail("capabilitylist.xml", [Fault::Hold]);
     fleet.operate(SourceOperation::Run, &name("a"), "ada").await.unwrap();
     until(&fleet, |fleet| fleet.figures().running == 1).await;
+    a.release();
     assert!(due() <= seconds());
 }
 
