@@ -240,6 +240,7 @@ impl Fleet {
         for (host, traffic) in traffic {
             self.0.monitor.traffic(&host, &traffic);
         }
+        self.free_unrecorded().await;
         let read = self.recorded(FleetRecord::read_again).await?;
         if read.are_all || !read.sources.is_empty() || read.number.is_some() {
             self.take_up(read).await?;

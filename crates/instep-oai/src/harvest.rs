@@ -121,6 +121,9 @@ impl<'a> Harvest<'a> {
         if self.state.key()?.as_deref() != Some(&key) {
             self.state.begin_anew(&key)?;
         }
+        let mut commit = self.state.begin(&mut self.folder)?;
+        commit.want_full_texts(self.options.full_texts)?;
+        commit.finish(None)?;
         let mut identity = RepositoryIdentity::ask(&self.repository).await?;
         let formats = self.repository.url.formats.clone();
         for format in &formats {

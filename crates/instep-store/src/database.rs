@@ -9,7 +9,7 @@ mod file;
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tempfile::TempDir;
 
 pub use error::{DatabaseError, is_storage_failure};
@@ -53,10 +53,7 @@ impl Schema {
         // After the check of the version: a refused file is not changed.
         connection.execute_batch(self.settings).map_err(&opening)?;
         if found < self.version() {
-            if !file::is_empty(&connection).map_err(&opening)? {
-                file::back_up(&connection, &backup_path(path, found))?;
-            }
-            self.migrate(&mut connection, found, path)?;
+            self.migrate(&mut connection, path, true)?;
         }
         Ok(connection)
     }
@@ -98,7 +95,7 @@ impl Schema {
         let mut connection = Connection::open(&at).map_err(DatabaseError::opening(&at))?;
         let found = self.version_of(&connection, path)?;
         if found < self.version() {
-            self.migrate(&mut connection, found, path)?;
+            self.migrate(&mut connection, path, false)?;
         }
         Ok(Beside { path: at, is_at_rest: false, _copy: Some(copy) })
     }
@@ -124,10 +121,23 @@ impl Schema {
         }
     }
 
-    /// Runs all missing steps in one transaction: a crash leaves the old version or the new one.
-    fn migrate(&self, connection: &mut Connection, from: u32, path: &Path) -> Result<(), DatabaseError> {
-        let mut migrate = || {
-            let transaction = connection.transaction()?;
+    /// Runs all missing steps in one transaction: a crash leaves the old version or the new one. If `copies` is `true`, a
+    /// file with tables is copied before.
+    fn migrate(&self, connection: &mut Connection, path: &Path, copies: bool) -> Result<(), DatabaseError> {
+        let opening = DatabaseError::opening(path);
+        let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(&opening)?;
+        // Read again while nobody else can write: of processes that open the file at the same time, one migrates it.
+        let from = self.version_of(&transaction, path)?;
+        if from == self.version() {
+            return Ok(());
+        }
+        if copies && !file::is_empty(&transaction).map_err(&opening)? {
+            // Over a connection of its own, because a transaction cannot copy the file.
+            let beside = file::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(&opening)?;
+            file::back_up(&beside, &backup_path(path, from))?;
+        }
+        let migrate = || {
             for step in self.steps.iter().skip(from as usize) {
                 transaction.execute_batch(step)?;
             }

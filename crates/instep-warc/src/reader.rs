@@ -16,6 +16,8 @@ use crate::{
 const MOST_LINE: u64 = 64 << 10;
 /// The most fields of a head.
 const MOST_FIELDS: usize = 1_000;
+/// The most bytes of a head: a value may continue over any number of lines, and a small gzip member may have many.
+const MOST_HEAD: usize = 1 << 20;
 
 /// A record while it is read.
 pub struct WarcRecord<'a> {
@@ -114,15 +116,22 @@ fn read_record(
         return Err(malformed(format!("{found:?} instead of WARC/1.0 or WARC/1.1")));
     }
     let mut fields: Vec<WarcField<'static>> = Vec::with_capacity(12);
+    let mut bytes = 0;
     loop {
         let line = line(input, offset)?.ok_or(WarcError::Torn { offset })?;
         if line.is_empty() {
             break;
         }
+        bytes += line.len();
+        if bytes > MOST_HEAD {
+            return Err(malformed("a head of more than 1 MiB".to_owned()));
+        }
         match (line.split_once(':'), fields.last_mut()) {
             // A value may continue in the next line, which then begins with a blank.
             (_, Some((_, value))) if line.starts_with([' ', '\t']) => {
-                *value = format!("{value} {}", line.trim()).into();
+                let value = value.to_mut();
+                value.push(' ');
+                value.push_str(line.trim());
             }
             (Some((name, value)), _) => {
                 fields.push((name.trim().to_owned().into(), value.trim().to_owned().into()));

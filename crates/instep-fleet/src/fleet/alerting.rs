@@ -5,7 +5,11 @@ use std::{collections::BTreeSet, process::Stdio, time::Duration};
 use instep_net::{Client, Request};
 use resourcesync::Uri;
 use serde_json::json;
-use tokio::{io::AsyncWriteExt as _, process::Command, time::sleep};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::Command,
+    time::{sleep, timeout},
+};
 
 use super::Fleet;
 use crate::{Alert, options::FleetOptions};
@@ -14,6 +18,9 @@ use crate::{Alert, options::FleetOptions};
 const BETWEEN_ALERTS: Duration = Duration::from_secs(2);
 /// The time after which alerts that did not arrive are sent again.
 const ALERT_AGAIN: Duration = Duration::from_secs(60);
+/// The longest wait for `sendmail`. It queues a message within a moment, and one that hangs would keep all further alerts
+/// back.
+const MAIL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most alerts in one message.
 const MOST_ALERTS: usize = 200;
 
@@ -117,29 +124,51 @@ async fn post(options: &FleetOptions, url: &str, alerts: &[&Alert]) -> Result<()
 }
 
 async fn mail(address: &str, alerts: &[&Alert]) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("sendmail: {error}");
-    let mut command = Command::new("sendmail");
-    command.arg("-t").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut sendmail = command.spawn().map_err(failed)?;
     // For `sendmail` a line with only a dot ends the message, and a line break in a name would begin a header.
     let body = lines(alerts).replace("\n.", "\n .").replace(|c: char| c.is_control() && c != '\n', " ");
     let message = format!(
         "To: {address}\nSubject: {}\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\n{body}",
         subject(alerts)
     );
-    if let Some(mut input) = sendmail.stdin.take() {
-        input.write_all(message.as_bytes()).await.map_err(failed)?;
-    }
-    match sendmail.wait().await.map_err(failed)? {
-        status if status.success() => Ok(()),
-        status => Err(format!("sendmail ended with {status}")),
-    }
+    let mut sendmail = Command::new("sendmail");
+    sendmail.arg("-t");
+    pass_to(sendmail, &message, MAIL_TIMEOUT).await
+}
+
+/// Passes a message to `sendmail`, and ends it if it takes too long.
+async fn pass_to(mut sendmail: Command, message: &str, most: Duration) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("sendmail: {error}");
+    sendmail.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let sent = async {
+        let mut running = sendmail.spawn().map_err(failed)?;
+        if let Some(mut input) = running.stdin.take() {
+            input.write_all(message.as_bytes()).await.map_err(failed)?;
+        }
+        match running.wait().await.map_err(failed)? {
+            status if status.success() => Ok(()),
+            status => Err(format!("sendmail ended with {status}")),
+        }
+    };
+    let in_time = timeout(most, sent).await;
+    in_time.unwrap_or_else(|_| Err(format!("sendmail has not ended after {} s", most.as_secs())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::AlertKind;
+
+    #[tokio::test]
+    async fn o449_a_sendmail_that_hangs_keeps_no_other_alert_back() {
+        let mut hangs = Command::new("sleep");
+        hangs.arg("600");
+        let passed = timeout(Duration::from_secs(30), pass_to(hangs, "To: ada", Duration::from_millis(50)));
+        assert!(passed.await.unwrap().unwrap_err().contains("has not ended"));
+        let mut fails = Command::new("sh");
+        fails.args(["-c", "cat; exit 75"]);
+        let failed = pass_to(fails, "To: ada", Duration::from_secs(30)).await.unwrap_err();
+        assert!(failed.contains("ended with") && failed.contains("75"), "{failed}");
+    }
 
     #[test]
     fn o180_a_way_gets_what_it_has_not_delivered_also_if_that_has_a_smaller_number() {

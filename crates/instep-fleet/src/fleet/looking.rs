@@ -94,8 +94,8 @@ impl Fleet {
         let name = ending.name.clone();
         let mut attempts = 0;
         loop {
-            let ending = ending.clone();
-            let error = match self.recorded(move |record| record.finish(&ending)).await {
+            let written = ending.clone();
+            let error = match self.recorded(move |record| record.finish(&written)).await {
                 Ok(source) => return source,
                 Err(error) => error,
             };
@@ -103,9 +103,31 @@ impl Fleet {
             if !error.may_pass() || attempts == MOST_ATTEMPTS || shutdown.is_requested() {
                 let what = instep_store::error_chain(&error);
                 self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {what}"));
+                self.state().leave_unrecorded(name, ending.hold);
                 return None;
             }
             sleep(TICK).await;
+        }
+    }
+
+    /// Gives back the Sources whose looks ended while the record could not be written: otherwise this worker would hold
+    /// them, and nobody would look at them, until it ends.
+    pub(super) async fn free_unrecorded(&self) {
+        let unrecorded = self.state().take_unrecorded();
+        for (name, hold) in unrecorded {
+            let of = name.clone();
+            let freed = self.recorded(move |record| {
+                record.give_back(&of, hold)?;
+                record.source(&of)
+            });
+            match freed.await {
+                Ok(source) => {
+                    self.state().take(source);
+                    self.news();
+                }
+                Err(FleetError::Unknown { .. }) => {}
+                Err(_) => self.state().leave_unrecorded(name, hold),
+            }
         }
     }
 

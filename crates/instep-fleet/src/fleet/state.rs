@@ -60,6 +60,8 @@ pub(super) struct FleetState {
     sources: SourceIndex,
     queue: SourceQueue<SourceName>,
     looks: BTreeMap<SourceName, LookInProgress>,
+    /// Sources whose look has ended, and which this worker still holds: the record could not be written.
+    unrecorded: Vec<(SourceName, SourceHold)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
@@ -89,6 +91,7 @@ impl FleetState {
             sources: SourceIndex::default(),
             queue: SourceQueue::new(options.runs, options.runs_per_host),
             looks: BTreeMap::new(),
+            unrecorded: Vec::new(),
             watches: BTreeMap::new(),
             callbacks: None,
             pushed: BTreeSet::new(),

@@ -51,6 +51,7 @@ each_engine! {
     keeping::o165_an_action_is_in_the_log_once
     holding::a_source_is_held_by_one_worker_and_its_looks_end_once
     holding::what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing
+    holding::o441_a_requested_look_that_does_not_end_is_due_since_it_began
     holding::a_worker_that_beats_is_not_removed
     holding::o162_an_alert_is_sent_by_one_worker
     holding::what_is_paused_or_changed_is_not_claimed

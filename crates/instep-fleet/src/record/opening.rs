@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
@@ -39,12 +40,16 @@ impl FleetRecord {
     /// # Errors
     /// As [`Self::open`], or if there is no fleet.
     pub fn existing(place: &FleetPlace) -> Result<Self, FleetError> {
-        match &place.state {
-            Some(url) => Self::at_server(url, place, false),
-            None if !Self::file(&place.dir).is_file() => {
+        if let Some(url) = &place.state {
+            return Self::at_server(url, place, false);
+        }
+        match fs::metadata(Self::file(&place.dir)) {
+            Ok(_) => Self::open(place),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Err(FleetError::NoFleet { place: place.dir.display().to_string() })
             }
-            None => Self::open(place),
+            // A fault of the disk: there may be a fleet.
+            Err(error) => Err(FleetError::Folder { dir: place.dir.clone(), what: error.to_string() }),
         }
     }
 

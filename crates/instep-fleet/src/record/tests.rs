@@ -125,6 +125,15 @@ fn o272_a_file_in_the_place_of_a_fleet_is_named_as_what_it_is() {
 }
 
 #[test]
+fn o445_a_fault_of_the_disk_is_not_taken_for_a_folder_without_a_fleet() {
+    let dir = tempfile::tempdir().unwrap();
+    let existing = || FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap_err();
+    assert!(matches!(existing(), FleetError::NoFleet { .. }));
+    std::os::unix::fs::symlink(".instep", dir.path().join(".instep")).unwrap();
+    assert!(matches!(existing(), FleetError::Folder { .. }), "a link that leads to itself");
+}
+
+#[test]
 fn o308_a_worker_has_no_folder_of_a_copy_or_of_a_source_whichever_engine_they_use() {
     for (file, what) in [
         ("state.sqlite", "a copy"),

@@ -44,6 +44,10 @@ pub(crate) enum Claim {
     Removed,
 }
 
+/// Frees a Source whose look did not end. It was due when the look began, be it only because an operator requested it,
+/// which the claim has settled: so it is due again since then.
+const FREE: &str = "worker = NULL, due = CASE WHEN began < due THEN began ELSE due END, changed = {next}";
+
 /// The end of a look, as it is written down.
 #[derive(Clone, Debug)]
 pub(crate) struct LookEnding {
@@ -104,10 +108,8 @@ impl FleetRecord {
             let sql = "DELETE FROM worker WHERE id = $1 AND beat = COALESCE($2, beat)";
             is_removed = statements.execute(sql, &[worker.into(), beat.into()])? > 0;
             if is_removed {
-                for sql in [
-                    "UPDATE source SET worker = NULL, changed = {next} WHERE worker = $1",
-                    "UPDATE alert SET worker = NULL WHERE worker = $1",
-                ] {
+                let free = format!("UPDATE source SET {FREE} WHERE worker = $1");
+                for sql in [&*free, "UPDATE alert SET worker = NULL WHERE worker = $1"] {
                     statements.execute(sql, &[worker.into()])?;
                 }
             }
@@ -201,9 +203,9 @@ impl FleetRecord {
 
     /// Gives a Source back that has no look on this worker.
     pub(crate) fn give_back(&self, name: &SourceName, hold: SourceHold) -> Result<(), FleetError> {
-        let sql = "UPDATE source SET worker = NULL, changed = {next} WHERE name = $1 AND worker = $2 AND epoch = $3";
+        let sql = format!("UPDATE source SET {FREE} WHERE name = $1 AND worker = $2 AND epoch = $3");
         let fields = [name.as_str().into(), hold.worker.into(), hold.epoch.into()];
-        self.engine.execute(sql, &fields).map(drop)
+        self.engine.execute(&sql, &fields).map(drop)
     }
 
     /// Makes a Source due at a time, unless it is due before.

@@ -11,7 +11,7 @@ use super::{
     error::AnswerError,
     format::RecordFormat,
     index::{NewRecord, RepositoryIndex},
-    item::{ItemNames, is_item, is_xml, metadata, set_spec},
+    item::{ItemNames, is_item, is_xml, metadata, set_spec, unless_short},
 };
 
 /// The name under which the index keeps the last change that it shows.
@@ -134,7 +134,8 @@ impl RepositoryIndex {
         if is_in_pass && self.is_current(&new)? {
             return Ok(());
         }
-        let document = match is_xml(&resource.state).then(|| metadata(view, resource)).transpose() {
+        let read = is_xml(&resource.state).then(|| metadata(view, resource)).transpose();
+        let document = match unless_short(read)? {
             Ok(document) => document.flatten(),
             Err(error) => {
                 tracing::warn!(uri, %error, "cannot be read, and is left out of the records until it changes");

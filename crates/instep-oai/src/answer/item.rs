@@ -1,11 +1,12 @@
 //! A resource as a record: its identifier, its sets, its metadata.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 
 use instep_source::{
     catalogue::{Resource, ResourceState},
     serve::SourceView,
 };
+use instep_store::Shortage;
 use resourcesync::{Decoded, Relation};
 use url::Url;
 
@@ -86,7 +87,7 @@ pub(super) fn is_item(state: &ResourceState, harvested_as: Option<&str>) -> bool
 pub(super) fn metadata(
     view: &SourceView,
     resource: &Resource,
-) -> std::io::Result<Option<(String, MetadataDocument)>> {
+) -> io::Result<Option<(String, MetadataDocument)>> {
     Ok(text(view, resource)?.and_then(|text| MetadataDocument::read(&text).map(|document| (text, document))))
 }
 
@@ -94,7 +95,7 @@ pub(super) fn metadata(
 ///
 /// # Errors
 /// If its file cannot be read.
-pub(super) fn text(view: &SourceView, resource: &Resource) -> std::io::Result<Option<String>> {
+pub(super) fn text(view: &SourceView, resource: &Resource) -> io::Result<Option<String>> {
     if resource.state.length.is_some_and(|length| length > MOST_BYTES) {
         return Ok(None);
     }
@@ -108,11 +109,32 @@ pub(super) fn text(view: &SourceView, resource: &Resource) -> std::io::Result<Op
     Ok(String::from_utf8(decoded).ok())
 }
 
+/// Returns what reading a file has shown, unless this process could open no further file: that passes, and shows nothing about
+/// the file.
+///
+/// # Errors
+/// The shortage.
+pub(super) fn unless_short<T>(read: io::Result<T>) -> io::Result<io::Result<T>> {
+    match read {
+        Err(error) if Shortage::behind(&error).is_some() => Err(error),
+        read => Ok(read),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use resourcesync::{Link, Uri};
+    use rustix::io::Errno;
 
     use super::*;
+
+    #[test]
+    fn o448_a_lack_of_descriptors_shows_nothing_about_a_record() {
+        let of = |errno: Errno| unless_short(Err::<(), _>(io::Error::from(errno)));
+        assert!(of(Errno::MFILE).is_err() && of(Errno::NFILE).is_err());
+        assert!(of(Errno::NOENT).is_ok_and(|read| read.is_err()), "it is gone");
+        assert!(unless_short(Ok(7)).is_ok_and(|read| read.is_ok_and(|read| read == 7)));
+    }
 
     #[test]
     fn a_harvested_record_keeps_its_identifier_and_any_other_resource_has_its_uri() {

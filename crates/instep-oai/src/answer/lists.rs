@@ -8,7 +8,7 @@ use super::{
     dublin_core::dublin_core,
     error::AnswerError,
     index::{IndexedRecord, RepositoryIndex},
-    item::{self, metadata},
+    item::{self, metadata, unless_short},
     token::ListToken,
     xml::ResponseWriter,
 };
@@ -140,12 +140,16 @@ impl Answers<'_> {
             let date = resource.state.lastmod.or(resource.history.since);
             return Ok(Some((dublin_core(&record.uri, date, resource.state.media_type.as_ref()), None)));
         }
-        let Some((text, document)) = metadata(self.view, &resource).ok().flatten() else { return Ok(None) };
+        let read = unless_short(metadata(self.view, &resource))?;
+        let Some((text, document)) = read.ok().flatten() else { return Ok(None) };
         let about = match &record.about {
             Some(uri) => self.view.resource(self.snapshot, uri)?,
             None => None,
         };
-        let about = about.and_then(|about| item::text(self.view, &about).ok().flatten());
+        let about = match about {
+            Some(about) => unless_short(item::text(self.view, &about))?.ok().flatten(),
+            None => None,
+        };
         let about = about.as_deref().and_then(about_containers).map(str::to_owned);
         Ok(Some((text[document.root].to_owned(), about)))
     }

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::fd::{AsFd as _, OwnedFd},
     path::Path,
 };
@@ -47,6 +47,16 @@ impl HarvestFolder {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = openat(self.folder(folder)?, name, flags, Mode::from_raw_mode(0o666))?;
         File::from(file).write_all(bytes)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If there is none, or the disk fails.
+    pub(crate) fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.root.file(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Writes a file that will replace another.

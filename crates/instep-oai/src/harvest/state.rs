@@ -6,7 +6,10 @@ mod position;
 mod recovery;
 mod texts;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use instep_store::database::{Schema, open_reader};
 use resourcesync::{Algorithm, Digest, Digests};
@@ -138,7 +141,11 @@ impl HarvestStateView {
     /// If it cannot be opened.
     pub(crate) fn open(folder: &Path) -> Result<Option<Self>, HarvestError> {
         let file: PathBuf = folder.join(STATE);
-        if file.is_file() { Ok(Some(Self(open_reader(&file, CACHE_KIB)?))) } else { Ok(None) }
+        match fs::metadata(&file) {
+            Ok(_) => Ok(Some(Self(open_reader(&file, CACHE_KIB)?))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns `true` if each of these formats was harvested to its end once.
@@ -281,3 +288,6 @@ pub(crate) struct OwedText {
     /// `true` if an earlier state of it is held.
     pub(crate) is_held: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -192,6 +192,50 @@ fn full_texts_are_fetched_and_linked_with_their_record() {
 }
 
 #[test]
+fn o442_a_full_text_that_two_formats_name_stays_as_long_as_one_of_them_does() {
+    let fake = FakeRepository::with_records(3);
+    let file = fake.file_url("bitstream/1/paper.pdf");
+    fake.edit(|layout| {
+        layout.formats = vec!["oai_dc".to_owned(), "mods".to_owned()];
+        layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
+        layout.record("oai:fake:000001").metadata = format!("<dc><identifier>{file}</identifier></dc>");
+    });
+    let mut bench = Bench::new(fake);
+    bench.options.full_texts = true;
+    let text = "files/oai:fake:000001/paper.pdf";
+    for (formats, names) in [("oai_dc,mods", 7), ("mods", 4), ("mods,oai_dc", 7), ("oai_dc", 4)] {
+        bench.arguments = format!("metadataPrefix={formats}");
+        bench.publish();
+        let published = bench.names();
+        assert!(published.contains(text) && published.len() == names, "{formats}: {published:?}");
+        bench.assert_files_are_there();
+    }
+    bench.fake.edit(|layout| {
+        layout.record("oai:fake:000001").is_deleted = true;
+        layout.record("oai:fake:000001").datestamp = "2026-02-02T00:00:00Z".to_owned();
+    });
+    assert_eq!(bench.publish().deleted, 2);
+}
+
+#[test]
+fn o443_full_texts_that_are_wanted_later_come_for_all_records() {
+    let fake = FakeRepository::with_records(3);
+    let file = fake.file_url("bitstream/1/paper.pdf");
+    fake.edit(|layout| {
+        layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
+        layout.record("oai:fake:000001").metadata = format!("<dc><identifier>{file}</identifier></dc>");
+    });
+    let mut bench = Bench::new(fake);
+    assert_eq!(bench.publish().resources, 3);
+    bench.options.full_texts = true;
+    assert_eq!(bench.publish().created, 1);
+    assert!(bench.names().contains("files/oai:fake:000001/paper.pdf"));
+    bench.requests();
+    assert!(bench.publish().is_nothing_new());
+    assert!(bench.requests().iter().all(|request| !request.contains("bitstream")), "once");
+}
+
+#[test]
 fn compressed_responses_are_read() {
     let bench = Bench::new(FakeRepository::with_records(12));
     bench.fake.edit(|layout| layout.gzip = true);

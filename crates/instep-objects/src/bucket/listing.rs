@@ -77,16 +77,16 @@ impl Bucket {
     ) -> Result<(), BucketError> {
         let below = self.path(name)?;
         let Some(signed) = &self.connection.signed else { return self.list_opened(&below, each) };
-        let mut token = None;
+        let mut token: Option<String> = None;
         loop {
-            let page = self.connection.wait(self.page(signed, &below, PageKeys::Many, token))?;
-            for mut object in page.objects {
+            let mut page = self.connection.wait(self.page(signed, &below, PageKeys::Many, token.clone()))?;
+            for mut object in std::mem::take(&mut page.objects) {
                 object.name = self.name_of(&object.name).to_owned();
                 if each(object).is_break() {
                     return Ok(());
                 }
             }
-            token = page.next;
+            token = page.next_after(token.as_deref()).map_err(|what| self.unreadable(&what))?;
             if token.is_none() {
                 return Ok(());
             }

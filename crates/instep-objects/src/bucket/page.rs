@@ -15,7 +15,9 @@ pub(super) struct ListedPage {
     /// The objects, named by their complete keys.
     pub(super) objects: Vec<ListedObject>,
     /// The token that leads to the next part; `None` on the last one.
-    pub(super) next: Option<String>,
+    next: Option<String>,
+    /// `true` if the service says that there are more objects.
+    has_more: bool,
 }
 
 /// The elements of an object, as far as they have come.
@@ -57,6 +59,7 @@ impl ListedPage {
                         }
                         ("ListBucketResult", None) => is_whole = true,
                         ("NextContinuationToken", None) => page.next = Some(text.clone()),
+                        ("IsTruncated", None) => page.has_more = text.trim() == "true",
                         (name, Some(object)) => object.take(name, &text)?,
                         (_, None) => {}
                     }
@@ -67,6 +70,21 @@ impl ListedPage {
                 _ => {}
             }
         }
+    }
+
+    /// Returns the token of the part after the one that `former` led to; `None` if that was the last one.
+    ///
+    /// # Errors
+    /// If there are more objects and nothing new leads to them: taken for the last part, this one would make all later
+    /// objects deleted ones.
+    pub(super) fn next_after(self, former: Option<&str>) -> Result<Option<String>, String> {
+        let leads_on = match &self.next {
+            Some(next) => former != Some(next.as_str()),
+            None => !self.has_more,
+        };
+        leads_on
+            .then_some(self.next)
+            .ok_or_else(|| "more objects follow, and no token leads to them".to_owned())
     }
 }
 
@@ -161,6 +179,20 @@ mod tests {
         assert_eq!(first.modified, 1_795_395_723_000_000);
         let kept: Vec<_> = page.objects.iter().map(|object| object.keeps_sha256).collect();
         assert_eq!(kept, [None, Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn o440_a_part_that_is_not_the_last_one_and_leads_to_no_other_is_no_end_of_a_listing() {
+        let next = |inner: &str, former| page(inner).unwrap().next_after(former);
+        let more = "<IsTruncated>true</IsTruncated>";
+        // Services that know only the first version of listings answer so.
+        for cut in [more.to_owned(), format!("<Marker/><NextMarker>a</NextMarker>{more}{}", object("a"))] {
+            assert!(next(&cut, None).is_err(), "{cut}");
+        }
+        let token = format!("{more}<NextContinuationToken>1</NextContinuationToken>");
+        assert_eq!(next(&token, None), Ok(Some("1".to_owned())));
+        assert!(next(&token, Some("1")).is_err(), "it would be requested for ever");
+        assert_eq!(next(&format!("<IsTruncated>false</IsTruncated>{}", object("a")), Some("1")), Ok(None));
     }
 
     #[test]

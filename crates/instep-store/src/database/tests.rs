@@ -1,6 +1,8 @@
 //! Tests of opening and migrating SQLite files.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, os::unix::fs::symlink, path::Path};
+use std::{
+    collections::BTreeMap, ffi::OsString, fs, os::unix::fs::symlink, path::Path, sync::Barrier, thread,
+};
 
 use rusqlite::Connection;
 
@@ -57,6 +59,27 @@ fn b23_who_only_reads_an_older_file_sees_it_migrated_and_changes_nothing() {
     assert!(!backup_path(&path, 1).exists());
     assert!(schema(&[FIRST]).open_beside(&dir.path().join("none.db")).is_err());
     assert!(!dir.path().join("none.db").exists());
+}
+
+#[test]
+fn o444_processes_that_open_an_older_file_at_the_same_time_migrate_it_once() {
+    let dir = tempfile::tempdir().unwrap();
+    for round in 0..8 {
+        let path = dir.path().join(format!("{round}.db"));
+        write_first(&path);
+        let together = Barrier::new(8);
+        let open = || {
+            together.wait();
+            schema(&[FIRST, SECOND]).open(&path).map(|opened| (version(&opened), number(&opened)))
+        };
+        thread::scope(|scope| {
+            let opening: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            for opened in opening {
+                assert_eq!(opened.join().unwrap().unwrap(), (2, 7));
+            }
+        });
+        assert_eq!(version(&schema(&[FIRST]).open(&backup_path(&path, 1)).unwrap()), 1);
+    }
 }
 
 #[test]

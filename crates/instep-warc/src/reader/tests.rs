@@ -33,6 +33,25 @@ fn read(file: &[u8]) -> (Blocks, Result<bool, WarcError>) {
 }
 
 #[test]
+fn o447_a_value_may_continue_in_further_lines_and_not_for_ever() {
+    let record = |lines: usize| {
+        let head =
+            "WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 0\r\nWARC-Target-URI: a\r\n".to_owned();
+        head + &" b\r\n".repeat(lines) + "\r\n\r\n\r\n"
+    };
+    let mut found = Vec::new();
+    let few = record(2);
+    let read = WarcReader::new(few.as_bytes()).next(&mut |record| {
+        found.push(record.head.target().unwrap_or_default().to_owned());
+        Ok(())
+    });
+    assert!(matches!(read, Ok(true)) && found == ["a b b"], "{found:?}");
+    let many = record(1 << 20);
+    let read = WarcReader::new(many.as_bytes()).next(&mut |_| Ok(()));
+    assert!(matches!(&read, Err(WarcError::Malformed { what, .. }) if what.contains("1 MiB")), "{read:?}");
+}
+
+#[test]
 fn records_read_back_at_the_offsets_that_were_told() {
     let large: Vec<u8> = (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     let bodies: [&[u8]; 4] = [b"one", b"", &large, b"WARC/1.1\r\n\r\n"];

@@ -60,6 +60,16 @@ impl FleetState {
         }
     }
 
+    /// Remembers a Source whose look has ended without a record of it.
+    pub(in crate::fleet) fn leave_unrecorded(&mut self, name: SourceName, hold: SourceHold) {
+        self.unrecorded.push((name, hold));
+    }
+
+    /// Takes out the Sources whose looks have ended without a record of it.
+    pub(in crate::fleet) fn take_unrecorded(&mut self) -> Vec<(SourceName, SourceHold)> {
+        std::mem::take(&mut self.unrecorded)
+    }
+
     /// Adds the result of a look to the standing of its Source.
     fn note(&mut self, source: &mut FleetSource, outcome: &LookOutcome, now: i64) {
         let standing = &mut source.standing;
@@ -92,6 +102,9 @@ impl FleetState {
                     standing.success = Some(now);
                 }
             }
+        } else if let Some(began) = standing.began {
+            // It was interrupted: it is due since the look began, also if only an operator requested that.
+            standing.due = standing.due.min(began);
         }
         if let Some((held, bytes)) = outcome.holds {
             self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + bytes;

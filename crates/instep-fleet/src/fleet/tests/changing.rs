@@ -41,6 +41,41 @@ async fn o105_a_clock_that_was_set_back_does_not_keep_sources_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o441_a_requested_run_that_the_end_of_the_process_interrupts_is_due_again() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.cadence = Cadence::Every { seconds: 86_400 };
+    let fleet = Fleet::open(options(dir.path()), &[definition], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    let due = || fleet.source(&name("a")).unwrap().standing.due;
+    assert!(due() > seconds() + 80_000);
+    a.fail("capabilitylist.xml", [Fault::Hold]);
+    fleet.operate(SourceOperation::Run, &name("a"), "ada").await.unwrap();
+    until(&fleet, |fleet| fleet.figures().running == 1).await;
+    a.release();
+    assert!(due() <= seconds());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o446_a_source_whose_look_could_not_be_recorded_is_visited_again() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    drop(FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap());
+    let file = rusqlite::Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    // No look can be recorded for some seconds, as on a full disk; no other process writes when that is over.
+    let full = format!(
+        "CREATE TRIGGER full BEFORE UPDATE OF ended ON source
+         WHEN CAST(strftime('%s', 'now') AS INTEGER) < {} BEGIN SELECT RAISE(ABORT, 'full'); END",
+        seconds() + 5
+    );
+    file.execute_batch(&full).unwrap();
+    drop(file);
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o106_new_rules_of_a_source_apply_at_once_also_if_they_come_during_a_run() {
     let a = with_files(2);
     a.fail("1.txt", [Fault::Hold]);

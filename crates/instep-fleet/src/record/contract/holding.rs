@@ -72,6 +72,25 @@ pub(super) fn what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing(at: &T
     assert!(two.finish(&ending(&again)).unwrap().is_some());
 }
 
+pub(super) fn o441_a_requested_look_that_does_not_end_is_due_since_it_began(at: &TestFleet) {
+    let [mut one, two] = two(at);
+    let due = || two.source(&name("a")).unwrap().standing.due;
+    for epoch in [0, 2] {
+        let held = claimed(&one, 1, "a", epoch).unwrap();
+        one.finish(&ending(&held)).unwrap().unwrap();
+        assert_eq!(due(), 1_000);
+        operate(&mut one, SourceOperation::Run, "a").unwrap();
+        let held = claimed(&one, 1, "a", epoch + 1).unwrap();
+        assert!(!held.standing.wanted);
+        if epoch == 0 {
+            one.give_back(&name("a"), held.hold).unwrap();
+        } else {
+            assert!(two.remove_worker(1, Some(0)).unwrap());
+        }
+        assert_eq!(due(), 5);
+    }
+}
+
 pub(super) fn a_worker_that_beats_is_not_removed(at: &TestFleet) {
     let [one, two] = two(at);
     assert!(one.beat(1, 7, Some("http://here/")).unwrap());

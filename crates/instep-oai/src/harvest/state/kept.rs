@@ -28,7 +28,7 @@ pub(crate) enum RecordEffect {
 /// remove.
 pub(crate) struct HarvestCommit<'a> {
     pub(super) connection: &'a Connection,
-    folder: &'a mut HarvestFolder,
+    pub(super) folder: &'a mut HarvestFolder,
     placing: Vec<(StagedName, String)>,
     leaving: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl HarvestCommit<'_> {
             None => {}
         }
         if with_full_texts && taken == RecordEffect::Changed {
-            self.owe_full_texts(format, record, metadata, &name)?;
+            self.owe_full_texts(format, &record.identifier, metadata)?;
         }
         Ok(taken)
     }
@@ -243,12 +243,15 @@ impl HarvestCommit<'_> {
 
     /// Removes a record in one format, with everything that is held because of it.
     fn remove_item(&mut self, format: &str, identifier: &str) -> Result<bool, HarvestError> {
-        let sql = "SELECT path FROM resource WHERE identifier = ?1 AND format = ?2";
+        let sql = "SELECT path, kind FROM resource WHERE identifier = ?1 AND format = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let paths = statement.query_map([identifier, format], |row| row.get(0))?;
-        let paths: Vec<String> = paths.collect::<Result<_, _>>()?;
-        for path in &paths {
-            self.remove(path)?;
+        let paths = statement.query_map([identifier, format], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let paths: Vec<(String, i64)> = paths.collect::<Result<_, _>>()?;
+        for (path, kind) in &paths {
+            match HarvestedKind::of(*kind) {
+                HarvestedKind::FullText => self.leave_text(format, identifier, path)?,
+                HarvestedKind::Record | HarvestedKind::About => self.remove(path)?,
+            }
         }
         Ok(!paths.is_empty())
     }
