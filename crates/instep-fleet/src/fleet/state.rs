@@ -32,6 +32,9 @@ use crate::{
 /// Seconds between two looks at a Source that announces many changes in a row.
 const BETWEEN_PUSHED: i64 = 2;
 
+/// Seconds between two looks at a failing Source that announces changes: it may be there again before its pause is over.
+const BETWEEN_PUSHED_FAILURES: i64 = 60;
+
 /// A Source whose turn it is.
 pub(super) struct NextSource {
     pub(super) name: SourceName,

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use instep_testkit::wait_until;
+
 use super::{
     raw::{self, get, request},
     server::{Server, folder},
@@ -87,6 +89,10 @@ fn s1_an_absolute_target_and_a_link_that_appears_later_lead_nowhere() {
 fn s2_the_host_of_a_request_is_in_no_answer() {
     let server = Server::with(folder(&[("a.txt", b"a"), ("d/index.html", b"d")]), |options| {
         options.publish.base_url = "http://source.example/".to_owned();
+    });
+    // It is built after the first publication, and changes the Capability List once.
+    wait_until("the Resource Dump is offered", || {
+        get(server.address, "/resourcesync/capabilitylist.xml").text().contains("\"resourcedump\"")
     });
     let claims =
         ["X-Forwarded-Host: evil.example", "X-Forwarded-Proto: https", "Forwarded: host=evil.example"];

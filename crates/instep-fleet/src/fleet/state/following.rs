@@ -5,7 +5,7 @@ use std::sync::Arc;
 use instep_destination::{SharedCallbacks, SyncOptions};
 use tokio::task::JoinHandle;
 
-use super::{BETWEEN_PUSHED, FleetState};
+use super::{BETWEEN_PUSHED, BETWEEN_PUSHED_FAILURES, FleetState};
 use crate::{fleet::watching::SourceWatch, name::SourceName, standing::FleetSource};
 
 impl FleetState {
@@ -50,9 +50,10 @@ impl FleetState {
             return None;
         }
         let mut source = FleetSource::clone(self.sources.get(name)?);
-        // A Source that announces changes continuously is not visited more often than every few seconds.
-        let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
-        let due = earliest.clamp(now, now.saturating_add(BETWEEN_PUSHED));
+        // A Source that announces changes continuously is not visited more often than that.
+        let between = if source.standing.failures == 0 { BETWEEN_PUSHED } else { BETWEEN_PUSHED_FAILURES };
+        let earliest = source.standing.ended.unwrap_or(0).saturating_add(between);
+        let due = earliest.clamp(now, now.saturating_add(between));
         source.standing.due = source.standing.due.min(due);
         self.sources.insert(Arc::new(source));
         self.enqueue(name);

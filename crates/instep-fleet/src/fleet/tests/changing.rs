@@ -58,6 +58,20 @@ async fn o441_a_requested_run_that_the_end_of_the_process_interrupts_is_due_agai
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o450_announcements_of_a_failing_source_do_not_end_its_pause_at_once() {
+    let a = with_files(1);
+    for page in ["", ".well-known/resourcesync", "capabilitylist.xml", "resourcelist.xml"] {
+        a.fail_always(page, Fault::Status(500));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::Failing).await;
+    let ended = fleet.source(&name("a")).unwrap().standing.ended.unwrap();
+    let due = fleet.state().push(&name("a"), ended + 1).unwrap();
+    assert_eq!(due - ended, 60);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o446_a_source_whose_look_could_not_be_recorded_is_visited_again() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();
