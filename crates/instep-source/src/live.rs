@@ -1,10 +1,10 @@
 //! Keeps a Source current: watches the content, waits until changes settle, and publishes them, on its own thread.
 
-mod again;
 mod announcements;
 mod dumps;
 mod message;
 mod publication;
+mod rescan;
 mod settle;
 mod suppliers;
 mod watch;

@@ -9,10 +9,10 @@ use std::{
 use instep_store::error_chain;
 
 use super::{
-    again::Again,
     announcements::Announcements,
     dumps::Dumps,
     message::LiveMessage,
+    rescan::RescanPause,
     settle::{DueScan, Settle, Touch},
     watch::{WITHOUT_WATCHES, Watches},
 };
@@ -44,9 +44,9 @@ impl PublicationLoop {
     /// that error.
     pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) -> Option<Error> {
         let mut settle = Settle::default();
-        let mut again = Again::new(self.scan_every);
+        let mut rescan = RescanPause::new(self.scan_every);
         let mut next_scan = Instant::now() + self.scan_every;
-        if let Some(pause) = again.after(self.unreadable_at_first, true) {
+        if let Some(pause) = rescan.after(self.unreadable_at_first, true) {
             next_scan = next_scan.min(Instant::now() + pause);
         }
         let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
@@ -95,7 +95,7 @@ impl PublicationLoop {
                 match self.publish(scope) {
                     Ok(unreadable) => {
                         // No event comes when a disk or a limit of this process no longer keeps a file from being read.
-                        if let Some(pause) = again.after(unreadable, work == DueScan::Everything) {
+                        if let Some(pause) = rescan.after(unreadable, work == DueScan::Everything) {
                             next_scan = next_scan.min(Instant::now() + pause);
                         }
                         self.dumps.start_if_due(&self.publisher);

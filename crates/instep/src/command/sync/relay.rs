@@ -63,7 +63,7 @@ impl Relay {
             let monitor = Arc::new(Publishing::new(*output));
             serve::serve(source, monitor, ended.requested()).await.map_err(anyhow::Error::from)
         };
-        let serving = once_complete(&copy, serving, (&ended, &options.shutdown));
+        let serving = once_complete(&copy, serving, &ended, &options.shutdown);
         let (report, served) = tokio::join!(following, serving);
         served?;
         Ok(report?)
@@ -77,7 +77,8 @@ impl Relay {
 async fn once_complete(
     copy: &CopyContent,
     serving: impl Future<Output = anyhow::Result<()>>,
-    (ended, shutdown): (&Shutdown, &Shutdown),
+    ended: &Shutdown,
+    shutdown: &Shutdown,
 ) -> anyhow::Result<()> {
     let served = async {
         if !copy.is_complete()? {
@@ -109,7 +110,7 @@ mod tests {
         let copy = CopyContent::planned(dir.path()).unwrap();
         let (ended, shutdown) = (Shutdown::new(), Shutdown::new());
         let runtime = Builder::new_current_thread().build().unwrap();
-        let served = runtime.block_on(once_complete(&copy, async { Ok(()) }, (&ended, &shutdown)));
+        let served = runtime.block_on(once_complete(&copy, async { Ok(()) }, &ended, &shutdown));
         assert!(served.is_err() && shutdown.is_requested());
     }
 }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// The pauses between such scans: each is twice as long as the one before, because a file may stay unreadable.
-pub(super) struct Again {
+/// The pause before the next such scan: each is twice as long as the one before, because a file may stay unreadable.
+pub(super) struct RescanPause {
     pause: Duration,
     most: Duration,
 }
 
-impl Again {
+impl RescanPause {
     const FIRST: Duration = Duration::from_secs(5);
 
-    /// `most` is the interval of scans anyway.
+    /// Returns the first pause; none is longer than `most`, the interval at which everything is scanned in any case.
     pub(super) fn new(most: Duration) -> Self {
         Self { pause: Self::FIRST, most }
     }
@@ -38,14 +38,14 @@ mod tests {
     #[test]
     fn o428_what_could_not_be_read_is_scanned_again_soon_and_then_less_and_less_often() {
         let seconds = Duration::from_secs;
-        let mut again = Again::new(seconds(18));
-        assert_eq!(again.after(0, true), None);
-        assert_eq!(again.after(3, true), Some(seconds(5)));
-        assert_eq!(again.after(0, false), None);
-        assert_eq!(again.after(3, true), Some(seconds(10)));
-        assert_eq!(again.after(1, true), Some(seconds(18)));
-        assert_eq!(again.after(1, true), Some(seconds(18)));
-        assert_eq!(again.after(0, true), None);
-        assert_eq!(again.after(1, false), Some(seconds(5)));
+        let mut rescan = RescanPause::new(seconds(18));
+        assert_eq!(rescan.after(0, true), None);
+        assert_eq!(rescan.after(3, true), Some(seconds(5)));
+        assert_eq!(rescan.after(0, false), None);
+        assert_eq!(rescan.after(3, true), Some(seconds(10)));
+        assert_eq!(rescan.after(1, true), Some(seconds(18)));
+        assert_eq!(rescan.after(1, true), Some(seconds(18)));
+        assert_eq!(rescan.after(0, true), None);
+        assert_eq!(rescan.after(1, false), Some(seconds(5)));
     }
 }
