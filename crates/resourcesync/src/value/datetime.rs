@@ -75,7 +75,7 @@ impl DateTime {
         match self.precision {
             Precision::Year => (days_from_civil(year + 1, 1, 1) * 86_400, 0),
             Precision::Month if month == 12 => (days_from_civil(year + 1, 1, 1) * 86_400, 0),
-            Precision::Month => (days_from_civil(year, month + 1, 1) * 86_400, 0),
+            Precision::Month => (days_from_civil(year, i64::from(month) + 1, 1) * 86_400, 0),
             Precision::Day => (self.seconds + 86_400, 0),
             Precision::Minute => (self.seconds + 60, 0),
             Precision::Second => (self.seconds + 1, 0),
@@ -191,17 +191,17 @@ impl DateTime {
         let (year, month, day) = civil_from_days(local.div_euclid(86_400));
         let mut text = Figures::new();
         match u32::try_from(year) {
-            Ok(year @ 0..=9_999) => text.number(year, 4),
+            Ok(year @ 0..=9_999) => text.number::<4>(year),
             // No W3C datetime; `figures` has room for any year.
             _ => drop(write!(text, "{year:04}")),
         }
         if self.precision >= Precision::Month {
             text.byte(b'-');
-            text.number(month as u32, 2);
+            text.number::<2>(month);
         }
         if self.precision >= Precision::Day {
             text.byte(b'-');
-            text.number(day as u32, 2);
+            text.number::<2>(day);
         }
         if self.precision >= Precision::Minute {
             self.write_time(local.rem_euclid(86_400) as u32, &mut text);
@@ -211,17 +211,17 @@ impl DateTime {
 
     fn write_time(&self, second: u32, text: &mut Figures) {
         text.byte(b'T');
-        text.number(second / 3_600, 2);
+        text.number::<2>(second / 3_600);
         text.byte(b':');
-        text.number(second / 60 % 60, 2);
+        text.number::<2>(second / 60 % 60);
         if self.precision >= Precision::Second {
             text.byte(b':');
-            text.number(second % 60, 2);
+            text.number::<2>(second % 60);
         }
         if let Precision::Fraction(digits) = self.precision {
-            let digits = digits.clamp(1, 9);
             text.byte(b'.');
-            text.number(self.nanos / 10u32.pow(9 - u32::from(digits)), usize::from(digits));
+            text.number::<9>(self.nanos);
+            text.cut(9 - usize::from(digits.clamp(1, 9)));
         }
         let offset = u32::from(self.offset_minutes.unsigned_abs());
         match self.offset_minutes {
@@ -229,9 +229,9 @@ impl DateTime {
             1.. => text.byte(b'+'),
             _ => text.byte(b'-'),
         }
-        text.number(offset / 60, 2);
+        text.number::<2>(offset / 60);
         text.byte(b':');
-        text.number(offset % 60, 2);
+        text.number::<2>(offset % 60);
     }
 }
 

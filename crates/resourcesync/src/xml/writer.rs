@@ -133,16 +133,16 @@ impl<W: Write> DocumentWriter<W> {
         if let Some(obligations) = &mut self.obligations {
             obligations.entry(entry)?;
         }
-        let element = match self.form {
-            Form::List => "url",
-            Form::Index => "sitemap",
+        let (opening, closing) = match self.form {
+            Form::List => ("  <url>\n    <loc>", "  </url>\n"),
+            Form::Index => ("  <sitemap>\n    <loc>", "  </sitemap>\n"),
         };
         let lastmod = match self.options.version {
             SpecVersion::V1_1 => entry.lastmod,
             SpecVersion::V1_0 => entry.metadata.datetime.or(entry.lastmod),
         };
         let text = &mut self.text;
-        push_all(text, ["  <", element, ">\n    <loc>"]);
+        push(text, opening);
         push_escaped(text, entry.loc.as_str());
         push(text, "</loc>\n");
         write_lastmod(text, lastmod);
@@ -152,7 +152,7 @@ impl<W: Write> DocumentWriter<W> {
             write_metadata(text, "    ", &entry.metadata);
             entry.links.iter().for_each(|link| write_link(text, "    ", link));
         }
-        push_all(text, ["  </", element, ">\n"]);
+        push(text, closing);
         self.entries += 1;
         self.flush_text()
     }

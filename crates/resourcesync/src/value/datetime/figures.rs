@@ -23,9 +23,9 @@ impl Figures {
 
     /// Appends a number with exactly this many digits, zeros first.
     #[inline]
-    pub(super) fn number(&mut self, mut value: u32, digits: usize) {
-        let end = self.length + digits;
-        let Some(places) = self.bytes.get_mut(self.length..end) else { return };
+    pub(super) fn number<const DIGITS: usize>(&mut self, mut value: u32) {
+        let rest = self.bytes.get_mut(self.length..).unwrap_or_default();
+        let Some(places) = rest.first_chunk_mut::<DIGITS>() else { return };
         // Two digits a step: most fields have just two.
         for places in places.rchunks_mut(2) {
             let two = (value % 100) as u8;
@@ -36,7 +36,12 @@ impl Figures {
             }
             value /= 100;
         }
-        self.length = end;
+        self.length += DIGITS;
+    }
+
+    /// Takes the last characters back.
+    pub(super) fn cut(&mut self, characters: usize) {
+        self.length = self.length.saturating_sub(characters);
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {

@@ -44,19 +44,30 @@ impl DigestBytes {
 
     /// Appends the digest in hexadecimal digits.
     pub(crate) fn append_to(&self, text: &mut Vec<u8>) {
-        text.extend_from_slice(&self.hexadecimal()[..2 * usize::from(self.length)]);
-    }
-
-    /// Returns the digest in hexadecimal digits; zeros follow them.
-    fn hexadecimal(&self) -> [u8; 128] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 128];
-        for (place, byte) in text.chunks_exact_mut(2).zip(self.as_slice()) {
-            place.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-        }
-        text
+        let start = text.len();
+        text.resize(start + 2 * usize::from(self.length), 0);
+        write_hexadecimal(self.as_slice(), &mut text[start..]);
     }
 }
+
+/// Writes two digits for each byte.
+fn write_hexadecimal(bytes: &[u8], text: &mut [u8]) {
+    for (place, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        place.copy_from_slice(&HEXADECIMAL[usize::from(*byte)]);
+    }
+}
+
+/// The two digits of each byte: a list of a million entries has 64 of them in each.
+static HEXADECIMAL: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
 
 impl fmt::Debug for DigestBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,8 +77,10 @@ impl fmt::Debug for DigestBytes {
 
 impl fmt::Display for DigestBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.hexadecimal();
-        f.write_str(std::str::from_utf8(&text[..2 * usize::from(self.length)]).unwrap_or_default())
+        let mut text = [0; 128];
+        let text = &mut text[..2 * usize::from(self.length)];
+        write_hexadecimal(self.as_slice(), text);
+        f.write_str(std::str::from_utf8(text).unwrap_or_default())
     }
 }
 
