@@ -27,6 +27,7 @@ mod stamps;
 #[cfg(feature = "postgres")]
 mod subscribers;
 mod timeline;
+mod upkeep;
 mod versions;
 mod writer;
 
@@ -276,23 +277,5 @@ impl Catalogue {
     /// Returns the stamps that files had when they were hashed, for keys from one to below another, in order.
     pub(crate) fn stamps(&self, from: Vec<u8>, to: Vec<u8>) -> Result<Stamps, CatalogueError> {
         Stamps::new(self.engine.reader()?, from, to)
-    }
-
-    /// Drops the lines of the change log up to a sequence number: no published document needs them any more.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub(crate) fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
-        while self.writer.run(move |ledger| ledger.forget(through))? {}
-        Ok(())
-    }
-
-    /// Gives the space of removed rows back to the file system. Returns the bytes before and after. Recording waits
-    /// until this is done.
-    ///
-    /// # Errors
-    /// If the disk has no room for a copy of the file, or the engine is a server, which does this itself.
-    pub(crate) fn compact(&self) -> Result<(u64, u64), CatalogueError> {
-        self.writer.alone(|engine| engine.compact())
     }
 }

@@ -39,4 +39,4 @@ pub(crate) use place::{
 pub use place::{SetPlace, SourcePlace};
 pub(crate) use policy::{SetPolicy, SourcePolicy};
 pub(crate) use source::render;
-pub(crate) use view::{Before, Now, SetView};
+pub(crate) use view::{Before, Now, SetResources, SetView};

@@ -53,5 +53,6 @@ pub(crate) fn scan(
         complete_look(merge, holdings)
     })?;
     algorithms::complete(catalogue, options)?;
+    catalogue.empty_log_after(&report.recorded)?;
     Ok(report)
 }

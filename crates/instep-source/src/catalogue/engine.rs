@@ -163,6 +163,10 @@ pub(super) trait WriteCatalogue: Send {
     /// engine does this itself.
     fn compact(&mut self) -> Result<(u64, u64), CatalogueError>;
 
+    /// Writes what the log of the database holds into its file, which otherwise waits until the file is closed. The log
+    /// is as durable as the file, so that a failure loses nothing.
+    fn empty_log(&mut self) {}
+
     /// Checks that this process still has the right to write.
     fn confirm(&mut self) -> Result<(), CatalogueError> {
         Ok(())

@@ -29,6 +29,15 @@ impl Snapshot {
         Ok(Self { reader, engine: Arc::clone(engine), head, at })
     }
 
+    /// Returns another reader of the same moment, for another thread; `None` if something was recorded meanwhile.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    pub(crate) fn again(&self) -> Result<Option<Self>, CatalogueError> {
+        let other = Self::begin(&self.engine, self.at)?;
+        Ok((other.head == self.head).then_some(other))
+    }
+
     /// Returns the time of the snapshot by the clock of the Source. It includes each change up to this time, and no
     /// later one.
     pub fn at(&self) -> DateTime {

@@ -149,6 +149,15 @@ impl Writer {
         PendingCommit(answer).wait()
     }
 
+    /// Queues a task that nobody waits for.
+    pub(super) fn later(
+        &self,
+        task: impl FnOnce(&mut dyn WriteCatalogue) + Send + 'static,
+    ) -> Result<(), CatalogueError> {
+        let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
+        jobs.send(WriterJob::Alone(Box::new(task))).map_err(|_| CatalogueError::Closed)
+    }
+
     /// Waits until all work is done that was queued before.
     pub(super) fn settle(&self) -> Result<(), CatalogueError> {
         match self.undone.load(Ordering::SeqCst) {

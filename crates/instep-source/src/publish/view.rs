@@ -1,17 +1,21 @@
 //! The sets of the catalogue as documents show them.
 
-use std::{path::Path, vec};
+use std::{
+    path::Path,
+    sync::mpsc::{SyncSender, sync_channel},
+    thread, vec,
+};
 
 use super::version_place::VersionPlace;
 use crate::{
     Error,
     catalogue::{ChangeRecord, Patch, Resource, ResourceTotals, Snapshot},
     content::Holdings,
-    render::SetView,
+    render::{SetResources, SetView},
 };
 
 /// One set in a snapshot of the catalogue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct CatalogueView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) holdings: &'a Holdings,
@@ -29,6 +33,17 @@ impl CatalogueView<'_> {
     fn mask(&self) -> u64 {
         1 << self.set
     }
+
+    /// Sends the resources page by page, until nobody wants more.
+    fn send(&self, pages: &SyncSender<Vec<Result<Resource, Error>>>) {
+        let mut resources = self.resources();
+        loop {
+            let page: Vec<_> = resources.by_ref().take(PAGE).collect();
+            if page.is_empty() || pages.send(page).is_err() {
+                return;
+            }
+        }
+    }
 }
 
 impl SetView for CatalogueView<'_> {
@@ -36,7 +51,7 @@ impl SetView for CatalogueView<'_> {
         Ok(self.snapshot.totals(self.set)?)
     }
 
-    fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
+    fn resources(&self) -> SetResources<'_> {
         let rows = self.snapshot.resources(self.mask());
         let described = rows.map(|resource| {
             let mut resource = resource?;
@@ -50,6 +65,25 @@ impl SetView for CatalogueView<'_> {
             }
             None => Box::new(described),
         }
+    }
+
+    fn with_resources(
+        &self,
+        function: &mut dyn FnMut(SetResources<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.totals()?.resources < READ_AHEAD_FROM {
+            return function(self.resources());
+        }
+        // Without another reader, as if no more files may be opened, this one does.
+        let Ok(Some(beside)) = self.snapshot.again() else { return function(self.resources()) };
+        let Self { holdings, base, patches_in, versions, set, .. } = self.clone();
+        thread::scope(|scope| {
+            let (pages, waiting) = sync_channel(PAGES_AHEAD);
+            scope.spawn(move || {
+                CatalogueView { snapshot: &beside, holdings, base, patches_in, versions, set }.send(&pages);
+            });
+            function(Box::new(waiting.into_iter().flatten()))
+        })
     }
 
     fn changes(&self, after: u64) -> Box<dyn Iterator<Item = Result<ChangeRecord, Error>> + '_> {
@@ -73,8 +107,12 @@ impl SetView for CatalogueView<'_> {
     }
 }
 
-/// Resources that are looked up together.
+/// Resources that are looked up together, and passed from one thread to another.
 const PAGE: usize = 512;
+/// Pages that wait to be written into a document.
+const PAGES_AHEAD: usize = 4;
+/// With fewer resources, another reader would cost more than it gains.
+const READ_AHEAD_FROM: u64 = 2_000;
 
 /// Resources with links to their versions, which are looked up a page at a time.
 struct WithVersions<'a, I> {

@@ -8,12 +8,11 @@ use super::{
     SetPolicy, SourcePolicy,
     entry::resource_entry,
     place::{RESOURCE_LIST, SITEMAP, part_name, snapshot_name},
-    view::{Now, SetView},
+    view::{Now, SetResources, SetView},
     writer::{DocumentPage, RenderedDocuments},
 };
 use crate::{
     Error,
-    catalogue::Resource,
     records::{Moment, PublishedResourceList},
     sink::Rank,
 };
@@ -100,8 +99,6 @@ pub(super) fn render(
     })
 }
 
-type ResourceStream<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, Error>> + 'a>>;
-
 /// The form in which a snapshot is written.
 #[derive(Clone, Copy, PartialEq)]
 enum SnapshotForm {
@@ -143,10 +140,12 @@ impl SnapshotLists<'_> {
         let name = self.set.place.name(self.form.name());
         let mut complete = false;
         documents.stream(&name, Rank::Part, &self.header(Form::List), &self.policy.write, &mut |page| {
-            let mut resources = self.view.resources().peekable();
-            self.fill(page, &mut resources)?;
-            complete = resources.peek().is_none();
-            Ok(())
+            self.view.with_resources(&mut |resources| {
+                let mut resources = resources.peekable();
+                self.fill(page, &mut resources)?;
+                complete = resources.peek().is_none();
+                Ok(())
+            })
         })?;
         Ok(complete.then_some(name))
     }
@@ -164,18 +163,21 @@ impl SnapshotLists<'_> {
             let index = lasting.as_deref().unwrap_or(RESOURCE_LIST);
             header.links.push(Link::new(Relation::Index, self.set.place.uri(index)));
         }
-        let mut resources = self.view.resources().peekable();
         let (mut names, mut entries) = (Vec::new(), Vec::new());
-        while resources.peek().is_some() {
-            let stem = self.form.name().trim_end_matches(".xml");
-            let part = part_name(stem, self.now.at, names.len() + 1, "xml");
-            let name = self.set.place.name(&part);
-            documents.stream(&name, Rank::Part, &header, &self.policy.write, &mut |page| {
-                self.fill(page, &mut resources)
-            })?;
-            entries.push(self.member(&part));
-            names.push(name);
-        }
+        self.view.with_resources(&mut |resources| {
+            let mut resources = resources.peekable();
+            while resources.peek().is_some() {
+                let stem = self.form.name().trim_end_matches(".xml");
+                let part = part_name(stem, self.now.at, names.len() + 1, "xml");
+                let name = self.set.place.name(&part);
+                documents.stream(&name, Rank::Part, &header, &self.policy.write, &mut |page| {
+                    self.fill(page, &mut resources)
+                })?;
+                entries.push(self.member(&part));
+                names.push(name);
+            }
+            Ok(())
+        })?;
         for index in lasting.as_deref().into_iter().chain([self.form.name()]) {
             let name = self.set.place.name(index);
             documents.small(&name, Rank::Index, &self.header(Form::Index), &self.policy.write, &entries)?;
@@ -185,7 +187,11 @@ impl SnapshotLists<'_> {
     }
 
     /// Writes as many resources as fit into the document.
-    fn fill(&self, page: &mut DocumentPage<'_>, resources: &mut ResourceStream<'_>) -> Result<(), Error> {
+    fn fill(
+        &self,
+        page: &mut DocumentPage<'_>,
+        resources: &mut Peekable<SetResources<'_>>,
+    ) -> Result<(), Error> {
         let lists = &self.policy.lists;
         // Room for the last entry and the end of the document.
         let bytes = lists.bytes - lists.bytes / 64;

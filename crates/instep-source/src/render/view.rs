@@ -10,6 +10,9 @@ use crate::{
     records::{PublishedChangeDump, PublishedResourceDump, PublishedSource},
 };
 
+/// Resources of a set, one after the other.
+pub(crate) type SetResources<'a> = Box<dyn Iterator<Item = Result<Resource, Error>> + 'a>;
+
 /// The resources of a set at one moment, and the changes that led there.
 pub(crate) trait SetView {
     /// Returns the number of its resources and their bytes.
@@ -19,7 +22,18 @@ pub(crate) trait SetView {
     fn totals(&self) -> Result<ResourceTotals, Error>;
 
     /// Returns its resources, in the order of the catalogue.
-    fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_>;
+    fn resources(&self) -> SetResources<'_>;
+
+    /// Passes its resources to a function, in the order of the catalogue. They may be read ahead while it works.
+    ///
+    /// # Errors
+    /// If the function fails, or the catalogue cannot be read.
+    fn with_resources(
+        &self,
+        function: &mut dyn FnMut(SetResources<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        function(self.resources())
+    }
 
     /// Returns its changes after a sequence number, oldest first.
     fn changes(&self, after: u64) -> Box<dyn Iterator<Item = Result<ChangeRecord, Error>> + '_>;

@@ -68,6 +68,11 @@ impl WriteCatalogue for FileWriter {
     fn compact(&mut self) -> Result<(u64, u64), CatalogueError> {
         compact(&self.connection).doing("compacting")
     }
+
+    fn empty_log(&mut self) {
+        // A fault of the disk is reported by the next transaction, or comes again when the file is closed.
+        let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
+    }
 }
 
 fn write_head(connection: &Connection, head: Head, clock: i64) -> rusqlite::Result<()> {

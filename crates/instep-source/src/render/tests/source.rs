@@ -10,7 +10,7 @@ use crate::{
     Error, PublishOptions,
     catalogue::{ChangeRecord, Resource, ResourceState, ResourceTotals},
     records::{ArchivedDocuments, PublishedSource},
-    render::{Before, Now, Omissions, SetView, SourcePolicy, render},
+    render::{Before, Now, Omissions, SetResources, SetView, SourcePolicy, render},
     sink::{MemorySink, Sink},
 };
 
@@ -29,7 +29,7 @@ impl SetView for TestSet {
         Ok(ResourceTotals { resources: self.resources.len() as u64, bytes })
     }
 
-    fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
+    fn resources(&self) -> SetResources<'_> {
         Box::new(self.resources.iter().cloned().map(Ok))
     }
 
