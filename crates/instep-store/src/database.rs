@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tempfile::TempDir;
 
 pub use error::{DatabaseError, is_storage_failure};
-pub use file::{BUSY_TIMEOUT, backup_path, compact, with_fixed_plans};
+pub use file::{BUSY_TIMEOUT, backup_path, compact, copy_into, with_fixed_plans};
 
 /// The cache of a connection that reads a file once, from front to back: a larger one would not be used again.
 const SMALL_CACHE_KIB: u32 = 512;
