@@ -9,8 +9,8 @@ use super::channel::NotificationChannel;
 /// A way on which notifications are sent.
 ///
 /// # Contract
-/// Returns at once: it waits for no receiver. A failure is logged and returned to nobody, so that it keeps no message from
-/// the other ways.
+/// Returns at once: it waits for no receiver. A failure is logged and not returned, so that it keeps no message from the
+/// other ways.
 pub(super) trait Transport: Send {
     /// Sends a document to the listeners of a channel.
     fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes);

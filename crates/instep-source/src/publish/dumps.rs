@@ -56,8 +56,8 @@ impl SourceContext {
         built.sink
     }
 
-    /// Packs the changes that no package has yet, when they are old or many enough. Returns the number of resources that are
-    /// left out because they cannot be read.
+    /// Packs the changes that no package has yet, when they are old or many enough. Returns the number of resources
+    /// that are left out because they cannot be read.
     pub(super) fn pack_changes(
         &self,
         snapshot: &Snapshot,

@@ -50,7 +50,8 @@ impl ServeCommand {
         reload: Reload<'_, (Self, Config)>,
         output: &Output,
     ) -> anyhow::Result<Exit> {
-        // Only at the start: a reload unpacks over the archive of this server itself. A server on standby replaces the other.
+        // Only at the start: a reload unpacks over the archive of this server itself. A server on standby replaces the
+        // other one.
         if !self.standby {
             self.serving.source.refuse_served_archive(&self.dir)?;
         }
