@@ -173,3 +173,6 @@ fn own_output(publisher: &Publisher) -> Vec<PathBuf> {
     let state = options.state.canonicalize().unwrap_or_else(|_| options.state.clone());
     vec![out.join(publisher.place().set("").name("")), out.join("robots.txt"), state]
 }
+
+#[cfg(test)]
+mod tests;

@@ -156,7 +156,7 @@ impl Announcer {
             let entries = changes.map(|change| Ok(change_entry(change?)));
             let burst = payload::change_notifications(&set.place, announced.until, entries)?;
             for message in &burst.messages {
-                self.transports.iter().try_for_each(|transport| transport.send(&set.changes, message))?;
+                self.transports.iter().for_each(|transport| transport.send(&set.changes, message));
             }
             // Changes that were left out leave a gap, which shows in the next message.
             let end = if burst.is_cut { snapshot.head().datetime } else { Some(burst.until) };
@@ -165,7 +165,7 @@ impl Announcer {
             written.extend_from_slice(&gone);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
             if let Some(message) = message {
-                self.transports.iter().try_for_each(|transport| transport.send(&set.framework, &message))?;
+                self.transports.iter().for_each(|transport| transport.send(&set.framework, &message));
             }
         }
         self.announce_on_pages(snapshot)?;
@@ -183,7 +183,7 @@ impl Announcer {
             let gone = [framework::withdrawn(&set.place)];
             let message = payload::framework_notification(&set.place, &gone, snapshot.at())?;
             if let Some(message) = &message {
-                self.transports.iter().try_for_each(|transport| transport.send(&set.framework, message))?;
+                self.transports.iter().for_each(|transport| transport.send(&set.framework, message));
             }
         }
         Ok(self.topics.withdrawn.iter().map(|set| framework::withdrawn(&set.place)).collect())

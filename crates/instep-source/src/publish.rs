@@ -85,7 +85,9 @@ pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result
     let mut report = publisher.publish(monitor).map_err(|error| error.in_state(&state))?;
     report.kept_states = publisher.context.kept_states()?;
     if let Some(job) = publisher.dump_job()? {
-        let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;
+        let built = job.build(monitor)?;
+        report.skipped += built.unreadable;
+        let placed = publisher.place_dumps(built, monitor)?;
         report.documents.extend(placed.documents);
         report.delivered += placed.delivered;
         report.elapsed += placed.elapsed;
@@ -139,8 +141,7 @@ impl Publisher {
         self.run(ScanScope::Recorded, &mut Unannounced, monitor)
     }
 
-    /// Returns the Resource Dumps that are due; `None` if there are none. The job can run concurrently with
-    /// publications.
+    /// Returns the Resource Dumps that are due; `None` if there are none. Publications can run beside the job.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -251,7 +252,7 @@ impl Publisher {
         for set in self.context.unwanted_dumps(snapshot)? {
             before.published.sets.entry(set).or_default().resource_dump = None;
         }
-        self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor)?;
+        let unreadable = self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor)?;
         let views = self.context.views(snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let mut archives = |set: &str| published::archive(snapshot, set);
@@ -261,7 +262,7 @@ impl Publisher {
         for (uri, what) in omissions.named() {
             monitor.problem(&PublishProblem::skipped(uri, what));
         }
-        Ok(Rendered { before, next, sink, omitted: omissions.count() })
+        Ok(Rendered { before, next, sink, omitted: omissions.count() + unreadable })
     }
 
     fn report(

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tempfile::TempDir;
 
 pub use error::{DatabaseError, is_storage_failure};
-pub use file::{BUSY_TIMEOUT, backup_path, compact, with_fixed_plans};
+pub use file::{BUSY_TIMEOUT, backup_path, compact, copy_into, with_fixed_plans};
 
 /// The cache of a connection that reads a file once, from front to back: a larger one would not be used again.
 const SMALL_CACHE_KIB: u32 = 512;
@@ -59,16 +59,28 @@ impl Schema {
     }
 
     /// Opens a file only to read it, beside a process that may be writing it. The file stays as it is: an older one is
-    /// read through a temporary copy that is migrated.
+    /// read through a temporary copy that is migrated, and one in a folder that cannot be written through a copy too.
     ///
     /// # Errors
     /// If there is no such file, it is newer or another program's, or the disk fails.
     pub fn open_beside(&self, path: &Path) -> Result<Beside, DatabaseError> {
-        let connection = open_reader(path, SMALL_CACHE_KIB)?;
-        if self.version_of(&connection, path)? == self.version() {
-            Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None })
-        } else {
-            self.migrated(file::temporary_copy(&connection, path)?, path)
+        let opened = open_reader(path, SMALL_CACHE_KIB)
+            .and_then(|connection| Ok((self.version_of(&connection, path)?, connection)));
+        match opened {
+            Ok((found, _)) if found == self.version() => {
+                Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None })
+            }
+            Ok((_, connection)) => self.migrated(file::temporary_copy(&connection, path)?, path),
+            // SQLite makes the log and its index even for a reader. A process that writes has made them already, so no
+            // process writes now.
+            Err(error) if error.is_refused_writing() => match file::copy_with_log(path)? {
+                Some(copy) => self.migrated(copy, path),
+                None => {
+                    let connection = file::open_at_rest(path, SMALL_CACHE_KIB)?;
+                    self.migrated(file::temporary_copy(&connection, path)?, path)
+                }
+            },
+            Err(error) => Err(error),
         }
     }
 

@@ -241,10 +241,11 @@ fn with_environment(command: clap::Command) -> clap::Command {
     with_variables(command).mut_subcommands(with_environment)
 }
 
-/// Gives each option of one command its variable: `--base-url` reads `INSTEP_BASE_URL`.
+/// Gives each option of one command its variable: `--base-url` reads `INSTEP_BASE_URL`. The variable of the configuration
+/// file is read before the command line, with the file.
 fn with_variables(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| {
-        let Some(long) = arg.get_long().filter(|long| *long != "help" && *long != "version") else {
+        let Some(long) = arg.get_long().filter(|long| !["help", "version", "config"].contains(long)) else {
             return arg;
         };
         let name = global::variable(long);

@@ -53,12 +53,13 @@ impl Config {
     ///
     /// Errors: a file that cannot be read or is not TOML.
     pub(crate) fn find(argv: &[OsString]) -> anyhow::Result<Self> {
-        if let Some(path) = named(argv).or_else(|| env::var_os("INSTEP_CONFIG").map(PathBuf::from)) {
+        // An empty variable counts as one that is not set, as in other programs.
+        let path_of = |variable| env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+        if let Some(path) = named(argv).or_else(|| path_of("INSTEP_CONFIG")) {
             return Self::read(path);
         }
-        let user = env::var_os("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
+        let user = path_of("XDG_CONFIG_HOME")
+            .or_else(|| path_of("HOME").map(|home| home.join(".config")))
             .map(|folder| folder.join("instep/instep.toml"));
         let found = [Some("instep.toml".into()), user].into_iter().flatten().find(|path| path.is_file());
         found.map_or_else(|| Ok(Self::default()), Self::read)

@@ -99,6 +99,16 @@ fn o267_a_wrong_value_of_the_environment_is_named_and_a_switch_is_true_or_false(
 }
 
 #[test]
+fn o479_an_empty_variable_names_no_configuration_file() {
+    let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
+    for variable in ["INSTEP_CONFIG", "XDG_CONFIG_HOME"] {
+        let mut command = instep(folder.path());
+        let output = command.env(variable, "").args(["publish", "data", "--dry-run"]).output().unwrap();
+        assert!(output.status.success(), "{variable}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn o329_the_variables_of_the_log_are_used_or_named() {
     let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
     let said = |variable: &str, value: &str| {

@@ -7,8 +7,9 @@ use resourcesync::{MediaType, Uri};
 
 use crate::{store::Staged, transfer::fetch::Mismatch};
 
-/// The size up to which two bodies are compared. Larger bodies do not count as equal.
-const COMPARED_BYTES: usize = 256 << 10;
+/// The size up to which two bodies are compared. Larger bodies do not count as equal: pages with all their images and
+/// scripts have some MiB, and each body is received for the comparison alone.
+const COMPARED_BYTES: usize = 8 << 20;
 
 /// Counts answers, to detect a login page: one wrong body that is returned for most requests.
 #[derive(Debug, Default)]
@@ -116,7 +117,7 @@ impl LoginPage {
         };
         let body = body.clone();
         let is_one = match &wrong.samples[..] {
-            [one, other] => match (start_of(client, one).await, start_of(client, other).await) {
+            [one, other] => match (digest_of(client, one).await, digest_of(client, other).await) {
                 (Some(one), Some(other)) => one == other,
                 _ => false,
             },
@@ -138,11 +139,20 @@ impl LoginPage {
     }
 }
 
-async fn start_of(client: &Client, uri: &Uri) -> Option<Vec<u8>> {
+/// Returns the digest of the body that is returned for a resource; `None` if there is none, or it is too long.
+async fn digest_of(client: &Client, uri: &Uri) -> Option<blake3::Hash> {
     let mut request = Request::get(uri.clone());
     request.speaker = Origin::parse(uri.as_str()).ok();
     let mut response = client.send(&request).await.ok()?.successful().ok()?;
-    response.body.read_up_to(COMPARED_BYTES).await.ok()?.map(|body| body.to_vec())
+    let (mut hasher, mut length) = (blake3::Hasher::new(), 0);
+    while let Some(data) = response.body.chunk().await.ok()? {
+        length += data.len();
+        if length > COMPARED_BYTES {
+            return None;
+        }
+        hasher.update(&data);
+    }
+    Some(hasher.finalize())
 }
 
 #[cfg(test)]

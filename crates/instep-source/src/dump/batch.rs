@@ -1,6 +1,6 @@
 //! Batches: one package with the resources that a client requests, or with those that changed since a time.
 
-use std::{collections::BTreeMap, fs::File};
+use std::{cell::Cell, collections::BTreeMap, fs::File};
 
 use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation, Uri};
 
@@ -139,6 +139,7 @@ impl Batches {
             base: self.policy.place.base(),
             write: &self.policy.write,
             monitor,
+            unreadable: &Cell::new(0),
         };
         packer.pack_into(file, &set.place.name("batch.zip"), &batch.header, batch.contents)
     }

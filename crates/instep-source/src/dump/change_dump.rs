@@ -1,6 +1,6 @@
 //! Change Dumps (§13): packages of the changes, each state with its bytes.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{cell::Cell, collections::BTreeMap, path::Path};
 
 use resourcesync::{Capability, Change, Form, Header, Link, Relation};
 
@@ -27,6 +27,8 @@ pub(crate) struct ChangePackages<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) monitor: &'a dyn PublishMonitor,
     pub(crate) now: Now,
+    /// The number of resources that are left out because they cannot be read.
+    pub(crate) unreadable: Cell<u64>,
 }
 
 impl ChangePackages<'_> {
@@ -61,6 +63,7 @@ impl ChangePackages<'_> {
             base: self.policy.place.base(),
             write: &self.policy.write,
             monitor: self.monitor,
+            unreadable: &self.unreadable,
         };
         let stem = |extension| part_name("changedump", until.0, 1, extension);
         let names = Packaged { set, package: stem("zip"), manifest: stem("xml") };

@@ -3,6 +3,7 @@
 mod members;
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     fs::File,
     io::{self, BufWriter, Seek, Write},
@@ -41,6 +42,8 @@ pub(super) struct Packer<'a> {
     pub(super) base: &'a str,
     pub(super) write: &'a WriteOptions,
     pub(super) monitor: &'a dyn PublishMonitor,
+    /// The number of resources that are left out because they cannot be read.
+    pub(super) unreadable: &'a Cell<u64>,
 }
 
 /// Writes a package with this manifest and these items; returns the first item that differs from the manifest.
@@ -151,7 +154,7 @@ impl Packer<'_> {
             let opened = item.path.as_ref().map(|_| item.open(self.holdings, self.spool).map(drop));
             let is_gone = matches!(opened, Some(Err(error)) if error.kind() == io::ErrorKind::NotFound);
             if is_gone {
-                self.leave_out(item);
+                self.leave_out(item, None);
             }
             !is_gone
         });
@@ -169,11 +172,13 @@ impl Packer<'_> {
                 drop(writer);
                 let end = (&*copy).stream_position()?;
                 let length = end - std::mem::replace(&mut offset, end);
-                let Ok(Some(state)) = state else {
-                    self.leave_out(&item);
-                    continue;
-                };
-                resource.state = state;
+                match state {
+                    Ok(Some(state)) => resource.state = state,
+                    other => {
+                        self.leave_out(&item, other.err());
+                        continue;
+                    }
+                }
                 item.pinned = Some(Pinned { file: Arc::clone(&copy), offset: end - length, length });
             }
             pinned.push(item);
@@ -214,19 +219,37 @@ impl Packer<'_> {
         if item.patch.take().is_some() {
             return;
         }
-        if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS)
-            && let Ok(Some(state)) = observe(self.holdings, resource, &mut io::sink())
-        {
-            resource.state = state;
-            return;
+        let mut fault = None;
+        if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS) {
+            match observe(self.holdings, resource, &mut io::sink()) {
+                Ok(Some(state)) => {
+                    resource.state = state;
+                    return;
+                }
+                other => fault = other.err(),
+            }
         }
-        self.leave_out(&items.remove(index));
+        self.leave_out(&items.remove(index), fault);
     }
 
-    fn leave_out(&self, item: &PackageItem) {
+    /// Reports an item that the package is without. That its file is gone or changes is no fault: the next publication
+    /// describes it as it is then.
+    fn leave_out(&self, item: &PackageItem, fault: Option<io::Error>) {
         let uri = item.entry().loc.into_string();
-        let what = "is gone or changes while it is packed; it is left out of the package";
-        self.monitor.problem(&PublishProblem::warning(uri, what));
+        let problem = match fault {
+            None => {
+                let what = "is gone or changes while it is packed; it is left out of the package";
+                PublishProblem::warning(uri, what)
+            }
+            Some(error) => {
+                self.unreadable.set(self.unreadable.get() + 1);
+                PublishProblem::skipped(
+                    uri,
+                    format!("cannot be read: {error}; it is left out of the package"),
+                )
+            }
+        };
+        self.monitor.problem(&problem);
     }
 }
 
@@ -234,4 +257,30 @@ fn hash(sink: &FolderSink, name: &str) -> Result<Digests, Error> {
     let mut hashing = HashingReader::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
     io::copy(&mut hashing, &mut io::sink()).map_err(Error::read(name))?;
     Ok(hashing.finish().1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use crate::{DumpPolicy, NoMonitor, PublishOptions, Publisher, RecordingMonitor, publish};
+
+    #[test]
+    fn o482_a_resource_that_cannot_be_read_for_a_package_counts_as_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.txt", "b.txt"] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        // A link is not followed, so it cannot be read, also by a test that may read everything.
+        fs::remove_file(folder.path().join("a.txt")).unwrap();
+        symlink("b.txt", folder.path().join("a.txt")).unwrap();
+        options.dumps.policy = DumpPolicy::Always;
+        let monitor = RecordingMonitor::new();
+        let job = Publisher::open(options).unwrap().dump_job().unwrap().unwrap();
+        assert_eq!(job.build(&monitor).unwrap().unreadable, 1);
+        let problems = monitor.seen().problems;
+        assert!(problems.iter().any(|it| it.skipped && it.subject.ends_with("a.txt")), "{problems:?}");
+    }
 }

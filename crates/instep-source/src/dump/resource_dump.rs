@@ -1,6 +1,6 @@
 //! Resource Dumps (§11): packages of all resources of a set, built concurrently with publications.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 use resourcesync::{Capability, Form, Header, Link, Relation};
 
@@ -35,6 +35,8 @@ pub struct BuiltDumps {
     pub(crate) sink: FolderSink,
     pub(crate) sets: BTreeMap<String, PublishedResourceDump>,
     pub(crate) documents: BTreeMap<String, PublishedDocument>,
+    /// The number of resources that are left out because they cannot be read.
+    pub(crate) unreadable: u64,
 }
 
 impl DumpJob {
@@ -45,15 +47,16 @@ impl DumpJob {
     pub fn build(mut self, monitor: &dyn PublishMonitor) -> Result<BuiltDumps, Error> {
         monitor.phase(PublishPhase::Pack);
         let (mut sets, mut documents) = (BTreeMap::new(), BTreeMap::new());
+        let unreadable = Cell::new(0);
         let mut sink = std::mem::take(&mut self.sink);
         for number in &self.due {
             let Some(set) = self.policy.sets.get(usize::from(*number)) else { continue };
             let snapshot = self.catalogue.snapshot()?;
-            let dump = DumpBuild { job: &self, set, snapshot: &snapshot, monitor };
+            let dump = DumpBuild { job: &self, set, snapshot: &snapshot, monitor, unreadable: &unreadable };
             let published = dump.build(*number, &mut sink, &mut documents)?;
             sets.insert(set.name.clone(), published);
         }
-        Ok(BuiltDumps { sink, sets, documents })
+        Ok(BuiltDumps { sink, sets, documents, unreadable: unreadable.get() })
     }
 }
 
@@ -63,6 +66,7 @@ struct DumpBuild<'a> {
     set: &'a SetPolicy,
     snapshot: &'a Snapshot,
     monitor: &'a dyn PublishMonitor,
+    unreadable: &'a Cell<u64>,
 }
 
 impl DumpBuild<'_> {
@@ -116,6 +120,7 @@ impl DumpBuild<'_> {
             base: self.job.policy.place.base(),
             write: &self.job.policy.write,
             monitor: self.monitor,
+            unreadable: self.unreadable,
         };
         let names = Packaged { set: self.set, package, manifest };
         let part = part.into_iter().map(ItemContent::Resource).collect();

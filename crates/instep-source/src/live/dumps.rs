@@ -9,7 +9,7 @@ use std::{
 use super::message::LiveMessage;
 use crate::{Error, PublishMonitor, PublishProblem, Publisher, dump::BuiltDumps};
 
-/// The delay after a failed build of dumps before the next attempt.
+/// The delay after dumps that could not be built, or not be put in place, before they are built again.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
 /// At most one build at a time, on its own thread.
@@ -54,8 +54,14 @@ impl Dumps {
         built.map_err(|error| self.failed(&error.to_string())).ok()
     }
 
-    fn failed(&mut self, why: &str) {
+    /// Builds no dump for a while. Each attempt reads all resources, so that a fault that stays would cost as much after
+    /// each publication.
+    pub(super) fn rest(&mut self) {
         self.not_before = Some(Instant::now() + AFTER_FAILURE);
+    }
+
+    fn failed(&mut self, why: &str) {
+        self.rest();
         self.monitor.problem(&PublishProblem::warning("Resource Dump", why));
     }
 }

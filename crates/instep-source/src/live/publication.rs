@@ -92,7 +92,12 @@ impl PublicationLoop {
                     DueScan::Paths(paths) if paths.is_empty() => ScanScope::Recorded,
                     DueScan::Paths(paths) => ScanScope::Paths(paths),
                 };
-                match self.publish(scope) {
+                let published = match self.publish(scope) {
+                    // The guard withholds deletions only: all else that the scan found is recorded, and published now.
+                    Err(Error::DeletionsRefused { .. }) => self.publish(ScanScope::Recorded),
+                    published => published,
+                };
+                match published {
                     Ok(unreadable) => {
                         // No event comes when a disk or a limit of this process no longer keeps a file from being read.
                         if let Some(pause) = rescan.after(unreadable, work == DueScan::Everything) {
@@ -140,9 +145,11 @@ impl PublicationLoop {
             LiveMessage::ScanEverything => settle.look_at_everything(),
             LiveMessage::Recorded => settle.recorded(Instant::now()),
             LiveMessage::Built(built) => {
-                if let Some(built) = self.dumps.take(built) {
-                    // A package that could not be placed is built again.
-                    let _ = self.publish(ScanScope::Dumps(built));
+                // The failure itself is reported with the publication.
+                if let Some(built) = self.dumps.take(built)
+                    && self.publish(ScanScope::Dumps(built)).is_err()
+                {
+                    self.dumps.rest();
                 }
             }
             LiveMessage::End => {}

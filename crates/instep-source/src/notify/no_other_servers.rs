@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{channel::NotificationChannel, hub::Hub, transport::Transport};
-use crate::{Error, catalogue::Catalogue};
+use crate::catalogue::Catalogue;
 
 /// No servers.
 #[derive(Clone, Debug)]
@@ -22,9 +22,7 @@ impl OtherServers {
 }
 
 impl Transport for OtherServers {
-    fn send(&self, _channel: &Arc<NotificationChannel>, _document: &Bytes) -> Result<(), Error> {
-        Ok(())
-    }
+    fn send(&self, _channel: &Arc<NotificationChannel>, _document: &Bytes) {}
 }
 
 /// Delivers for a hub until the task is ended.

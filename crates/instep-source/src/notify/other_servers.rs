@@ -5,10 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{channel::NotificationChannel, hub::Hub, transport::Transport};
-use crate::{
-    Error,
-    catalogue::{Catalogue, SharedRows},
-};
+use crate::catalogue::{Catalogue, SharedRows};
 
 /// Messages as rows of a catalogue that several servers use.
 #[derive(Clone, Debug)]
@@ -32,9 +29,8 @@ impl OtherServers {
 }
 
 impl Transport for OtherServers {
-    fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error> {
+    fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) {
         self.share_message(channel.topic().as_str(), document.to_vec());
-        Ok(())
     }
 }
 

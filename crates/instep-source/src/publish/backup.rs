@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use instep_store::database::copy_into;
 use resourcesync::{
     MediaType, PackagePath,
     package::{PackageError, PackageWriter},
@@ -212,7 +213,7 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), Error> {
     let copy = || -> Result<(), rusqlite::Error> {
         let connection = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(std::time::Duration::from_secs(30))?;
-        connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]).map(drop)
+        copy_into(&connection, to)
     };
     copy().map_err(failed(from))
 }

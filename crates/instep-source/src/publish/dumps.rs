@@ -1,6 +1,6 @@
 //! Resource Dumps: which are due, and how they come into place.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use resourcesync::DateTime;
 
@@ -56,7 +56,8 @@ impl SourceContext {
         built.sink
     }
 
-    /// Packs the changes that no package has yet, when they are old or many enough.
+    /// Packs the changes that no package has yet, when they are old or many enough. Returns the number of resources
+    /// that are left out because they cannot be read.
     pub(super) fn pack_changes(
         &self,
         snapshot: &Snapshot,
@@ -64,15 +65,16 @@ impl SourceContext {
         now: Now,
         sink: &mut FolderSink,
         monitor: &dyn PublishMonitor,
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         let spool = StateSpool::of(&self.options).filter(|_| self.options.dumps.changes);
         let Some(spool) = &spool else {
             before.published.sets.values_mut().for_each(|set| set.change_dump = None);
-            return Ok(());
+            return Ok(0);
         };
         let (policy, holdings) = (&self.policy, &self.holdings);
         let out = &self.options.out;
-        let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now };
+        let unreadable = Cell::new(0);
+        let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now, unreadable };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
@@ -92,7 +94,7 @@ impl SourceContext {
             };
             before.staged.entry(set.name.clone()).or_default().changes = Some(dump);
         }
-        Ok(())
+        Ok(packages.unreadable.get())
     }
 
     fn wants_dump(&self, snapshot: &Snapshot, number: u8) -> Result<bool, Error> {

@@ -53,7 +53,7 @@ impl Publisher {
 
 /// Hashes all content of a Source that was opened before, and compares it with its catalogue; nothing is recorded.
 /// Each difference is passed to `differs`. If another process holds the Source, the catalogue is read while it
-/// changes.
+/// changes; if this process can only read the state, its catalogue is read all the same.
 ///
 /// # Errors
 /// If nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails.
@@ -76,7 +76,7 @@ pub fn check(
             &publisher.context.catalogue,
             differs,
         ),
-        Err(Error::Locked { .. }) => {
+        Err(Error::Locked { .. } | Error::Write { .. }) => {
             let catalogue =
                 CatalogueLocation::known(state)?.beside()?.ok_or_else(|| remembered::unknown(state))?;
             let options = remembered::load(&catalogue.snapshot()?, state)?;
@@ -156,4 +156,30 @@ pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
     catalogue.forget_changes(through)?;
     let (before, after) = catalogue.compact()?;
     Ok(Compaction { forgotten: through.saturating_sub(head.forgotten), before, after })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{NoMonitor, publish};
+
+    #[test]
+    fn o476_a_state_that_can_only_be_read_is_checked_and_previewed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        // As in a folder that cannot be written, also for a test that may write everywhere.
+        fs::remove_file(options.state.join("lock")).unwrap();
+        for name in ["lock", "catalogue.db-wal"] {
+            fs::create_dir(options.state.join(name)).unwrap();
+        }
+        let mut differences = Vec::new();
+        let mut differs = |difference| differences.push(difference);
+        check(&options.state, &NoMonitor, &mut differs).unwrap();
+        preview(&options, &NoMonitor, &mut differs).unwrap();
+        assert_eq!(differences, []);
+    }
 }

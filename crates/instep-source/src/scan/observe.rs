@@ -1,12 +1,16 @@
 //! One scan of the content: a thread that walks, threads that hash and one that records.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
     algorithms,
     merge::Merge,
     options::{ScanOptions, ScanReport},
     pipeline::{self, Record},
+    withheld::WithheldDeletions,
 };
 use crate::{
     Error, PublishMonitor, PublishProblem, Unreadable,
@@ -42,8 +46,17 @@ pub(super) fn observe<'a>(
     holdings.refresh(monitor)?;
     let at = catalogue.now();
     let hashing = algorithms::hashing(catalogue, options)?;
+    let vanished = Mutex::new(WithheldDeletions::new());
+    // A disk that is unmounted during the scan looks like this, so these deletions wait for the guard too.
+    let withhold = |key: &[u8]| match catalogue.resource(key)? {
+        Some(held) => {
+            let mut vanished = vanished.lock().unwrap_or_else(PoisonError::into_inner);
+            vanished.add(key, held.sets).map_err(Error::write("temporary file"))
+        }
+        None => Ok(()),
+    };
     let ((seen, skips, kept, mut withheld), mut done) =
-        pipeline::run(catalogue, &hashing, options.threads, monitor, record, |pipeline| {
+        pipeline::run(catalogue, &hashing, options.threads, monitor, (record, &withhold), |pipeline| {
             let rehash_all = every_file || !hashing.before.is_empty();
             let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
             merge.spool.clone_from(&hashing.spool);
@@ -55,6 +68,7 @@ pub(super) fn observe<'a>(
     }
     report_skips(&skips, monitor);
     refuse_unreadable(&skips, done.unreadable, options)?;
+    withheld.append(vanished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     withheld.check(catalogue, holdings, options)?;
     done.recorded.add(&withheld.record(catalogue, holdings, record)?);
     if let Some(spool) = hashing.spool.filter(|_| done.kept + kept > 0) {
@@ -122,5 +136,37 @@ fn refuse_unreadable(skips: &Skips, unreadable: u64, options: &ScanOptions) -> R
         Err(Error::UnreadableRefused { count, first })
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{NoMonitor, PublishOptions, Publisher, catalogue::FileStamp, scan::candidate::Candidate};
+
+    #[test]
+    fn o473_files_that_vanish_before_they_are_hashed_are_deletions_for_the_guard() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<_> = (0..20).map(|number| format!("{number}.txt")).collect();
+        names.iter().for_each(|name| fs::write(folder.path().join(name), name).unwrap());
+        let publish = PublishOptions::new(folder.path(), "http://example.org/");
+        let mut publisher = Publisher::open(publish).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        names.iter().for_each(|name| fs::remove_file(folder.path().join(name)).unwrap());
+        let (holdings, catalogue) = (publisher.holdings(), publisher.catalogue());
+        let options = ScanOptions::new(publisher.options());
+        let record = |batch| catalogue.record(batch);
+        let scanned = observe(holdings, catalogue, &options, &NoMonitor, false, &record, |merge| {
+            let root = &holdings.roots()[0];
+            for name in &names {
+                let (path, stamp) = (name.clone().into_bytes(), FileStamp::default());
+                merge.pipeline.candidate(Candidate::Walked { root, path, stamp, sets: 1 })?;
+            }
+            Ok(())
+        });
+        assert!(matches!(scanned, Err(Error::DeletionsRefused { deletions: 20, .. })), "{scanned:?}");
+        assert_eq!(catalogue.snapshot().unwrap().totals(0).unwrap().resources, 20);
     }
 }

@@ -27,6 +27,9 @@ const BYTES_AT_ONCE: u64 = 1 << 20;
 /// The fate of a batch of observations.
 pub(super) type Record<'a> = dyn Fn(Vec<Observation>) -> Result<Recorded, CatalogueError> + Sync + 'a;
 
+/// The fate of the key of a file that was found, and was gone when it should be hashed.
+pub(super) type Vanished<'a> = dyn Fn(&[u8]) -> Result<(), Error> + Sync + 'a;
+
 /// The queue for the results of the walking thread.
 #[derive(Debug)]
 pub(super) struct HashPipeline<'a> {
@@ -85,7 +88,7 @@ pub(super) fn run<'a, T>(
     hashing: &HashPlan,
     threads: usize,
     monitor: &dyn PublishMonitor,
-    record: &Record<'_>,
+    (record, vanished): (&Record<'_>, &Vanished<'_>),
     look: impl FnOnce(&mut HashPipeline<'a>) -> Result<T, Error>,
 ) -> Result<(T, Done), Error> {
     let (files, waiting_files) = sync_channel(2 * threads);
@@ -98,7 +101,8 @@ pub(super) fn run<'a, T>(
             .map(|_| {
                 let observations = observations.clone();
                 scope.spawn(move || {
-                    hash(FileHasher::new(catalogue, hashing, monitor), waiting_files, &observations)
+                    let hasher = FileHasher::new(catalogue, hashing, monitor);
+                    hash(hasher, waiting_files, &observations, vanished)
                 })
             })
             .collect();
@@ -114,7 +118,7 @@ pub(super) fn run<'a, T>(
         drop(pipeline);
         let mut done = Done::default();
         for hasher in hashers {
-            let part = hasher.join().map_err(|_| CatalogueError::Closed)?;
+            let part = hasher.join().map_err(|_| CatalogueError::Closed)??;
             done.hashed += part.hashed;
             done.hashed_bytes += part.hashed_bytes;
             done.unreadable += part.unreadable;
@@ -133,14 +137,18 @@ fn hash<'a>(
     mut hasher: FileHasher<'_>,
     waiting: &Mutex<Receiver<Vec<Candidate<'a>>>>,
     observations: &SyncSender<Vec<Observation>>,
-) -> Done {
-    let mut recorded = true;
+    vanished: &Vanished<'_>,
+) -> Result<Done, Error> {
+    let (mut recorded, mut kept) = (true, Ok(()));
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(files) = next else { return hasher.done };
+        let Ok(files) = next else { return kept.map(|()| hasher.done) };
         // Files are still received after recording has stopped, so that no sender blocks.
-        recorded = recorded && {
-            let observed = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
+        recorded = recorded && kept.is_ok() && {
+            let mut observed: Vec<_> = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
+            for gone in observed.extract_if(.., |it| matches!(it, Observation::Gone { .. })) {
+                kept = kept.and_then(|()| vanished(gone.key()));
+            }
             observations.send(observed).is_ok()
         };
     }
@@ -225,12 +233,14 @@ mod tests {
             spool: None,
             stop: ScanStop::default(),
         };
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
         let failing = |_| Err(CatalogueError::Damaged { what: "test", uri: String::new() });
-        let outcome = run(&catalogue, &hashing, 2, &NoMonitor, &failing, |pipeline| {
+        let outcome = run(&catalogue, &hashing, 2, &NoMonitor, (&failing, &|_| Ok(())), |pipeline| {
             for number in 0..50_000 {
                 let uri = Uri::parse(&format!("urn:{number}")).unwrap();
                 let resource = Box::new(Resource::new(number.to_string().into_bytes(), uri));
-                let file = folder.path().join("none");
+                let file = file.clone();
                 pipeline.candidate(Candidate::Listed { resource, file, stamp: FileStamp::default() })?;
             }
             Ok(())

@@ -70,6 +70,15 @@ impl WithheldDeletions {
         Ok(())
     }
 
+    /// Withholds the deletions of another one too.
+    pub(super) fn append(&mut self, mut others: Self) -> Result<(), Error> {
+        let copied = others.keys.rewind().and_then(|()| io::copy(&mut others.keys, &mut self.keys));
+        copied.map_err(Error::write("temporary file"))?;
+        self.count += others.count;
+        self.by_set.iter_mut().zip(others.by_set).for_each(|(count, more)| *count += more);
+        Ok(())
+    }
+
     /// Checks the deletions against the guard. All other results of the scan are already recorded, so that a resource
     /// counts as existing if it was found in another place.
     pub(super) fn check(

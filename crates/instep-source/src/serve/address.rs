@@ -42,11 +42,15 @@ impl Reserved {
     /// Returns the base URL of this address.
     ///
     /// # Errors
-    /// If it is a wildcard: no client could use it.
+    /// If it is a wildcard, which no client could use, or names an interface, which no URL can do.
     pub(crate) fn base_url(&self, is_tls: bool) -> Result<String, Error> {
+        let needed =
+            |why: &str| Error::option("base URL", format!("is needed to listen on {}: {why}", self.address));
         if self.address.ip().is_unspecified() {
-            let what = format!("is needed to listen on {}: no client can use that address", self.address);
-            return Err(Error::option("base URL", what));
+            return Err(needed("no client can use that address"));
+        }
+        if self.host.contains('%') {
+            return Err(needed("no URL can name the interface of an address"));
         }
         let scheme = if is_tls { "https" } else { "http" };
         Ok(format!("{scheme}://{}:{}/", self.host, self.address.port()))
@@ -97,6 +101,13 @@ mod tests {
             assert_eq!(refused.kind(), ErrorKind::Usage, "{listen}");
             assert!(refused.to_string().contains(listen), "{refused}");
         }
+    }
+
+    #[test]
+    fn o478_an_address_with_an_interface_needs_a_base_url() {
+        let local = Reserved::bind("127.0.0.1:0").unwrap();
+        let error = Reserved { host: "[fe80::1%4]".to_owned(), ..local }.base_url(false).unwrap_err();
+        assert!(error.to_string().contains("interface"), "{error}");
     }
 
     #[test]

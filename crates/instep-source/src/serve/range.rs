@@ -20,9 +20,11 @@ pub(crate) fn asked(value: &str, length: u64) -> RequestedRange {
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return RequestedRange::Whole;
     }
+    // A recipient has to ignore empty elements of a list (RFC 9110 §5.6.1.2).
+    let ranges = ranges.split(',').map(str::trim).filter(|range| !range.is_empty());
     let mut satisfiable = Vec::new();
-    for range in ranges.split(',') {
-        match part(range.trim(), length) {
+    for range in ranges {
+        match part(range, length) {
             Some(part) if part.is_empty() => {}
             Some(part) => satisfiable.push(part),
             None => return RequestedRange::Unsatisfiable,
@@ -85,6 +87,18 @@ mod tests {
             ("bytes=+1-2", RequestedRange::Unsatisfiable),
         ];
         for (value, expected) in table {
+            assert_eq!(asked(value, 1000), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn o475_empty_elements_of_a_list_of_ranges_are_ignored() {
+        for (value, expected) in [
+            ("bytes=0-9,", RequestedRange::Part(0..10)),
+            ("bytes=, ,0-9", RequestedRange::Part(0..10)),
+            ("bytes=0-9,,20-29", RequestedRange::Whole),
+            ("bytes=,", RequestedRange::Unsatisfiable),
+        ] {
             assert_eq!(asked(value, 1000), expected, "{value}");
         }
     }

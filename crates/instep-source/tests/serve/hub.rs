@@ -242,6 +242,24 @@ fn a_hub_elsewhere_is_told_too() {
 }
 
 #[test]
+fn o472_a_message_that_the_hub_cannot_store_reaches_its_subscribers_and_hubs_elsewhere() {
+    let elsewhere = Subscriber::start(|_| (204, String::new()));
+    let uri = elsewhere.callback().parse().unwrap();
+    let server = Server::with(super::server::folder(&[("a.txt", b"a")]), move |options| {
+        options.channels.external_hubs = vec![uri];
+    });
+    let subscriber = Subscriber::willing();
+    subscribed(&server, &subscriber, &[]);
+    notified(&server, &subscriber);
+    let store = rusqlite::Connection::open(server.path(".instep/hub.db")).unwrap();
+    store.execute_batch("DROP TABLE message").unwrap();
+    fs::write(server.path("new.txt"), "new").unwrap();
+    for receiver in [&subscriber, &elsewhere] {
+        while !String::from_utf8_lossy(&receiver.next().body).contains("new.txt") {}
+    }
+}
+
+#[test]
 fn many_subscribers_of_one_willing_host_are_served() {
     let server = Server::start(&[("a.txt", b"a")]);
     let subscriber = Subscriber::willing();

@@ -71,6 +71,12 @@ impl DatabaseError {
         }
     }
 
+    /// Returns `true` if the file cannot be opened, perhaps only because no file can be made beside it.
+    pub(super) fn is_refused_writing(&self) -> bool {
+        let Self::Open { source, .. } = self else { return false };
+        matches!(source.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+    }
+
     /// Returns `true` if the disk is full, read-only, failing or out of reach, and `false` for faults of the file's
     /// content.
     pub fn is_storage_failure(&self) -> bool {

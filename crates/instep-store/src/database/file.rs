@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{
+    Connection, OpenFlags,
+    config::DbConfig,
+    types::{ToSqlOutput, ValueRef},
+};
 use tempfile::TempDir;
 
 use super::error::DatabaseError;
@@ -91,10 +95,18 @@ pub(super) fn back_up(connection: &Connection, copy: &Path) -> Result<(), Databa
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failing(error)),
         _ => {}
     }
-    connection
-        .execute("VACUUM INTO ?1", [copy.to_string_lossy()])
-        .map_err(|error| failing(io::Error::other(error)))?;
+    copy_into(connection, copy).map_err(|error| failing(io::Error::other(error)))?;
     fs::File::open(copy).and_then(|copy| copy.sync_all()).map_err(failing)
+}
+
+/// Copies a file without its empty pages to a new one, in one transaction. SQLite gets the path as its bytes, because a
+/// name need not be UTF-8.
+///
+/// # Errors
+/// If the new file exists, or the disk has no room for it or fails.
+pub fn copy_into(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
+    let path = ToSqlOutput::Borrowed(ValueRef::Text(copy.as_os_str().as_bytes()));
+    connection.execute("VACUUM INTO ?1", [path]).map(drop)
 }
 
 /// Copies a file to the folder of temporary files. A concurrent transaction is in the copy completely or not at all.

@@ -1,7 +1,13 @@
 //! Tests of opening and migrating SQLite files.
 
 use std::{
-    collections::BTreeMap, ffi::OsString, fs, os::unix::fs::symlink, path::Path, sync::Barrier, thread,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::Path,
+    sync::Barrier,
+    thread,
 };
 
 use rusqlite::Connection;
@@ -42,6 +48,17 @@ fn an_older_file_is_migrated_and_kept_beside_and_a_newer_one_refused() {
     assert!(matches!(schema(&[FIRST]).open_beside(&path), Err(DatabaseError::Newer { .. })));
     let kept = schema(&[FIRST]).open(&backup_path(&path, 1)).unwrap();
     assert_eq!(version(&kept), 1);
+}
+
+#[test]
+fn o477_an_older_file_in_a_folder_whose_name_is_not_utf_8_is_copied_and_migrated() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&folder).unwrap();
+    let path = folder.join("state.db");
+    write_first(&path);
+    assert_eq!(number(&schema(&[FIRST, SECOND]).open(&path).unwrap()), 7);
+    assert_eq!(version(&open_reader(&backup_path(&path, 1), 64).unwrap()), 1);
 }
 
 #[test]

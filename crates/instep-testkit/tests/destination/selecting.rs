@@ -135,6 +135,18 @@ fn d31_a_login_page_for_everything_stops_the_run_and_replaces_nothing() {
 }
 
 #[test]
+fn o480_a_login_page_of_more_than_256_kib_is_recognised_too() {
+    let copy = Copy::of(FakeSource::start().with_resources(many(100)));
+    let page = "<p>Log in!</p>".repeat(30_000);
+    for (path, _) in many(100) {
+        copy.source.serve(&path, Page::from(page.as_str()).with_header("Content-Type", "text/html"));
+    }
+    let run = copy.sync();
+    let problems = run.heard.problems.iter().map(|problem| format!("{problem:?}")).collect::<Vec<_>>();
+    assert!(problems.iter().any(|problem| problem.contains("login page")), "{:?}", problems.first());
+}
+
+#[test]
 fn d31_a_page_is_no_resource_of_another_type() {
     let copy = Copy::laid_out(|layout| {
         layout.algorithms.clear();

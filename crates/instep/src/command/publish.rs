@@ -98,7 +98,8 @@ impl PublishCommand {
         let (unpacked, draft) = if is_for_show {
             self.source.unpack_for_show(&self.dir, &base_url)?.unzip()
         } else {
-            (self.source.unpack_unserved(&self.dir, &base_url)?, None)
+            self.source.refuse_served_archive(&self.dir)?;
+            (self.source.unpack(&self.dir, &base_url)?, None)
         };
         let has_faults = unpacked.is_some_and(|unpacked| show_faults(&unpacked, output));
         let mut options =

@@ -50,6 +50,11 @@ impl ServeCommand {
         reload: Reload<'_, (Self, Config)>,
         output: &Output,
     ) -> anyhow::Result<Exit> {
+        // Only at the start: a reload unpacks over the archive of this server itself. A server on standby replaces the
+        // other one.
+        if !self.standby {
+            self.serving.source.refuse_served_archive(&self.dir)?;
+        }
         let again = |is_forced| reload(is_forced)?.map(|(serve, config)| serve.options(&config)).transpose();
         serve_until_signal(self.options(config)?, &again, output)
     }

@@ -163,6 +163,19 @@ fn o184_a_web_archive_is_not_unpacked_beside_a_server_that_publishes_it() {
 }
 
 #[test]
+fn o481_a_second_server_is_refused_before_it_unpacks_a_web_archive_over_that_of_the_first() {
+    let folder = folder(&[("data/.hidden", ""), ("seen.warc", &archive_of(&["a"], "first"))]);
+    let options = ["--base-url", BASE, "--from", "seen.warc"];
+    let _server = ServedSource::with_options(folder.path(), &options);
+    let manifest =
+        || fs::read_to_string(folder.path().join("data/.instep/web-archive/resources.jsonl")).unwrap();
+    let served = manifest();
+    fs::write(folder.path().join("seen.warc"), archive_of(&["a"], "another")).unwrap();
+    run(folder.path(), &[&["serve", "data", "--listen", "127.0.0.1:0"][..], &options].concat(), 7);
+    assert_eq!(manifest(), served);
+}
+
+#[test]
 fn o199_a_publication_beside_a_server_says_what_the_server_does_by_itself() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());

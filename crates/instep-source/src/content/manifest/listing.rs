@@ -89,7 +89,10 @@ impl<'a> Listing<'a> {
             return Ok(());
         }
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
-        let headers = reader.headers().map_err(|error| self.manifest.wrong(1, error.to_string()))?;
+        let headers = reader.headers().map_err(|error| {
+            let fault = self.manifest.fault_of_line(error);
+            fault.map_or_else(|failed| failed, |what| self.manifest.wrong(1, what))
+        })?;
         if !headers.is_empty() && !headers.iter().any(|name| name == "uri") {
             let what = "the first line must name the columns, among them \"uri\"";
             return Err(self.manifest.wrong(1, what.to_owned()));
@@ -102,9 +105,12 @@ impl<'a> Listing<'a> {
             if matches!(read, Ok(false)) {
                 break;
             }
-            let line = read.and_then(|_| record.deserialize(Some(&headers)));
+            let line = match read.and_then(|_| record.deserialize(Some(&headers))) {
+                Ok(line) => Ok(line),
+                Err(error) => Err(self.manifest.fault_of_line(error)?),
+            };
             let number = record.position().map_or(0, csv::Position::line);
-            self.take(number, line.map_err(|error| error.to_string()), monitor)?;
+            self.take(number, line, monitor)?;
         }
         Ok(())
     }
@@ -222,5 +228,52 @@ impl Manifest {
 
     fn wrong(&self, line: u64, what: String) -> Error {
         Error::Manifest { path: self.path.clone(), line, what }
+    }
+
+    /// Returns the sentence that describes the fault of a line of CSV.
+    ///
+    /// # Errors
+    /// If the line could not be read at all: no line after it can be read either, so it is not the fault of one line.
+    fn fault_of_line(&self, error: csv::Error) -> Result<String, Error> {
+        let what = error.to_string();
+        match error.into_kind() {
+            csv::ErrorKind::Io(source) => Err(Error::read(&self.path)(source)),
+            _ => Ok(what),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read, path::Path};
+
+    use super::*;
+    use crate::{NoMonitor, content::filter::Filter};
+
+    /// A disk that fails after some bytes.
+    struct FailingDisk(io::Cursor<&'static str>);
+
+    impl Read for FailingDisk {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("the disk fails")),
+                read => Ok(read),
+            }
+        }
+    }
+
+    #[test]
+    fn o474_a_manifest_whose_disk_fails_halfway_is_not_read_as_a_shorter_one() {
+        for (name, text) in [
+            ("a.csv", "uri,length\nhttp://h/a,1\nhttp://h/b,"),
+            ("a.csv", "uri,"),
+            ("a.jsonl", "{\"uri\": \"http://h/a\"}\n{"),
+        ] {
+            let filter = Filter::new(&[], &[]).unwrap();
+            let manifest = Manifest::new(Path::new(name), Path::new(""), "http://h/", 0, filter);
+            let input = Box::new(BufReader::new(FailingDisk(io::Cursor::new(text))));
+            let read = Listing::read(&manifest, input, &NoMonitor);
+            assert!(matches!(read, Err(Error::Read { .. })), "{name} {text}: {read:?}");
+        }
     }
 }

@@ -38,12 +38,13 @@ impl HubLedger {
         })
     }
 
-    /// Stores a message for the subscribers of a topic.
-    pub(super) fn publish(&mut self, topic: &str, document: &Bytes, now: i64) -> Result<(), Error> {
+    /// Stores a message for the subscribers of a topic. If there is no room for it, it is delivered from memory.
+    pub(super) fn publish(&mut self, topic: &str, document: &Bytes, now: i64) {
         let sequence = self.book.publish(topic, now);
-        self.store.publish(topic, sequence, now, document, self.book.oldest())?;
         self.bodies.publish(sequence, document.clone());
-        Ok(())
+        if let Err(error) = self.store.publish(topic, sequence, now, document, self.book.oldest()) {
+            tracing::warn!(%error, topic, "a message could not be kept");
+        }
     }
 
     /// Returns the secret of a subscriber and the body of the delivery in flight to it.

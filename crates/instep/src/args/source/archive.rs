@@ -49,20 +49,16 @@ impl SourceArgs {
         self.unpack_into(&archive, base_url, &state).map(Some)
     }
 
-    /// Unpacks as [`Self::unpack`] does, unless a server publishes what would be replaced.
+    /// Refuses to unpack a web archive over that of a server which runs: its resources would be replaced or removed.
     ///
-    /// Errors: those of [`Self::unpack`], and a server that runs.
-    pub(crate) fn unpack_unserved(
-        &mut self,
-        folder: &Path,
-        base_url: &str,
-    ) -> anyhow::Result<Option<Unpacked>> {
+    /// Errors: `--from` names a web archive, and a server publishes with the state.
+    pub(crate) fn refuse_served_archive(&self, folder: &Path) -> anyhow::Result<()> {
         let state = self.state(folder);
         if self.archive(folder).is_some() && RunningServer::find(&state)?.is_some() {
             let what = format!("A running server publishes with the state {}; end it first", state.display());
             return Err(anyhow::Error::new(Exit::Locked).context(what));
         }
-        self.unpack(folder, base_url)
+        Ok(())
     }
 
     /// Unpacks as [`Self::unpack`] does, but into a temporary folder: a dry run writes nothing into the state (finding D5).
