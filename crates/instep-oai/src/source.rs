@@ -2,8 +2,6 @@
 
 mod background;
 mod kept_problems;
-#[cfg(test)]
-mod tests;
 
 use std::{
     io,
@@ -285,3 +283,6 @@ impl std::fmt::Debug for SharedRepository {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
