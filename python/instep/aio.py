@@ -15,6 +15,7 @@ Documents are read and written in threads, so that the event loop goes on. Cance
 from __future__ import annotations
 
 import asyncio
+import threading
 from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar, Union
 
@@ -29,6 +30,9 @@ from ._sources import Readable
 __all__ = ["Reader", "audit", "explore", "load", "publish", "read", "sync", "validate"]
 
 R = TypeVar("R")
+
+_MOST_WAITING = 1_000
+"""The events that may wait for the event loop: a program whose events nobody takes waits with its output."""
 
 
 class Reader:
@@ -129,9 +133,11 @@ async def _finished(
     """Run a command in a thread. A cancellation stops the program and waits for its end."""
     loop = asyncio.get_running_loop()
     faults: list[BaseException] = []
+    room = threading.Semaphore(_MOST_WAITING)
 
     def call(event: dict[str, Any]) -> None:
         assert progress is not None
+        room.release()
         try:
             progress(event)
         except BaseException as fault:
@@ -139,6 +145,9 @@ async def _finished(
             command.run.stop()
 
     def report(event: dict[str, Any]) -> None:
+        # A loop that is closed takes no event any more, and refuses this one.
+        while not room.acquire(timeout=1.0) and not loop.is_closed():
+            pass
         loop.call_soon_threadsafe(call, event)
 
     running = asyncio.ensure_future(asyncio.to_thread(finish, None if progress is None else report))

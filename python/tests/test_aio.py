@@ -6,6 +6,9 @@ import asyncio
 import pathlib
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -74,3 +77,24 @@ def test_an_exception_of_the_callback_reaches_the_awaiter(source: Source, tmp_pa
 
     with pytest.raises(LookupError):
         asyncio.run(aio.sync(source.url, tmp_path / "copy", progress=refuse))
+
+
+def test_o491_a_run_whose_events_nobody_takes_waits() -> None:
+    command: Any = SimpleNamespace(run=SimpleNamespace(stop=lambda: None))
+    count = 4 * aio._MOST_WAITING
+    ended = threading.Event()
+    numbers: list[int] = []
+
+    def finish(observe: Any) -> str:
+        for number in range(count):
+            observe({"type": "item", "number": number})
+        ended.set()
+        return "done"
+
+    def take(event: instep.Event) -> None:
+        # The loop does nothing else meanwhile, so that the thread has to wait for it.
+        assert numbers or not ended.wait(0.5)
+        numbers.append(event["number"])
+
+    assert asyncio.run(aio._finished(command, finish, take)) == "done"
+    assert numbers == list(range(count))

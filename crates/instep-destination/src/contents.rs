@@ -14,7 +14,7 @@ use instep_warc::CdxjLine;
 pub use as_of::ResourceAt;
 
 use crate::{
-    CopyPlace, Error,
+    CopyLocation, CopyPlace, Error,
     map::CopyPath,
     run::{LocalCopy, storage},
     state::{HeldAt, HeldResource, ReadState},
@@ -62,7 +62,24 @@ impl Contents {
     /// # Errors
     /// If the folder holds no copy, or the state cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        let state = LocalCopy::state_at(&folder.into())?.open_beside()?;
+        Self::of_state(folder, LocalCopy::state_at(&folder.into())?.open_beside()?)
+    }
+
+    /// Opens a copy for reading whose folder may be new although its state is not; `None` if there is no copy yet.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub(crate) fn find(copy: &CopyLocation) -> Result<Option<Self>, Error> {
+        if copy.state.is_none() && !Self::are_at(&copy.dir) {
+            return Ok(None);
+        }
+        match LocalCopy::state_at(copy)?.open_beside() {
+            Err(error) if error.is_absence() => Ok(None),
+            state => Self::of_state(&copy.dir, state?).map(Some),
+        }
+    }
+
+    fn of_state(folder: &Path, state: Box<dyn ReadState>) -> Result<Self, Error> {
         let place = storage::place_of(&*state)?;
         Ok(Self { folder: folder.to_owned(), state, place, objects: OnceLock::new() })
     }

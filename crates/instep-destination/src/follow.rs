@@ -8,7 +8,7 @@ use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    Contents, Error, Event, Guard, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
+    Contents, CopyLocation, Error, Event, Guard, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
     listen::{Callbacks, Listener, Received},
     plan::Pace,
     run::{LocalCopy, RunLimits, SyncRun},
@@ -30,7 +30,7 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
         None => None,
     };
     let listener = Listener::new(callbacks);
-    let holds_copy = Contents::are_at(&options.dir) && Contents::open(&options.dir)?.are_complete()?;
+    let holds_copy = holds_copy(options)?;
     let pace = Pace::new(options.poll);
     let limits = RunLimits::of(options);
     let mut following = Following {
@@ -50,6 +50,12 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
     let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was read"));
     report.outcome = outcome?;
     Ok(report)
+}
+
+/// Returns `true` if an earlier run synchronized the copy, also if its folder was lost and the options name its state.
+fn holds_copy(options: &SyncOptions) -> Result<bool, Error> {
+    let copy = CopyLocation { dir: options.dir.clone(), state: options.state.clone() };
+    Contents::find(&copy)?.map_or(Ok(false), |contents| contents.are_complete())
 }
 
 struct Following<'a> {
@@ -214,5 +220,22 @@ mod tests {
         };
         let total = sum(Some(sum(None, round(2, 300))), round(1, 40));
         assert_eq!((total.unverified, total.planned_bytes), (3, 340));
+    }
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test(flavor = "multi_thread")]
+    async fn o489_a_copy_is_known_by_the_state_that_the_options_name() {
+        let Some(server) = instep_testkit::PostgresServer::start() else { return };
+        let source = instep_testkit::FakeSource::start().with_resources([("a.txt", "one")]);
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = SyncOptions::new(source.url(""), folder.path().join("copy"));
+        assert!(!holds_copy(&options).unwrap());
+        options.state = Some(format!("{}?copy=it", server.url()));
+        assert!(!holds_copy(&options).unwrap(), "it is new");
+        crate::sync(&options, &crate::TestMonitor::new()).await.unwrap();
+        assert!(holds_copy(&options).unwrap());
+        // The folder was lost, and the state was not.
+        options.dir = folder.path().join("another");
+        assert!(holds_copy(&options).unwrap());
     }
 }

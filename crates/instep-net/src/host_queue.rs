@@ -48,6 +48,12 @@ impl<T> Default for Line<T> {
     }
 }
 
+impl<T> Line<T> {
+    fn has_room(&self, per_host: usize) -> bool {
+        self.in_hand < self.most.unwrap_or(per_host)
+    }
+}
+
 impl<T> HostQueue<T> {
     /// Returns an empty queue with a limit of items in hand for each host; at least 1.
     pub fn new(per_host: usize) -> Self {
@@ -59,7 +65,7 @@ impl<T> HostQueue<T> {
         self.len += 1;
         let line = self.hosts.entry(host.clone()).or_default();
         line.items.push_back(item);
-        if line.in_hand < line.most.unwrap_or(self.per_host) && !std::mem::replace(&mut line.has_turn, true) {
+        if line.has_room(self.per_host) && !std::mem::replace(&mut line.has_turn, true) {
             self.turns.push_back(host);
         }
     }
@@ -71,17 +77,21 @@ impl<T> HostQueue<T> {
         let item = line.items.pop_front()?;
         line.in_hand += 1;
         self.len -= 1;
-        line.has_turn = !line.items.is_empty() && line.in_hand < line.most.unwrap_or(self.per_host);
+        line.has_turn = !line.items.is_empty() && line.has_room(self.per_host);
         if line.has_turn {
             self.turns.push_back(host.clone());
         }
         Some((item, host))
     }
 
-    /// Changes the limit of a host that has items, as long as it has some.
+    /// Changes the limit of a host that has items, as long as it has some. If more are in hand, none follows until enough
+    /// of them are done.
     pub fn allow(&mut self, host: &Option<Origin>, most: usize) {
-        if let Some(line) = self.hosts.get_mut(host) {
-            line.most = Some(most.max(1));
+        let Some(line) = self.hosts.get_mut(host) else { return };
+        line.most = Some(most.max(1));
+        if line.has_turn && !line.has_room(self.per_host) {
+            line.has_turn = false;
+            self.turns.retain(|turn| turn != host);
         }
     }
 
@@ -93,7 +103,7 @@ impl<T> HostQueue<T> {
             if line.in_hand == 0 {
                 self.hosts.remove(host);
             }
-        } else if !std::mem::replace(&mut line.has_turn, true) {
+        } else if line.has_room(self.per_host) && !std::mem::replace(&mut line.has_turn, true) {
             self.turns.push_back(host.clone());
         }
     }
@@ -147,6 +157,22 @@ mod tests {
         let order: Vec<u8> = std::iter::from_fn(|| queue.pop()).map(|(item, _)| item).collect();
         assert_eq!(order, [0, 3, 1, 4, 2, 5]);
         assert!(queue.is_empty() && !queue.has_turn());
+    }
+
+    #[test]
+    fn o492_a_host_whose_limit_was_lowered_gets_no_item_until_it_has_room() {
+        let mut queue = HostQueue::new(4);
+        (0..10).for_each(|item| queue.push(host(0), item));
+        (0..3).for_each(|item| assert_eq!(queue.pop(), Some((item, host(0)))));
+        queue.allow(&host(0), 2);
+        assert_eq!((queue.has_turn(), queue.pop()), (false, None), "three are in hand");
+        queue.done(&host(0));
+        assert_eq!((queue.has_turn(), queue.pop()), (false, None), "two are in hand");
+        queue.done(&host(0));
+        assert_eq!((queue.pop(), queue.pop()), (Some((3, host(0))), None));
+        queue.allow(&host(0), 3);
+        queue.done(&host(0));
+        assert_eq!(std::iter::from_fn(|| queue.pop()).count(), 2);
     }
 
     #[test]

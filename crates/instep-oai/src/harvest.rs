@@ -76,7 +76,8 @@ pub(crate) struct Harvest<'a> {
     monitor: &'a dyn PublishMonitor,
     /// Returns `true` when the harvest is no longer needed.
     ends: &'a dyn Fn() -> bool,
-    report: HarvestReport,
+    /// The outcome so far, which is also that of a harvest that failed.
+    pub(crate) report: HarvestReport,
 }
 
 impl<'a> Harvest<'a> {
@@ -116,7 +117,7 @@ impl<'a> Harvest<'a> {
     /// # Errors
     /// If a list cannot be read to its end. Records read until then are held, and the next harvest continues from
     /// there.
-    pub(crate) async fn run(&mut self) -> Result<HarvestReport, HarvestError> {
+    pub(crate) async fn run(&mut self) -> Result<(), HarvestError> {
         let key = self.repository.url.key();
         if self.state.key()?.as_deref() != Some(&key) {
             self.state.begin_anew(&key)?;
@@ -134,7 +135,7 @@ impl<'a> Harvest<'a> {
             }
         }
         if (self.ends)() {
-            return Ok(self.report);
+            return Ok(());
         }
         let mut commit = self.state.begin(&mut self.folder)?;
         commit.keep_formats(&formats)?;
@@ -142,7 +143,7 @@ impl<'a> Harvest<'a> {
         if self.options.full_texts {
             self.fetch_full_texts().await?;
         }
-        Ok(self.report)
+        Ok(())
     }
 
     fn lost(&mut self, subject: impl Into<String>, what: impl Into<String>) {

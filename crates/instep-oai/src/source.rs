@@ -1,5 +1,6 @@
 //! A repository as the content of a Source: its records are resources, with links to related ones.
 
+mod background;
 mod kept_problems;
 
 use std::{
@@ -11,7 +12,6 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Instant,
 };
 
 use instep_net::{Client, HttpError, HttpOptions};
@@ -19,6 +19,7 @@ use instep_source::{ChangeReporter, PublishMonitor, PublishProblem, ResourceStat
 use instep_store::error_chain;
 use resourcesync::{DateTime, Link, MediaType, Relation, Uri};
 
+use background::Background;
 use kept_problems::KeptProblems;
 
 use crate::{
@@ -42,16 +43,8 @@ struct SharedRepository {
     http: HttpOptions,
     view: Mutex<Option<HarvestStateView>>,
     reporter: OnceLock<ChangeReporter>,
-    background: Mutex<Background>,
+    background: Arc<Background>,
     ends: AtomicBool,
-}
-
-/// The harvests beside a Source that is served.
-#[derive(Debug, Default)]
-struct Background {
-    is_running: bool,
-    /// The time of the next one; `None` for at once.
-    due: Option<Instant>,
 }
 
 impl HarvestedRepository {
@@ -74,7 +67,7 @@ impl HarvestedRepository {
             http,
             view: Mutex::default(),
             reporter: OnceLock::new(),
-            background: Mutex::default(),
+            background: Arc::default(),
             ends: AtomicBool::new(false),
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -88,31 +81,37 @@ impl Drop for HarvestedRepository {
 }
 
 impl SharedRepository {
+    /// Harvests, and counts in a report: also the records that are held before an error.
     fn harvest(
         &self,
         monitor: &dyn PublishMonitor,
         ends: &dyn Fn() -> bool,
-    ) -> Result<HarvestReport, HarvestError> {
+        report: &mut HarvestReport,
+    ) -> Result<(), HarvestError> {
         let ends = || ends() || self.ends.load(Ordering::Relaxed);
         // Connections belong to the runtime that opened them, so each harvest has its own client.
         let client = Client::new(self.http.clone())?;
         let opened = Harvest::open(&self.url, client, &self.folder, &self.options, monitor, &ends)?;
-        let Some(mut harvest) = opened else { return Ok(HarvestReport::default()) };
+        let Some(mut harvest) = opened else { return Ok(()) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(harvest.run())
+        let ended = runtime.block_on(harvest.run());
+        *report = harvest.report;
+        ended
     }
 
     /// Harvests, and reports a failure as a problem if there is something to publish all the same.
     fn refresh(&self, monitor: &dyn PublishMonitor, ends: &dyn Fn() -> bool) -> io::Result<HarvestReport> {
-        match self.harvest(monitor, ends) {
-            Ok(report) => Ok(report),
+        let mut report = HarvestReport::default();
+        match self.harvest(monitor, ends, &mut report) {
+            Ok(()) => Ok(report),
             Err(error) if self.is_complete()? => {
                 let what = format!(
                     "{}; earlier records stay published, and the next harvest continues from there",
                     error_chain(&error)
                 );
                 monitor.problem(&PublishProblem::skipped(&self.url.base, what));
-                Ok(HarvestReport { lost: 1, ..HarvestReport::default() })
+                report.lost += 1;
+                Ok(report)
             }
             Err(error) => Err(error.of_repository(&self.url.base)),
         }
@@ -151,23 +150,17 @@ impl SharedRepository {
 
     /// Harvests on a separate thread if it is time, and has everything scanned if that changed anything.
     fn harvest_beside(self: &Arc<Self>, reporter: &ChangeReporter) {
-        let mut background = lock(&self.background);
-        if background.is_running || background.due.is_some_and(|due| Instant::now() < due) {
-            return;
-        }
-        background.is_running = true;
-        drop(background);
+        let Some(begun) = self.background.begin(self.options.every) else { return };
         let (shared, reporter) = (Arc::clone(self), reporter.clone());
         thread::spawn(move || {
             let problems = KeptProblems::default();
             let report = shared.refresh(&problems, &|| false);
-            let mut background = lock(&shared.background);
-            background.is_running = false;
-            background.due = Some(Instant::now() + shared.options.every);
-            drop(background);
+            drop(begun);
             problems.log();
-            if report.is_ok_and(|report| report.changed > 0) {
-                reporter.everything();
+            match report {
+                Ok(report) if report.changed > 0 => reporter.everything(),
+                Ok(_) => {}
+                Err(error) => tracing::warn!("{}: {}", shared.url.base, error_chain(&error)),
             }
         });
     }
@@ -290,3 +283,6 @@ impl std::fmt::Debug for SharedRepository {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,16 @@ pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn
 }
 
 fn begins_with_chunk(body: &mut dyn BufRead) -> bool {
-    let Ok(start) = body.fill_buf() else { return false };
+    loop {
+        match body.fill_buf() {
+            Ok(start) => return is_chunk(start),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn is_chunk(start: &[u8]) -> bool {
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let size = line.split(|byte| matches!(byte, b';' | b'\r' | b' ')).next().unwrap_or_default();
     line.len() < start.len() && !size.is_empty() && size.len() <= 16 && size.iter().all(u8::is_ascii_hexdigit)
@@ -145,8 +154,14 @@ struct DecodedBody<'b> {
 impl Read for DecodedBody<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(mut coded) = self.coded.take() {
-            let start = coded.fill_buf()?.to_vec();
-            self.content = self.coding.decoder(&start, coded);
+            match coded.fill_buf().map(<[u8]>::to_vec) {
+                Ok(start) => self.content = self.coding.decoder(&start, coded),
+                Err(error) => {
+                    // The caller reads again after an interruption, and must not find the end of the content then.
+                    self.coded = Some(coded);
+                    return Err(error);
+                }
+            }
         }
         self.content.read(buffer)
     }
@@ -261,6 +276,49 @@ mod tests {
             let cut = [head.as_bytes(), &coded[..coded.len() / 2]].concat();
             let is_coded = coded != text.as_bytes();
             assert_eq!(body(&cut).unwrap().is_err(), is_coded, "{coding}");
+        }
+    }
+
+    /// A body whose first read is interrupted, as by a signal.
+    struct InterruptedBody<'b>(&'b [u8], bool);
+
+    impl Read for InterruptedBody<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = self.fill_buf()?.read(buffer)?;
+            self.consume(read);
+            Ok(read)
+        }
+    }
+
+    impl BufRead for InterruptedBody<'_> {
+        fn fill_buf(&mut self) -> io::Result<&[u8]> {
+            if std::mem::replace(&mut self.1, true) {
+                Ok(self.0)
+            } else {
+                Err(io::ErrorKind::Interrupted.into())
+            }
+        }
+
+        fn consume(&mut self, bytes: usize) {
+            self.0 = &self.0[bytes..];
+        }
+    }
+
+    #[test]
+    fn o493_a_payload_is_complete_although_its_first_read_was_interrupted() {
+        let mut gzip = Vec::new();
+        flate2::read::GzEncoder::new(&b"text"[..], flate2::Compression::fast())
+            .read_to_end(&mut gzip)
+            .unwrap();
+        let cases: [(&str, &[u8]); 2] =
+            [("Content-Encoding: gzip", &gzip), ("Transfer-Encoding: chunked", b"4\r\ntext\r\n0\r\n\r\n")];
+        for (field, coded) in cases {
+            let message = format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n");
+            let head = HttpHead::read(&mut message.as_bytes()).unwrap();
+            let mut body = InterruptedBody(coded, false);
+            let mut all = Vec::new();
+            payload(&head, &mut body).unwrap().read_to_end(&mut all).unwrap();
+            assert_eq!(all, b"text", "{field}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The selection of resources by their metadata records, which are fetched before the resources (§14.5). The condition
 //! itself is in `plan/condition.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt as _, stream};
 use instep_net::{Client, HttpError, Origin, Request};
@@ -23,6 +23,9 @@ const PAGE: usize = 500;
 const AT_A_TIME: usize = 16;
 /// The number of records whose result is remembered, because one record often describes many resources.
 const REMEMBERED: usize = 10_000;
+
+/// A metadata record, and the origin of a resource that names it, which decides if the record may be requested.
+type NamedRecord = (Uri, Option<Origin>);
 
 /// The result of the condition for each metadata record, by its URI.
 #[derive(Default)]
@@ -51,36 +54,42 @@ impl SyncRun<'_> {
         verdicts: &mut Verdicts,
     ) -> Result<(), Error> {
         let client = self.network.client.clone();
-        let asked = actions.into_iter().map(|action| {
-            let (client, record) = (client.clone(), record_of(&action));
-            let known = record.as_ref().and_then(|record| verdicts.0.get(record.as_str()).copied());
+        let described: Vec<_> = actions.into_iter().map(|action| (record_of(&action), action)).collect();
+        // Hundreds of resources may name the same record, which is requested once.
+        let named: BTreeSet<NamedRecord> =
+            described.iter().filter_map(|(record, _)| record.clone()).collect();
+        let asked = named.into_iter().map(|named| {
+            let (client, known) = (client.clone(), verdicts.0.get(named.0.as_str()).copied());
             async move {
-                let verdict = match (&record, known) {
-                    (None, _) => Ok(false),
-                    (Some(_), Some(known)) => Ok(known),
-                    (Some(record), None) => ask(&client, record, &action, condition).await,
+                let verdict = match known {
+                    Some(known) => Ok(known),
+                    None => ask(&client, &named, condition).await,
                 };
-                (action, record, verdict)
+                (named, verdict)
             }
         });
-        let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_A_TIME).collect::<Vec<_>>();
-        let answers = self.stop.unless(answers).await.ok_or(Error::Interrupted)?;
-        for (Action { desired, .. }, record, verdict) in answers {
-            let uri = desired.uri.as_str().to_owned();
-            match (verdict, record) {
-                (Ok(holds), record) => {
-                    if !holds {
-                        set.with(|draft| draft.exclude(&uri))?;
-                    }
-                    if let Some(record) = record.filter(|_| verdicts.0.len() < REMEMBERED) {
-                        verdicts.0.insert(record.into_string(), holds);
-                    }
+        let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_A_TIME);
+        let answers =
+            self.stop.unless(answers.collect::<BTreeMap<_, _>>()).await.ok_or(Error::Interrupted)?;
+        for ((record, _), verdict) in &answers {
+            match verdict {
+                Ok(holds) if verdicts.0.len() < REMEMBERED => {
+                    verdicts.0.insert(record.as_str().to_owned(), *holds);
                 }
-                (Err(error), record) => {
-                    let shown = record.as_ref().map_or(&*uri, Uri::as_str);
-                    let what = format!("the metadata record is missing: {}", error.beside(shown));
-                    self.reporter.problem(ProblemKind::Unreachable, shown, &what);
-                    let what = format!("its metadata record is missing: {}", error_chain(&error));
+                Ok(_) => {}
+                Err(error) => {
+                    let what = format!("the metadata record is missing: {}", error.beside(record.as_str()));
+                    self.reporter.problem(ProblemKind::Unreachable, record.as_str(), &what);
+                }
+            }
+        }
+        for (record, Action { desired, .. }) in described {
+            let uri = desired.uri.as_str().to_owned();
+            match record.and_then(|record| answers.get(&record)) {
+                Some(Ok(true)) => {}
+                Some(Ok(false)) | None => set.with(|draft| draft.exclude(&uri))?,
+                Some(Err(error)) => {
+                    let what = format!("its metadata record is missing: {}", error_chain(error));
                     set.with(|draft| draft.owe(&uri, Owed::new(desired, what)))?;
                 }
             }
@@ -89,23 +98,23 @@ impl SyncRun<'_> {
     }
 }
 
-/// Returns the record that describes a resource. A record describes itself.
-fn record_of(action: &Action) -> Option<Uri> {
+/// Returns the record that describes a resource; `None` if there is none. A record describes itself.
+fn record_of(action: &Action) -> Option<NamedRecord> {
     let Retrieval { describedby, describes, .. } = action.desired.retrieval();
-    match describedby {
+    let record = match describedby {
         Some(href) => Uri::parse(href).ok(),
         None => describes.then(|| action.desired.uri.clone()),
-    }
+    };
+    record.map(|record| (record, Origin::parse(action.desired.uri.as_str()).ok()))
 }
 
 async fn ask(
     client: &Client,
-    record: &Uri,
-    action: &Action,
+    (record, speaker): &NamedRecord,
     condition: &Condition,
 ) -> Result<bool, HttpError> {
     let mut request = Request::get(record.clone());
-    request.speaker = Origin::parse(action.desired.uri.as_str()).ok();
+    request.speaker.clone_from(speaker);
     let mut response = client.send(&request).await?.successful()?;
     let record = response.body.read_up_to(RECORD_BYTES).await?;
     Ok(record.is_some_and(|record| condition.holds(&record)))

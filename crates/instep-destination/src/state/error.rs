@@ -90,6 +90,15 @@ impl StateError {
         }
     }
 
+    /// Returns `true` if the database can be used and does not have the state.
+    pub(crate) fn is_absence(&self) -> bool {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(PostgresError::Missing { .. }) = self {
+            return true;
+        }
+        false
+    }
+
     /// Returns `true` if space or the disk is the cause (exit code 8).
     pub fn is_storage(&self) -> bool {
         match self {

@@ -190,11 +190,12 @@ pub(crate) fn record_id() -> String {
     text
 }
 
-/// Returns the host of a URI, and what follows it after a slash, without a fragment.
+/// Returns the host of a URI, and its path and query without the first slash and a fragment.
 fn host_and_target(uri: &str) -> (&str, &str) {
     let rest = uri.split_once("://").map_or("", |(_, rest)| rest);
     let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
-    rest.split_once('/').unwrap_or((rest, ""))
+    let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    (host, target.strip_prefix('/').unwrap_or(target))
 }
 
 /// Returns a second since 1970 as records write it.
@@ -235,4 +236,22 @@ fn http_head(start: &[&str], headers: &HeaderMap) -> Vec<u8> {
     }
     head.extend_from_slice(b"\r\n");
     head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o490_a_query_without_a_path_belongs_to_the_request_and_not_to_the_host() {
+        for (uri, host, target) in [
+            ("https://h?x=/a", "h", "?x=/a"),
+            ("https://h/?x=/a", "h", "?x=/a"),
+            ("https://h:8080/a/b?c#d/e", "h:8080", "a/b?c"),
+            ("https://h#/a", "h", ""),
+            ("https://h", "h", ""),
+        ] {
+            assert_eq!(host_and_target(uri), (host, target), "{uri}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use instep_source::{
     serve::SourceView,
 };
 use resourcesync::{Change, DateTime};
+use rusqlite::{Transaction, TransactionBehavior};
 
 use super::{
     dublin_core,
@@ -32,18 +33,20 @@ impl RepositoryIndex {
     /// If catalogue or index fail.
     pub(super) fn follow(&mut self, view: &SourceView, most: usize) -> Result<Option<Snapshot>, AnswerError> {
         let snapshot = view.snapshot()?;
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
-        let followed = self.follow_in_transaction(view, &snapshot, most);
-        self.connection.execute_batch(if followed.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-        Ok(followed?.then_some(snapshot))
+        let is_current = self.in_transaction(|| self.take_changes(view, &snapshot, most))?;
+        Ok(is_current.then_some(snapshot))
     }
 
-    fn follow_in_transaction(
-        &self,
-        view: &SourceView,
-        snapshot: &Snapshot,
-        most: usize,
-    ) -> Result<bool, AnswerError> {
+    /// Does work in one transaction. It is rolled back if the work fails or panics: left open, it would make each later
+    /// request fail.
+    fn in_transaction<T>(&self, work: impl FnOnce() -> Result<T, AnswerError>) -> Result<T, AnswerError> {
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
+        let done = work()?;
+        transaction.commit()?;
+        Ok(done)
+    }
+
+    fn take_changes(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let head = snapshot.head();
         let (last, forgotten) = (signed(head.sequence), signed(head.forgotten));
         let is_passing = self.number(PASS_SEQUENCE)?.is_some();
@@ -162,4 +165,25 @@ fn first_datestamp(resource: &Resource, now: i64) -> i64 {
 
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    use super::*;
+
+    #[test]
+    fn o495_the_index_follows_on_after_a_panic_within_its_transaction() {
+        let state = tempfile::tempdir().unwrap();
+        let index = RepositoryIndex::open(state.path()).unwrap();
+        let panicking = || {
+            index.in_transaction::<()>(|| {
+                index.set_number(SEQUENCE, Some(7))?;
+                resume_unwind(Box::new("a fault"))
+            })
+        };
+        assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
+        assert_eq!(index.in_transaction(|| Ok(index.number(SEQUENCE)?)).unwrap(), None);
+    }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use instep_store::StagedName;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::{super::HarvestError, HarvestedKind, kept::HarvestCommit};
 use crate::{
@@ -109,9 +109,10 @@ impl HarvestCommit<'_> {
         let mut paths: Vec<String> = Vec::new();
         for uri in full_texts(metadata) {
             let file = name_of_file(uri.as_str());
-            let mut path = format!("files/{name}/{file}");
-            if paths.contains(&path) {
-                path = format!("files/{name}/{}-{file}", paths.len() + 1);
+            let (mut path, mut number) = (format!("files/{name}/{file}"), paths.len().max(1));
+            while paths.contains(&path) || self.has_another_file(&path, format, identifier, uri.as_str())? {
+                number += 1;
+                path = format!("files/{name}/{number}-{file}");
             }
             self.connection
                 .prepare_cached(
@@ -140,24 +141,97 @@ impl HarvestCommit<'_> {
     ) -> Result<(), HarvestError> {
         let sql = "SELECT url FROM resource WHERE path = ?1";
         let url: String = self.connection.prepare_cached(sql)?.query_row([path], |row| row.get(0))?;
+        if let Some(other) = self.other_format_with(&url, format, identifier)? {
+            let sql = "UPDATE resource SET format = ?2 WHERE path = ?1";
+            self.connection.prepare_cached(sql)?.execute([path, &*other])?;
+            return Ok(());
+        }
+        self.remove(path)
+    }
+
+    /// Returns `true` if a path is that of a full text at another URL, which the record names in another format.
+    fn has_another_file(
+        &self,
+        path: &str,
+        format: &str,
+        identifier: &str,
+        url: &str,
+    ) -> Result<bool, HarvestError> {
+        let sql = "SELECT format, url FROM resource WHERE path = ?1";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let held = self.connection.prepare_cached(sql)?.query_row([path], read).optional()?;
+        match held {
+            Some((other, held)) if held != url => {
+                Ok(other != format || self.other_format_with(&held, format, identifier)?.is_some())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Returns another format in which a record names a full text; `None` if no other one does.
+    fn other_format_with(
+        &self,
+        url: &str,
+        format: &str,
+        identifier: &str,
+    ) -> Result<Option<String>, HarvestError> {
         let sql = "SELECT path, format FROM resource WHERE identifier = ?1 AND format <> ?2 AND kind = 0";
         let mut statement = self.connection.prepare_cached(sql)?;
         let others = statement.query_map([identifier, format], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
         })?;
-        let others: Vec<_> = others.collect::<Result<_, _>>()?;
-        for (record, other) in others {
+        for other in others {
+            let (record, other) = other?;
             if full_texts(&self.metadata_at(&record)?).iter().any(|named| named.as_str() == url) {
-                let sql = "UPDATE resource SET format = ?2 WHERE path = ?1";
-                self.connection.prepare_cached(sql)?.execute([path, &*other])?;
-                return Ok(());
+                return Ok(Some(other));
             }
         }
-        self.remove(path)
+        Ok(None)
     }
 
     fn full_texts_of(&self, format: &str, identifier: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT path FROM resource WHERE identifier = ?1 AND format = ?2 AND kind = 2";
         self.connection.prepare_cached(sql)?.query_map([identifier, format], |row| row.get(0))?.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{super::folder::HarvestFolder, HarvestState},
+        *,
+    };
+    use crate::response::OaiRecord;
+
+    #[test]
+    fn o487_full_texts_of_two_formats_with_the_same_file_name_have_a_path_each() {
+        let place = tempfile::tempdir().unwrap();
+        let mut folder = HarvestFolder::open(place.path()).unwrap();
+        let mut state = HarvestState::open(place.path()).unwrap();
+        let mut take = |format: &str, run: i64, urls: &[&str]| {
+            let named: String = urls.iter().map(|url| format!("<identifier>{url}</identifier>")).collect();
+            let record = OaiRecord {
+                identifier: "a".to_owned(),
+                datestamp: format!("2026-01-01T00:00:{run:02}Z"),
+                metadata: Some(format!("<dc>{named}</dc>").into_bytes()),
+                ..OaiRecord::default()
+            };
+            let mut commit = state.begin(&mut folder).unwrap();
+            commit.take(format, &record, run, true).unwrap();
+            commit.finish(None).unwrap();
+            let sql = "SELECT path, url FROM resource WHERE kind = 2 ORDER BY path";
+            let mut statement = state.connection.prepare(sql).unwrap();
+            let held = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            held.collect::<Result<Vec<(String, String)>, _>>().unwrap()
+        };
+        let file = |name: &str, url: &str| (format!("files/a/{name}"), url.to_owned());
+        let (one, two) = ("http://x/1/text.pdf", "http://x/2/text.pdf");
+        assert_eq!(take("oai_dc", 1, &[one]), [file("text.pdf", one)]);
+        assert_eq!(take("mods", 1, &[two]), [file("2-text.pdf", two), file("text.pdf", one)]);
+        assert_eq!(take("mods", 2, &[two, one]), [file("2-text.pdf", two), file("text.pdf", one)]);
+        // The record no longer names the first one in the format that it came with, but in the other one.
+        let three = "http://x/3/text.pdf";
+        let all = [file("2-text.pdf", two), file("3-text.pdf", three), file("text.pdf", one)];
+        assert_eq!(take("oai_dc", 2, &[three]), all);
     }
 }
