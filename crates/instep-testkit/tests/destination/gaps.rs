@@ -3,7 +3,7 @@
 use instep_destination::Strategy;
 use instep_testkit::Fault;
 
-use crate::support::Copy;
+use crate::support::{Copy, in_step};
 
 #[test]
 fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
@@ -72,4 +72,24 @@ fn a_change_list_that_is_gone_is_a_gap() {
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List), "{:?}", run.heard.notes);
     assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_gap() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    copy.sync();
+    copy.source.put("b.txt", "packed");
+    copy.source.rotate();
+    copy.source.freeze(&["changedump.xml", "changedump-000001.zip", "changedump-000001-manifest.xml"]);
+    copy.source.put("a.txt", "neither packed nor listed");
+    copy.source.gap();
+    copy.source.put("d/c.txt", "listed");
+    for _ in 0..2 {
+        let run = copy.sync();
+        assert!(!run.report().is_in_step(), "{:?}", run.heard);
+        let read = |path| copy.read(path);
+        assert_eq!((read("b.txt").as_deref(), read("d/c.txt").as_deref()), (Some("packed"), Some("listed")));
+    }
+    copy.source.snapshot();
+    in_step(&copy, &copy.sync());
 }
