@@ -93,3 +93,25 @@ fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_
     copy.source.snapshot();
     in_step(&copy, &copy.sync());
 }
+
+#[test]
+fn o458_changes_that_leave_the_lists_while_resources_are_fetched_are_a_gap_of_the_next_run() {
+    let copy = Copy::of_three();
+    // No list explains it, so the changes are read again.
+    copy.source.misstate("b.txt", |entry| entry.metadata.length = Some(1));
+    copy.source.fail("d/c.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync());
+        copy.source.wait_for("d/c.txt", 1);
+        copy.source.put("lost.txt", "not listed any more");
+        copy.source.gap();
+        copy.source.put("listed.txt", "listed");
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.read("listed.txt").as_deref(), Some("listed"));
+    copy.source.heal();
+    copy.source.snapshot();
+    in_step(&copy, &copy.sync());
+}
