@@ -1,6 +1,6 @@
 //! Gaps between Change Lists: closed from the archive, or by reading the inventory again.
 
-use instep_destination::Strategy;
+use instep_destination::{Shutdown, Strategy};
 use instep_testkit::Fault;
 
 use crate::support::{Copy, in_step};
@@ -19,8 +19,8 @@ fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-#[test]
-fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
+/// Returns a copy of a Source whose Change List of a change since then is in an archive only.
+fn with_archived_change() -> Copy {
     let copy = Copy::of_three();
     copy.sync();
     copy.source.put("a.txt", "in a list that is archived");
@@ -52,6 +52,12 @@ fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
         let second = text[index + 1..].find("<sitemap>").unwrap() + index + 1;
         format!("{}{}", &text[..index], &text[second..])
     });
+    copy
+}
+
+#[test]
+fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
+    let copy = with_archived_change();
     copy.source.put("b.txt", "in the open list");
     let run = copy.sync();
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
@@ -114,4 +120,18 @@ fn o458_changes_that_leave_the_lists_while_resources_are_fetched_are_a_gap_of_th
     copy.source.heal();
     copy.source.snapshot();
     in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn o459_an_archive_that_a_stopped_run_does_not_get_is_not_lost_by_the_source() {
+    let copy = with_archived_change();
+    copy.source.fail_always("archive.xml", Fault::Hold);
+    let end = Shutdown::new();
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync_with(|options| options.shutdown = end.clone()));
+        copy.source.wait_for("archive.xml", 1);
+        end.request();
+        run.join().unwrap()
+    });
+    assert_eq!((run.exit_code(), run.heard.problems), (130, vec![]));
 }
