@@ -25,6 +25,7 @@ use resourcesync::Uri;
 use crate::{
     Error, Event, Outcome, Phase, Problem,
     discover::CapabilitySet,
+    plan::Reach,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
     state::{Checkpoint, PlanNote, SetId},
@@ -246,9 +247,16 @@ impl SyncRun<'_> {
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {
-            let read = changes.read(self, found, &mut plan, reached).await?;
+            let (reach, records) = (changes.reach(), plan.records.len());
+            let read = changes.read(self, found, &mut plan, reached.clone()).await?;
             self.reporter.lost_documents(&read.lost);
-            read.checkpoint
+            if reach.is_some_and(|first| matches!(read.reach(first), Reach::Gap { .. })) {
+                // Changes left the lists while resources were fetched: the next run has to find the gap (O458).
+                plan.records.truncate(records);
+                reached
+            } else {
+                read.checkpoint
+            }
         } else {
             Inventory::read_newer(self, found, &mut plan).await?;
             reached

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     name::SourceName,
-    standing::{FleetSource, SourceState},
+    standing::{CLOCKS_APART, FleetSource, SourceState},
 };
 
 /// The columns by which Sources are sorted.
@@ -188,6 +188,12 @@ impl SourceIndex {
 
     /// Finds the looks that are overdue by now: their Sources are behind now.
     fn advance(&mut self, now: i64) {
+        if self.now.saturating_sub(CLOCKS_APART) > now {
+            // The clock was set back: by the right one, most looks are not overdue.
+            self.now = now;
+            let all: Vec<_> = self.iter().cloned().collect();
+            all.into_iter().for_each(|source| self.insert(source));
+        }
         self.now = self.now.max(now);
         while let Some((at, name)) = self.overdue.first().filter(|(at, _)| *at < self.now).cloned() {
             self.overdue.remove(&(at, name.clone()));

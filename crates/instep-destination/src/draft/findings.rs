@@ -9,4 +9,6 @@ pub(crate) struct ChangeFindings {
     pub(crate) undated: bool,
     /// `true` if a Change List no longer has changes that were applied (O411).
     pub(crate) lost_changes: bool,
+    /// `true` if changes may be missing between the Change Dumps and the Change Lists (O451).
+    pub(crate) seam: bool,
 }

@@ -62,6 +62,13 @@ impl Draft {
         stated: Option<DateTime>,
         was_applied: bool,
     ) -> Result<(), Error> {
+        if self.may_hold_earlier {
+            // Read twice: what the entries replace in the plan, such as a pending retry, could not be put back (O455).
+            let (mut entries, mut entry) = (document.read()?, Entry::default());
+            while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+                self.go_on()?;
+            }
+        }
         let before = (self.actions.last()?, self.account, self.inventory, self.actions.last_note()?);
         match self.read_parts(document, stated, was_applied) {
             Err(error @ Error::InvalidDocument { .. }) => {

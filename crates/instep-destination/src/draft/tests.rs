@@ -9,9 +9,9 @@ use crate::{
     Error, LastmodTrust, SelectionOptions,
     clock::Clocks,
     documents::{Document, Documents},
-    plan::Selection,
+    plan::{Desired, Selection},
     records::kept::KeptResources,
-    state::{Actions, StatePlace},
+    state::{ActionKind, Actions, StatePlace},
 };
 
 const URL: &str = "http://example.com/";
@@ -35,11 +35,15 @@ fn draft(folder: &std::path::Path) -> Draft {
 }
 
 fn document(folder: &std::path::Path, capability: &str) -> Document {
+    document_of(folder, (capability, 100), "</urlset>")
+}
+
+fn document_of(folder: &std::path::Path, (capability, number): (&str, u32), end: &str) -> Document {
     let client = Client::new(HttpOptions::new(Scope::for_source(URL).unwrap())).unwrap();
-    let entries: String = (0..100).map(|n| format!("<url><loc>{URL}{n}</loc></url>")).collect();
+    let entries: String = (0..number).map(|n| format!("<url><loc>{URL}{n}</loc></url>")).collect();
     let text = format!(
         "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
-         <rs:md capability=\"{capability}\"/>{entries}</urlset>"
+         <rs:md capability=\"{capability}\"/>{entries}{end}"
     );
     Documents::new(client, folder).keep(&Uri::parse(URL).unwrap(), text.as_bytes()).unwrap()
 }
@@ -68,4 +72,16 @@ fn o169_the_resources_kept_before_are_read_only_if_they_are_not_counted_anew() {
     assert_eq!(kept, KeptResources::default());
     let before = KeptResources { all: 3, undated: 2 };
     assert_eq!(draft.kept(|| Ok(before), false).unwrap(), before);
+}
+
+#[test]
+fn o455_a_list_that_breaks_off_takes_no_earlier_action_from_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draft = draft(folder.path());
+    draft.want(ActionKind::Create, Desired::new(Uri::parse(&format!("{URL}7")).unwrap())).unwrap();
+    draft.may_hold_earlier = true;
+    let list = document_of(folder.path(), ("resourcelist", 3_000), "");
+    assert!(draft.read_list(&list, None, false).unwrap_err().loses_document());
+    assert_eq!(draft.actions().totals(ActionKind::Create).0, 1);
+    draft.check_account().unwrap();
 }

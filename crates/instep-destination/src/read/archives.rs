@@ -23,10 +23,12 @@ impl ChangeDocuments {
         let Some(offer) = set.get(&self.kind.archive()) else { return Ok(()) };
         let mut archived = match archived_lists(run, set, &offer.uri).await {
             Ok(archived) => archived,
-            Err(error) => {
+            Err(error) if error.loses_document() => {
                 run.reporter.lost_document(&offer.uri, &error);
                 return Ok(());
             }
+            // A fault of the disk, or the end of the run (O459).
+            Err(error) => return Err(error),
         };
         for member in &mut archived {
             (member.from, member.until) = (run.believed(member.from), run.believed(member.until));

@@ -139,7 +139,7 @@ impl ReadChanges {
         let mut read = read_manifest(set, package, since).await;
         if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
             // The copy of the manifest is broken: the package has its own.
-            if package.fetch(bring).await.is_ok() {
+            if package.fetch(bring).await?.is_none() {
                 read = read_manifest(set, package, since).await;
             }
         }

@@ -145,7 +145,8 @@ impl Changes {
 }
 
 impl ReadChanges {
-    /// Reads the Change Lists from the end of the Change Dumps on.
+    /// Reads the Change Lists from the end of the Change Dumps on, also if they begin later (O451): what they list is
+    /// applied, and the gap between the two is noted.
     async fn complete_by_lists(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -155,7 +156,8 @@ impl ReadChanges {
         let mut later = Changes::default();
         let lists = later.look_at(run, found, ChangeKind::Lists, &self.checkpoint, true).await?;
         self.lost.append(&mut later.lost);
-        if let Some(lists) = lists.filter(|lists| lists.reach == Reach::Covered) {
+        if let Some(lists) = lists {
+            self.seam = Some(lists.reach).filter(|reach| *reach != Reach::Covered);
             let mut read = lists.read(run, set, self.checkpoint.clone()).await?;
             self.checkpoint = read.checkpoint;
             self.lost.append(&mut read.lost);

@@ -133,7 +133,7 @@ impl Dump {
             let mut read = package.read_as_inventory(set, stated, was_applied).await;
             if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
                 // The copy of the manifest cannot be used, but the package has the manifest too.
-                if package.fetch(&bring).await.is_ok() {
+                if package.fetch(&bring).await?.is_none() {
                     read = package.read_as_inventory(set, stated, was_applied).await;
                 }
             }
@@ -187,7 +187,7 @@ impl PackageList {
         let all = stream::iter(std::iter::from_fn(|| self.take().transpose()));
         let looked = all.map(move |package| {
             let packages = packages.clone();
-            async move { Ok(package?.with_manifest(&packages).await) }
+            async move { package?.with_manifest(&packages).await }
         });
         looked.buffered(AHEAD)
     }

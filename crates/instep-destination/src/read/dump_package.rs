@@ -10,7 +10,10 @@ use crate::{
     documents::Document,
     error::BesideUrl as _,
     run::SetRun,
-    transfer::package::{OpenPackage, Packages},
+    transfer::{
+        fetch::FetchError,
+        package::{OpenPackage, PackageFetchError, Packages},
+    },
 };
 
 /// A package of a dump.
@@ -42,13 +45,16 @@ impl DumpPackage {
     }
 
     /// Returns the package with its manifest, or with the fault that prevents reading it.
-    pub(super) async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
+    ///
+    /// # Errors
+    /// As [`Self::fetch`].
+    pub(super) async fn with_manifest(
+        mut self,
+        packages: &Packages,
+    ) -> Result<(Self, Option<String>), Error> {
         self.look_at_contents(packages).await;
-        if self.manifest.is_some() {
-            return (self, None);
-        }
-        let trouble = self.fetch(packages).await.err();
-        (self, trouble)
+        let trouble = if self.manifest.is_some() { None } else { self.fetch(packages).await? };
+        Ok((self, trouble))
     }
 
     /// Reads the copy of its manifest, if one is offered: the package is then fetched only if it has a wanted resource.
@@ -66,16 +72,59 @@ impl DumpPackage {
         }
     }
 
-    /// Fetches the package itself, and reads its manifest.
-    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<(), String> {
-        if self.open.is_none() {
-            let open = packages
-                .fetch(&self.entry, self.speaker.as_ref())
-                .await
-                .map_err(|error| error.beside(self.entry.loc.as_str()))?;
-            self.manifest = Some(Box::new(open.manifest.clone()));
-            self.open = Some(Box::new(open));
+    /// Fetches the package itself, and reads its manifest. Returns the fault that prevents this.
+    ///
+    /// # Errors
+    /// If it cannot be stored: the disk of the copy is at fault and not the package (O456), and the run ends.
+    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<Option<String>, Error> {
+        if self.open.is_some() {
+            return Ok(None);
         }
-        Ok(())
+        match packages.fetch(&self.entry, self.speaker.as_ref()).await {
+            Ok(open) => {
+                self.manifest = Some(Box::new(open.manifest.clone()));
+                self.open = Some(Box::new(open));
+                Ok(None)
+            }
+            Err(PackageFetchError::Fetch(FetchError::Store(error))) => Err(error.into()),
+            Err(error) => Ok(Some(error.beside(self.entry.loc.as_str()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use instep_net::{Client, HttpOptions, Scope};
+    use instep_testkit::{FakeSource, Layout};
+    use resourcesync::Uri;
+
+    use super::*;
+    use crate::{
+        Verify,
+        documents::Documents,
+        store::{FolderOptions, FolderStore},
+        transfer::fetch::Fetcher,
+    };
+
+    #[tokio::test]
+    async fn o456_a_package_that_cannot_be_stored_is_no_fault_of_the_source() {
+        let mut layout = Layout::new();
+        layout.dump = true;
+        let source = FakeSource::start_with(layout);
+        let folder = tempfile::tempdir().unwrap();
+        let client = Client::new(HttpOptions::new(Scope::for_source(&source.url("")).unwrap())).unwrap();
+        let store = Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
+        let fetcher = Fetcher::new(client.clone(), store, Verify::All);
+        let packages = Packages::new(fetcher, Documents::new(client, folder.path()));
+        let looked_at = async |path: &str| {
+            let entry = Entry::new(Uri::parse(&source.url(path)).unwrap());
+            let package = DumpPackage { changes: false, entry, speaker: None, manifest: None, open: None };
+            package.with_manifest(&packages).await
+        };
+        assert!(looked_at("missing.zip").await.unwrap().1.is_some());
+        std::fs::remove_dir_all(folder.path().join(".instep/staging")).unwrap();
+        assert!(matches!(looked_at("resourcedump.zip").await, Err(Error::Storage { .. })));
     }
 }

@@ -31,9 +31,12 @@ pub(super) async fn find_times(
         if member.from.is_some() || member.until.is_some() || opened.len() >= MOST_OPENED {
             continue;
         }
-        // One that cannot be fetched is tried again when it is read, and reported there.
-        let Ok(Some(document)) = run.network.open(&member.uri, Some(&index.uri), None).await else {
-            continue;
+        let document = match run.network.open(&member.uri, Some(&index.uri), None).await {
+            Ok(Some(document)) => document,
+            Ok(None) => continue,
+            // It is tried again when it is read, and reported there.
+            Err(error) if error.loses_document() => continue,
+            Err(error) => return Err(error),
         };
         let header = document.header.metadata.clone().unwrap_or_default();
         (member.from, member.until) = (header.from, header.until);

@@ -116,6 +116,10 @@ async fn ask(
     let mut request = Request::get(record.clone());
     request.speaker.clone_from(speaker);
     let mut response = client.send(&request).await?.successful()?;
-    let record = response.body.read_up_to(RECORD_BYTES).await?;
-    Ok(record.is_some_and(|record| condition.holds(&record)))
+    let Some(read) = response.body.read_up_to(RECORD_BYTES).await? else {
+        let (uri, source) =
+            (record.as_str().to_owned(), format!("it has more than {RECORD_BYTES} bytes").into());
+        return Err(HttpError::Transfer { uri, source });
+    };
+    Ok(condition.holds(&read))
 }

@@ -5,7 +5,7 @@ use resourcesync::{DateTime, Uri};
 use super::packages::PackageList;
 use crate::{
     Error,
-    plan::{Shape, plausible},
+    plan::{Reach, Shape, plausible},
     run::SyncRun,
     state::Checkpoint,
 };
@@ -24,13 +24,24 @@ pub(crate) struct ReadChanges {
     pub(crate) complete: bool,
     /// The lists that were lost, and the documents that lead to lists and were lost.
     pub(crate) lost: Vec<LostDocument>,
+    /// The reach of the Change Lists that were read after Change Dumps, relative to the end of those. `None` if no change
+    /// between the two can be missing.
+    pub(crate) seam: Option<Reach>,
 }
 
 impl ReadChanges {
     /// Returns the result of changes that have no packages.
     pub(crate) fn without_packages(run: &SyncRun<'_>, checkpoint: Checkpoint) -> Self {
         let packages = PackageList::new(run.network.documents.folder());
-        Self { checkpoint, packages, complete: true, lost: Vec::new() }
+        Self { checkpoint, packages, complete: true, lost: Vec::new(), seam: None }
+    }
+
+    /// Returns the reach of everything that was read, if `first` is that of the documents that were read first.
+    pub(crate) fn reach(&self, first: Reach) -> Reach {
+        match (first, self.seam) {
+            (Reach::Unknown, _) | (_, None) => first,
+            (_, Some(seam)) => seam,
+        }
     }
 
     /// Returns `true` if nothing of the changes was lost.

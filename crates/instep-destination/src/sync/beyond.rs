@@ -67,6 +67,9 @@ impl SyncRun<'_> {
             None if met.lost_changes && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes that were applied are no longer listed".to_owned())
             }
+            None if met.seam && found.has_inventory() && self.options.via == Via::Cheapest => {
+                Some("changes may be missing between the Change Dumps and the Change Lists".to_owned())
+            }
             None if met.record && found.has_inventory() => {
                 Some("metadata records changed: what they describe is chosen again".to_owned())
             }

@@ -175,7 +175,7 @@ impl SyncRun<'_> {
         self.note_lost_changes(set, Some(&held))?;
         self.reporter.lost_documents(&read.lost);
         self.refuse_frozen(found, &read.checkpoint).await?;
-        self.cover(set, reach, &read)?;
+        let reach = self.cover(set, reach, &read)?;
         if let Reach::Gap { earliest } = reach {
             self.reporter.note(&format!("a gap: what changed before {earliest} is not listed any more"));
         }
@@ -226,8 +226,10 @@ impl SyncRun<'_> {
     }
 
     /// Sets the coverage of the copy after the changes are applied. If some of them are missing, it stays unchanged,
-    /// like the checkpoint.
-    fn cover(&mut self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
+    /// like the checkpoint. Returns the reach of all changes that were read; `first` is that of the first of them.
+    fn cover(&mut self, set: &mut SetRun, first: Reach, read: &ReadChanges) -> Result<Reach, Error> {
+        let reach = read.reach(first);
+        set.with(|draft| draft.met.seam |= read.seam.is_some());
         self.keep_gap(set, Some(reach))?;
         if read.lost.is_empty() {
             let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
@@ -238,7 +240,7 @@ impl SyncRun<'_> {
                 self.copy.keep_coverage(set.id, coverage)?;
             }
         }
-        Ok(())
+        Ok(reach)
     }
 
     /// Records a gap between the copy and the listed changes. It is recorded at once, because the next run may not see

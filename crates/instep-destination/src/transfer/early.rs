@@ -74,7 +74,7 @@ impl Pipeline {
                 Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
             }
         }
-        if let Err(what) = package.fetch(packages).await
+        if let Some(what) = package.fetch(packages).await?
             && run.ending().is_none()
         {
             run.reporter.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);

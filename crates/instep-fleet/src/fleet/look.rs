@@ -107,12 +107,16 @@ async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn 
     // The size is determined by a separate dry run, which reads all documents. It is made only if an operator must
     // approve the Source before anything is fetched.
     if is_to_size && task.definition.approve {
-        options.dry_run = true;
+        // It keeps nothing, so the budget of the disk does not end it.
+        (options.dry_run, options.max_transfer) = (true, None);
         let sizer = PlanSizer { sum: Mutex::default(), beside: monitor, is_dry: true };
-        if let Err(error) = sync(&options, &sizer).await {
-            return LookOutcome::failed(&error);
+        match sync(&options, &sizer).await {
+            Err(error) => return LookOutcome::failed(&error),
+            // An operator would approve the part that was counted by then.
+            Ok(report) if report.outcome == Outcome::Interrupted => return reported(&report),
+            Ok(_) => {}
         }
-        options.dry_run = false;
+        (options.dry_run, options.max_transfer) = (false, task.grant);
         sized = Some(sizer.sum().unwrap_or_default());
         let standing = SourceStanding { sized, ..task.standing.clone() };
         if standing.waits_for_approval(task.definition.approve) {

@@ -37,7 +37,12 @@ impl Fleet {
                     let task = self.state().begin(next, *source, shutdown);
                     self.begin(task, shutdown);
                 }
-                Ok(Claim::NotFree(found)) => self.state().put_back(&next.name, found.map(|found| *found)),
+                Ok(Claim::NotFree(Some(found))) => self.state().put_back(&next.name, Some(*found)),
+                Ok(Claim::NotFree(None)) => {
+                    // Put back, it would be due, and claimed again, until the record is read: which is after this loop.
+                    self.state().forget(&next);
+                    self.news();
+                }
                 Ok(Claim::HostFull) => self.state().hold_back(&next),
                 Ok(Claim::Removed) => {
                     self.state().put_back(&next.name, None);

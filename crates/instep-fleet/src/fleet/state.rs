@@ -40,6 +40,7 @@ pub(super) struct NextSource {
     pub(super) name: SourceName,
     pub(super) epoch: i64,
     pub(super) host: String,
+    changed: i64,
     grant: Option<u64>,
 }
 
@@ -162,8 +163,8 @@ impl FleetState {
                 self.queue.put(name, &definition.host(), now + 1, definition.priority, is_new);
                 continue;
             }
-            let (epoch, host) = (source.hold.epoch, definition.host());
-            return Some(NextSource { name, epoch, host, grant });
+            let (hold, host) = (source.hold, definition.host());
+            return Some(NextSource { name, epoch: hold.epoch, host, changed: hold.changed, grant });
         }
     }
 
@@ -202,6 +203,16 @@ impl FleetState {
             self.take(found);
         }
         self.enqueue(name);
+    }
+
+    /// Forgets a Source that could not be claimed because the record no longer has it.
+    pub(super) fn forget(&mut self, next: &NextSource) {
+        self.queue.done(&next.name);
+        // An operator may have added another one with its name meanwhile.
+        if self.sources.get(&next.name).is_some_and(|known| known.hold.changed == next.changed) {
+            self.sources.remove(&next.name);
+        }
+        self.enqueue(&next.name);
     }
 
     /// Puts a Source back whose host has reached the limit of looks over all workers, and does not use the host for a

@@ -123,3 +123,21 @@ fn a_page_of_ten_thousand_sources_takes_up_its_own_rows_and_no_other() {
     assert_eq!(index.states(NOW).values().sum::<usize>(), 10_000);
     assert_eq!(index.taken.get(), 0, "states are counted in the index");
 }
+
+#[test]
+fn o457_after_a_clock_was_ahead_no_source_stays_behind() {
+    let standing = SourceStanding {
+        due: NOW + 60,
+        interval: 900,
+        success: Some(NOW),
+        exit_code: Some(0),
+        in_step: true,
+        ..SourceStanding::default()
+    };
+    let mut index = SourceIndex::default();
+    index.insert(Arc::new(source(1, standing)));
+    let mut states = |now| index.states(now).into_keys().collect::<Vec<_>>();
+    assert_eq!(states(NOW), [SourceState::InStep]);
+    assert_eq!(states(NOW + 86_400), [SourceState::Behind]);
+    assert_eq!(states(NOW), [SourceState::InStep]);
+}

@@ -1,9 +1,9 @@
 //! Gaps between Change Lists: closed from the archive, or by reading the inventory again.
 
-use instep_destination::Strategy;
+use instep_destination::{Shutdown, Strategy};
 use instep_testkit::Fault;
 
-use crate::support::Copy;
+use crate::support::{Copy, in_step};
 
 #[test]
 fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
@@ -19,8 +19,8 @@ fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-#[test]
-fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
+/// Returns a copy of a Source whose Change List of a change since then is in an archive only.
+fn with_archived_change() -> Copy {
     let copy = Copy::of_three();
     copy.sync();
     copy.source.put("a.txt", "in a list that is archived");
@@ -52,6 +52,12 @@ fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
         let second = text[index + 1..].find("<sitemap>").unwrap() + index + 1;
         format!("{}{}", &text[..index], &text[second..])
     });
+    copy
+}
+
+#[test]
+fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
+    let copy = with_archived_change();
     copy.source.put("b.txt", "in the open list");
     let run = copy.sync();
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
@@ -72,4 +78,60 @@ fn a_change_list_that_is_gone_is_a_gap() {
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List), "{:?}", run.heard.notes);
     assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_gap() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    copy.sync();
+    copy.source.put("b.txt", "packed");
+    copy.source.rotate();
+    copy.source.freeze(&["changedump.xml", "changedump-000001.zip", "changedump-000001-manifest.xml"]);
+    copy.source.put("a.txt", "neither packed nor listed");
+    copy.source.gap();
+    copy.source.put("d/c.txt", "listed");
+    for _ in 0..2 {
+        let run = copy.sync();
+        assert!(!run.report().is_in_step(), "{:?}", run.heard);
+        let read = |path| copy.read(path);
+        assert_eq!((read("b.txt").as_deref(), read("d/c.txt").as_deref()), (Some("packed"), Some("listed")));
+    }
+    copy.source.snapshot();
+    in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn o458_changes_that_leave_the_lists_while_resources_are_fetched_are_a_gap_of_the_next_run() {
+    let copy = Copy::of_three();
+    // No list explains it, so the changes are read again.
+    copy.source.misstate("b.txt", |entry| entry.metadata.length = Some(1));
+    copy.source.fail("d/c.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync());
+        copy.source.wait_for("d/c.txt", 1);
+        copy.source.put("lost.txt", "not listed any more");
+        copy.source.gap();
+        copy.source.put("listed.txt", "listed");
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.read("listed.txt").as_deref(), Some("listed"));
+    copy.source.heal();
+    copy.source.snapshot();
+    in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn o459_an_archive_that_a_stopped_run_does_not_get_is_not_lost_by_the_source() {
+    let copy = with_archived_change();
+    copy.source.fail_always("archive.xml", Fault::Hold);
+    let end = Shutdown::new();
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync_with(|options| options.shutdown = end.clone()));
+        copy.source.wait_for("archive.xml", 1);
+        end.request();
+        run.join().unwrap()
+    });
+    assert_eq!((run.exit_code(), run.heard.problems), (130, vec![]));
 }

@@ -37,7 +37,8 @@ impl Inventory {
             }
             changes => changes?,
         };
-        self.note_reach(run, set, changes.reach());
+        let reach = changes.reach();
+        self.note_reach(run, set, reach);
         if run.options.as_of.is_some() {
             let later = run.copy.new_actions()?;
             set.with(|draft| draft.watch_later_changes(later));
@@ -53,6 +54,9 @@ impl Inventory {
             Vec::new()
         };
         let mut read = changes.read(run, found, set, checkpoint.clone()).await?;
+        if read.seam.is_some() {
+            self.note_reach(run, set, reach.map(|first| read.reach(first)));
+        }
         read.complete &= !is_lost;
         read.lost.extend(lost);
         run.reporter.lost_documents(&read.lost);

@@ -41,6 +41,22 @@ async fn o105_a_clock_that_was_set_back_does_not_keep_sources_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o453_a_source_whose_sizing_was_interrupted_is_sized_again_before_it_waits_for_approval() {
+    let a = with_files(2);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.approve = true;
+    let fleet = Fleet::open(options(dir.path()), &[definition], Arc::new(Quiet)).unwrap();
+    let sized = || fleet.source(&name("a")).unwrap().standing.sized;
+    a.fail("capabilitylist.xml", [Fault::Hold]);
+    until(&fleet, |fleet| fleet.figures().running == 1).await;
+    a.release();
+    assert_eq!(sized(), None);
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::Waiting).await;
+    assert_eq!(sized(), Some((2, 6)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o441_a_requested_run_that_the_end_of_the_process_interrupts_is_due_again() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();

@@ -27,6 +27,20 @@ async fn o170_a_source_that_is_removed_and_added_again_at_once_is_the_new_one() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o452_a_source_that_is_removed_when_it_is_due_keeps_no_other_work_back() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+    record.add(&[source("a", &a)], seconds()).unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    fleet.register().await.unwrap();
+    record.operate(SourceOperation::Forget, &[name("a")], ("ada", seconds())).unwrap();
+    let shutdown = Shutdown::new();
+    timeout(Duration::from_secs(30), fleet.begin_looks(&shutdown)).await.unwrap().unwrap();
+    assert!(fleet.sources().is_empty() && fleet.figures().running == 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o171_a_fleet_whose_folder_is_removed_or_replaced_ends_and_says_so() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();
