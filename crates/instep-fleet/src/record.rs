@@ -171,6 +171,14 @@ impl FleetRecord {
 }
 
 #[cfg(test)]
+impl FleetRecord {
+    /// Lets this connection to a file write nothing, as if its disk was read-only.
+    pub(crate) fn fail_to_write(&self, fails: bool) {
+        self.engine.query(&format!("PRAGMA query_only = {}", u8::from(fails)), &[]).unwrap();
+    }
+}
+
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod tests;
