@@ -68,6 +68,8 @@ pub(super) struct FleetState {
     unrecorded: Vec<(SourceName, SourceHold)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
+    /// `true` while channels may be listened to: the fleet runs.
+    follows: bool,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
     callbacks: Option<SharedCallbacks>,
     /// Sources that announced something during a look.
@@ -97,6 +99,7 @@ impl FleetState {
             looks: BTreeMap::new(),
             unrecorded: Vec::new(),
             watches: BTreeMap::new(),
+            follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
             client: client(&options, &gate, seats.as_ref())?,
