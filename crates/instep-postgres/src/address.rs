@@ -144,6 +144,11 @@ impl Address {
         self
     }
 
+    /// Ends all waiting for the server over this address and its clones, because the work is to end.
+    pub fn end_waits(&self) {
+        self.ending.cancel();
+    }
+
     /// Returns the same with tables of another kind, in a schema whose name ends so.
     ///
     /// # Errors
