@@ -199,7 +199,7 @@ impl Committer {
     pub(crate) fn flush(&mut self) -> Result<Flushed, CommitError> {
         // The group is taken out first: if it fails it is not tried again by this value, because its intent is resolved
         // by the next start.
-        let mut work = std::mem::take(&mut self.group).into_work();
+        let mut work = self.group.take().into_work();
         if work.is_empty() {
             return Ok(Flushed::default());
         }

@@ -209,6 +209,9 @@ impl SyncRun<'_> {
             if let Some(at) = set.inventory {
                 self.copy.state_mut()?.forget_deletions(set.id, at)?;
             }
+            if let Some(time) = set.forgets_before {
+                self.copy.state_mut()?.forget_old_deletions(set.id, time)?;
+            }
         }
         self.reporter.report.outcome = ended.unwrap_or(Outcome::Complete);
         set.refused.map_or(Ok(()), Err)

@@ -6,7 +6,8 @@ use instep_destination::exit_code;
 use instep_net::HttpError;
 #[cfg(feature = "postgres")]
 use instep_postgres::PostgresError;
-use instep_store::database::DatabaseError;
+use instep_store::database::{DatabaseError, is_storage_failure};
+use rusqlite::ErrorCode;
 
 use crate::name::SourceName;
 
@@ -140,9 +141,13 @@ impl FleetError {
         }
     }
 
-    /// Returns `true` if it may be over in a moment: the database of the record restarts, or fails over.
+    /// Returns `true` if it may be over without another start of the process: the database of the record restarts or fails
+    /// over, or the disk of its file is full or fails, or another process writes the file for long.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
+            Self::Record { source, .. } => {
+                is_storage_failure(source) || source.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+            }
             #[cfg(feature = "postgres")]
             Self::Postgres(error) => error.may_pass(),
             _ => false,

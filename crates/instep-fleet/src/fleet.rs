@@ -129,6 +129,7 @@ impl Fleet {
             self.state().deliver_at(Some(callbacks));
         }
         self.register().await?;
+        self.state().begin_watches();
         let fleet = self.clone();
         let beside = async move { tokio::join!(fleet.keep_lease(), fleet.keep_seats(), fleet.send_alerts()) };
         let beside = tokio::spawn(beside);

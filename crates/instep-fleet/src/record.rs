@@ -135,17 +135,22 @@ impl FleetRecord {
             for name in gone {
                 rows::forget(statements, name)?;
             }
-            for definition in definitions {
-                // In a database an answer may be lost and the call repeated: a Source that was added by it is accepted.
-                let again = (self.is_shared() && !from_file).then_some(now);
-                let held = rows::expect_free(statements, definition, (from_file, again), &damaged)?;
-                // The file does not end a pause, which only an operator can.
-                let is_paused = held.as_ref().is_some_and(|held| held.paused);
-                if held.is_some_and(|held| held.is_of_another_copy(definition)) {
-                    rows::forget(statements, &definition.name)?;
+            // In a database an answer may be lost and the call repeated: a Source that was added by it is accepted.
+            let again = (self.is_shared() && !from_file).then_some(now);
+            for piece in rows::pieces(definitions) {
+                let held = rows::held(statements, piece, &damaged)?;
+                let mut added = Vec::with_capacity(piece.len());
+                for definition in piece {
+                    let held = held.get(definition.name.as_str());
+                    held.map_or(Ok(()), |held| held.expect_replaced_by(definition, (from_file, again)))?;
+                    if held.is_some_and(|held| held.is_of_another_copy(definition)) {
+                        rows::forget(statements, &definition.name)?;
+                    }
+                    // The file does not end a pause, which only an operator can.
+                    added.push((definition, held.is_some_and(|held| held.paused)));
                 }
                 let pacing = Pacing::new(now, &PacingRules::default());
-                rows::put(statements, definition, (from_file, is_paused), now, pacing)?;
+                rows::put(statements, &added, from_file, (now, pacing))?;
             }
             // Checked after all changes, because one file may exchange the folders of two Sources.
             let places = (&*self.dir, &*Self::own_folder(&self.dir));
@@ -167,6 +172,14 @@ impl FleetRecord {
     /// If there is none, or the record cannot be read.
     pub fn source(&self, name: &SourceName) -> Result<FleetSource, FleetError> {
         self.one(&*self.engine, name)?.ok_or_else(|| FleetError::Unknown { name: name.clone() })
+    }
+}
+
+#[cfg(test)]
+impl FleetRecord {
+    /// Lets this connection to a file write nothing, as if its disk was read-only.
+    pub(crate) fn fail_to_write(&self, fails: bool) {
+        self.engine.query(&format!("PRAGMA query_only = {}", u8::from(fails)), &[]).unwrap();
     }
 }
 

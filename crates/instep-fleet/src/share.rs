@@ -1,4 +1,5 @@
-//! Leases: when a worker sends a heartbeat, which others count as dead, and how long it may act itself. PURE.
+//! Leases: when a worker sends a heartbeat, which others count as dead, and how long it may act itself; beside them the
+//! seats at hosts, and the worker that each Source falls to. PURE.
 //!
 //! A worker increments its heartbeat in the shared record. A worker that sees the heartbeat of another one unchanged
 //! for [`DEAD_AFTER`], by its own clock and while the record answered, removes that worker and frees its Sources in
@@ -8,6 +9,7 @@
 
 mod lane;
 mod lanes;
+mod preference;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,6 +18,7 @@ use std::{
 
 pub(crate) use lane::{LaneAnswer, LaneRequest, LaneSeat, answer};
 pub(crate) use lanes::{LaneDemand, LanePause, LaneStep, WorkerLanes};
+pub(crate) use preference::{LEFT_FOR, falls_to};
 
 /// The time between two heartbeats.
 pub(crate) const BEAT: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@
 use std::{env, fmt, fs, path::PathBuf, time::Duration};
 
 use tokio_postgres::{Config, config::SslMode};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{error::PostgresError, hosts::as_parameters};
@@ -21,6 +22,9 @@ const OWN_PARAMETERS: [&str; 6] = ["schema", "copy", "source", "sslmode", "sslro
 
 /// The time after which a server that does not answer counts as lost, also within a connection.
 const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The longest wait of work that is to end: enough to repeat a commit that another transaction was in the way of.
+pub(crate) const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// The certificates that a connection accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub struct Address {
     pub source: Option<String>,
     /// The URL without its password.
     pub shown: String,
+    /// Ends all waiting for the server.
+    pub(crate) ending: CancellationToken,
 }
 
 impl fmt::Debug for Address {
@@ -127,7 +133,20 @@ impl Address {
         }
         config.application_name("instep").connect_timeout(TIMEOUT).tcp_user_timeout(TIMEOUT * 2);
         config.keepalives_idle(TIMEOUT).keepalives_interval(TIMEOUT / 3).keepalives_retries(3);
-        Ok(Self { config, trust, schema, copy, source, shown })
+        let ending = CancellationToken::new();
+        Ok(Self { config, trust, schema, copy, source, shown, ending })
+    }
+
+    /// Returns the same for work that may be ended: from then on nothing waits long for the server.
+    #[must_use]
+    pub fn until(mut self, ending: CancellationToken) -> Self {
+        self.ending = ending;
+        self
+    }
+
+    /// Ends all waiting for the server over this address and its clones, because the work is to end.
+    pub fn end_waits(&self) {
+        self.ending.cancel();
     }
 
     /// Returns the same with tables of another kind, in a schema whose name ends so.

@@ -90,7 +90,7 @@ impl LeaseOwners {
                     found.holder
                 );
             }
-            if !claimant.waits(BETWEEN_LOOKS) {
+            if !claimant.waits(BETWEEN_LOOKS, &link.address.ending) {
                 return Err(PostgresError::Taken { place: place.clone(), holder: found.holder });
             }
             watched = Some(found);

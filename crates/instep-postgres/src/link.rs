@@ -5,8 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio_util::sync::CancellationToken;
+
 use crate::{
-    address::Address,
+    address::{Address, LAST_WAIT},
     error::{EngineFault, PostgresError},
     idle::{self, PooledSession},
     session::Session,
@@ -17,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The first pause and the longest one between two attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// The time within which a wait notices that the work is to end.
+const NOTICED_WITHIN: Duration = Duration::from_millis(50);
 
 /// A way to a server: a connection for each statement or transaction, opened again when one is lost.
 #[derive(Debug)]
@@ -83,7 +88,8 @@ impl ServerLink {
 
     /// Returns the waiting for a failure of this server.
     pub fn patience(&self) -> Patience {
-        Patience { since: Instant::now(), most: self.patience, pause: PAUSES.0 }
+        let ending = self.address.ending.clone();
+        Patience { since: Instant::now(), most: self.patience, pause: PAUSES.0, ending }
     }
 }
 
@@ -93,20 +99,51 @@ pub struct Patience {
     since: Instant,
     most: Duration,
     pause: Duration,
+    ending: CancellationToken,
 }
 
 impl Patience {
-    /// Waits before the next attempt.
+    /// Waits before the next attempt, for a moment only if the work is to end.
     ///
     /// # Errors
     /// The failure, if it will not pass, or lasts too long.
     pub fn wait_after(&mut self, failure: PostgresError) -> Result<(), PostgresError> {
-        if !failure.may_pass() || self.since.elapsed() > self.most {
+        let most = if self.ending.is_cancelled() { self.most.min(LAST_WAIT) } else { self.most };
+        if !failure.may_pass() || self.since.elapsed() > most {
             return Err(failure);
         }
         tracing::debug!(error = &failure as &dyn std::error::Error, "waiting for the server");
-        thread::sleep(self.pause);
+        let until = Instant::now() + self.pause;
+        loop {
+            let rest = until.saturating_duration_since(Instant::now());
+            thread::sleep(rest.min(NOTICED_WITHIN));
+            if rest <= NOTICED_WITHIN || self.ending.is_cancelled() {
+                break;
+            }
+        }
         self.pause = (self.pause * 2).min(PAUSES.1);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn o501_work_that_is_to_end_does_not_wait_for_a_server() {
+        // Nothing listens at a port that was just given back.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = Address::parse(&format!("postgres://me@127.0.0.1:{port}/copies")).unwrap();
+        let ending = CancellationToken::new();
+        let link = ServerLink::new(address.until(ending.clone()));
+        let began = Instant::now();
+        let waiting = thread::spawn(move || link.read(|session| session.execute("SELECT 1", &[])));
+        ending.cancel();
+        let error = waiting.join().unwrap().unwrap_err();
+        assert!(error.may_pass(), "{error:?}");
+        assert!(began.elapsed() < PATIENCE / 2, "it waited as long as for a failover");
     }
 }

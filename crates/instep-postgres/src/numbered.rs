@@ -163,7 +163,11 @@ impl<R: WriteRight> NumberedWriter<R> {
         let value = match begun.and_then(|begun| begun.then(|| work(&session)).transpose()) {
             Ok(Some(value)) => value,
             Ok(None) => {
-                let _ = session.batch("ROLLBACK");
+                // Within an open transaction the server would be asked about the transaction itself.
+                if let Err(error) = session.batch("ROLLBACK") {
+                    session.give_up();
+                    return CommitAttempt::Failed(PostgresError::of(&self.link.address.shown, error));
+                }
                 return self
                     .right
                     .was_committed(&session, number)
@@ -187,5 +191,48 @@ impl<R: WriteRight> NumberedWriter<R> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use instep_testkit::PostgresServer;
+
+    use super::*;
+    use crate::Address;
+
+    /// Has no right, and loses its connections while it says so the first time.
+    #[derive(Default)]
+    struct Losing {
+        begun: AtomicU32,
+        asked: AtomicU32,
+    }
+
+    impl WriteRight for Losing {
+        fn begin(&self, session: &Session, _: i64) -> Result<bool, EngineFault> {
+            if self.begun.fetch_add(1, Ordering::Relaxed) == 0 {
+                let _ = session.execute("SELECT pg_terminate_backend(pg_backend_pid())", &[]);
+            }
+            Ok(false)
+        }
+
+        fn was_committed(&self, session: &Session, _: i64) -> Result<(), PostgresError> {
+            assert!(!session.is_closed(), "asked over a connection that is lost");
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn o504_a_connection_that_cannot_roll_back_is_asked_nothing() {
+        let Some(server) = PostgresServer::start() else { return };
+        let link = Arc::new(ServerLink::new(Address::parse(&server.url()).unwrap()));
+        let mut writer = NumberedWriter::new(link, Losing::default());
+        let error = writer.write(|_| Ok(())).unwrap_err();
+        assert!(matches!(error, PostgresError::WentBack { .. }), "{error:?}");
+        let Losing { begun, asked } = &writer.right;
+        assert_eq!((begun.load(Ordering::Relaxed), asked.load(Ordering::Relaxed)), (2, 1));
     }
 }

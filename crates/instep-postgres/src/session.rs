@@ -10,11 +10,11 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use tokio::task::unconstrained;
+use tokio::{task::unconstrained, time::sleep};
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
-    address::Address,
+    address::{Address, LAST_WAIT},
     error::{EngineFault, PostgresError},
     form::TablesForm,
     tls,
@@ -64,9 +64,21 @@ impl Session {
             |source: std::io::Error| PostgresError::Unreachable { place: place(), source: source.into() };
         let tls = tls::connector(&address.trust).map_err(|what| PostgresError::Url { what })?;
         let driver = driver().map_err(unreachable)?;
-        let config = address.config.clone();
-        let (client, connection) = wait(driver.spawn(async move { config.connect(tls).await }))
+        let (config, ending) = (address.config.clone(), address.ending.clone());
+        let connecting = async move {
+            // Work that is to end may still need a connection for its last commit, which a server that is there opens soon.
+            let last = async {
+                ending.cancelled().await;
+                sleep(LAST_WAIT).await;
+            };
+            tokio::select! {
+                connected = config.connect(tls) => Some(connected),
+                () = last => None,
+            }
+        };
+        let (client, connection) = wait(driver.spawn(connecting))
             .map_err(|error| unreachable(std::io::Error::other(error)))?
+            .ok_or_else(|| unreachable(std::io::ErrorKind::TimedOut.into()))?
             .map_err(|error| PostgresError::of(&address.shown, error))?;
         let carrier = Mutex::new(Some(Box::pin(connection) as MessageCarrier));
         let (statements, form) = (Mutex::default(), Mutex::default());

@@ -20,6 +20,7 @@ use tokio::sync::watch as state;
 
 use crate::{
     Error, PublishMonitor, PublishProblem, Publisher,
+    catalogue::Catalogue,
     publish::{Announce, ScanScope},
     scan::ScanStop,
     status::Overview,
@@ -58,6 +59,8 @@ pub(crate) struct Live {
     messages: mpsc::SyncSender<LiveMessage>,
     overview: state::Receiver<Arc<Overview>>,
     stop: ScanStop,
+    /// The catalogue, whose server is not waited for in the end; `None` after that.
+    catalogue: Option<Catalogue>,
     /// The thread that publishes. Its result is the reason if it ended by itself.
     thread: Option<thread::JoinHandle<Option<Error>>>,
 }
@@ -86,7 +89,7 @@ impl Live {
         } else {
             options.scan_every
         };
-        let stop = publisher.stop();
+        let (stop, catalogue) = (publisher.stop(), Some(publisher.catalogue().clone()));
         let dumps = Dumps::new(sender.clone(), Arc::clone(&monitor));
         let interval = options.interval;
         let mut publication = PublicationLoop {
@@ -105,7 +108,7 @@ impl Live {
             .name("publish".to_owned())
             .spawn(move || publication.run(&receiver))
             .map_err(|source| Error::Watch { path: PathBuf::new(), source: source.into() })?;
-        Ok(Self { messages: sender, overview: overview_seen, stop, thread: Some(thread) })
+        Ok(Self { messages: sender, overview: overview_seen, stop, catalogue, thread: Some(thread) })
     }
 
     /// Returns the overview of the Source; it changes after each publication.
@@ -124,8 +127,8 @@ impl Live {
         while overview.changed().await.is_ok() {}
     }
 
-    /// Ends after the publication under way. A scan ends early: hashing a large file may take minutes (C18). Returns the
-    /// reason if publishing had ended by itself.
+    /// Ends after the publication under way. A scan ends early: hashing a large file may take minutes (C18). So does a wait
+    /// for the database of the catalogue. Returns the reason if publishing had ended by itself.
     pub(crate) fn end(mut self) -> Option<Error> {
         self.end_thread()
     }
@@ -133,6 +136,9 @@ impl Live {
     fn end_thread(&mut self) -> Option<Error> {
         let thread = self.thread.take()?;
         self.stop.request();
+        if let Some(catalogue) = self.catalogue.take() {
+            catalogue.end_waits();
+        }
         let _ = self.messages.send(LiveMessage::End);
         thread.join().ok().flatten()
     }

@@ -17,6 +17,10 @@ use crate::{
     store::{StagedName, StoreError},
 };
 
+/// A group of a worker is worth an object early if it is one of so many parts of what the run has committed. Half of a
+/// group is lost by a kill on average, which is 2 % then.
+const PARTS: usize = 25;
+
 /// The changes that will be committed together.
 #[derive(Debug, Default)]
 pub(super) struct Group {
@@ -41,6 +45,8 @@ pub(super) struct Group {
     bytes: u64,
     added: usize,
     weight: usize,
+    /// The number of changes in the groups before.
+    before: usize,
 }
 
 /// A staged file and its destination.
@@ -77,6 +83,12 @@ impl Group {
         self.weight += weight;
     }
 
+    /// Takes the group out, and begins the next one.
+    pub(super) fn take(&mut self) -> Self {
+        let before = self.before + self.added;
+        std::mem::replace(self, Self { before, ..Self::default() })
+    }
+
     pub(super) fn is_full(&self, options: &CommitOptions) -> bool {
         let by_itself = options.durability == crate::store::Durability::File && !self.places.is_empty();
         by_itself || self.weight >= options.most_resources || self.bytes >= options.most_bytes
@@ -84,7 +96,11 @@ impl Group {
 
     /// Returns the longest time that its first resource waits.
     pub(super) fn longest_wait(&self, options: &CommitOptions) -> Duration {
-        if self.added >= options.enough { options.soon } else { options.longest_wait }
+        match self.added {
+            added if added >= options.few.max(self.before / PARTS) => options.early,
+            added if added >= options.enough => options.soon,
+            _ => options.longest_wait,
+        }
     }
 
     pub(super) fn place(&mut self, file: NewFile, path: CopyPath, replaces: bool) {

@@ -10,6 +10,9 @@ const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 /// The resources with which a worker's pack is worth an object after [`CommitOptions::soon`].
 const ENOUGH_OF_A_WORKER: usize = 64;
 
+/// The shortest time that a resource of a worker waits for others, and the fewest that are worth an object after it.
+const EARLY_OF_A_WORKER: (Duration, usize) = (Duration::from_millis(200), 16);
+
 /// The limits of a group, and the durability of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,6 +27,11 @@ pub(crate) struct CommitOptions {
     pub soon: Duration,
     /// The number of resources from which on a group waits for [`Self::soon`] and not for [`Self::longest_wait`].
     pub enough: usize,
+    /// The longest time that it waits if the group is a certain part of what the run has committed before, and has
+    /// [`Self::few`] resources.
+    pub early: Duration,
+    /// The fewest resources of a group that waits for [`Self::early`] only.
+    pub few: usize,
     /// The durability of a commit. The store must have the same.
     pub durability: Durability,
     /// `true` if files that the state does not have are replaced by resources of the same name (an adopted copy).
@@ -41,6 +49,8 @@ impl CommitOptions {
             longest_wait: Duration::from_secs(1),
             soon: Duration::from_secs(1),
             enough: 0,
+            early: Duration::from_secs(1),
+            few: usize::MAX,
             durability: Durability::Group,
             replaces_unknown: false,
             accepts_emptied: false,
@@ -56,9 +66,11 @@ impl CommitOptions {
 
     /// Returns the limits of a copy in packs that one of several workers synchronizes. The resources that a killed
     /// worker had not committed are fetched again by another one, so a group of 64 resources waits for a second only.
-    /// At full speed groups are as large as otherwise.
+    /// In a young run that would be a large part of it, so its groups are smaller and grow with it. At full speed
+    /// groups are as large as otherwise.
     pub(crate) fn for_worker() -> Self {
-        Self { soon: Duration::from_secs(1), enough: ENOUGH_OF_A_WORKER, ..Self::for_packs() }
+        let (early, few) = EARLY_OF_A_WORKER;
+        Self { soon: Duration::from_secs(1), enough: ENOUGH_OF_A_WORKER, early, few, ..Self::for_packs() }
     }
 
     /// Returns the limits of a worker that helps another run: groups of half the size, which still have a thousand

@@ -99,6 +99,18 @@ impl Changes {
         [self.lists_reach(), self.dumps_reach()].contains(&Some(Reach::Covered))
     }
 
+    /// Returns the time at which the Change Lists begin, if they began at another time when they were read last.
+    pub(crate) fn begin_anew(&self, run: &SyncRun<'_>) -> Result<Option<DateTime>, Error> {
+        let Some(changes) = &self.lists else { return Ok(None) };
+        let alone = changes.lists.first().filter(|list| list.member.uri == changes.speaker);
+        let begins = match &changes.top {
+            Some(index) => index.at,
+            None => alone.and_then(|list| list.member.from),
+        };
+        let before = run.state().document(&changes.speaker)?.and_then(|record| record.at);
+        Ok(begins.filter(|begins| Some(*begins) != before))
+    }
+
     /// Folds new changes over the plan. Returns the checkpoint that is valid once the plan is done, and the packages
     /// that were read for it.
     pub(crate) async fn read(

@@ -25,6 +25,8 @@ pub(crate) struct SetRun {
     pub(crate) coverage: Option<Coverage>,
     /// The time of the inventory that the plan was made of, if all of it was read.
     pub(crate) inventory: Option<DateTime>,
+    /// The time before which no deletion of the set needs to be known once the plan is done; `None` if that is as before.
+    pub(crate) forgets_before: Option<DateTime>,
     /// The held resources that are gone at the Source and stay.
     pub(crate) kept: KeptResources,
     /// Entries that could not be used; `None` if those of earlier runs still count.
@@ -52,6 +54,7 @@ impl SetRun {
             new_documents: false,
             coverage: None,
             inventory: None,
+            forgets_before: None,
             kept: KeptResources::default(),
             unusable: None,
             has_deleted: false,

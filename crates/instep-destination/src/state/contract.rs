@@ -103,5 +103,6 @@ each_engine! {
     pending::what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes
     pending::pending_retries_come_in_pages
     pending::deletions_are_kept_until_a_later_inventory
+    pending::o507_old_deletions_are_forgotten_but_for_those_that_are_left_to_do
     pending::the_deletion_of_what_exists_again_is_forgotten_by_its_set
 }

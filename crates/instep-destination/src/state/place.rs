@@ -15,6 +15,7 @@ use super::{
     JoinedPlan,
     postgres::{DatabaseCopy, PostgresState},
 };
+use crate::Shutdown;
 
 /// The name of the file in the copy's own folder.
 const FILE: &str = "state.sqlite";
@@ -75,6 +76,16 @@ impl StatePlace {
             Self::File(_) => self,
             #[cfg(feature = "postgres")]
             Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.after_former_writer()), remote),
+        }
+    }
+
+    /// Returns the place for a run that the shutdown may end: from then on it does not wait for a server.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "nothing waits for a file"))]
+    pub(crate) fn until(self, shutdown: &Shutdown) -> Self {
+        match self {
+            Self::File(_) => self,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.until(shutdown.token())), remote),
         }
     }
 

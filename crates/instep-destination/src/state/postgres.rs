@@ -29,6 +29,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 pub(crate) use instep_postgres::PostgresError;
 use instep_postgres::{Address, Claimant, EngineFault, NumberedWriter, ServerLink, Session, Values};
+use tokio_util::sync::CancellationToken;
 
 use super::{CopyState, ExportState as _, IntentId, Operation, ReadState, SharePlan, StateError};
 use crate::{changes::CopyChange, records::operations};
@@ -67,6 +68,12 @@ impl DatabaseCopy {
     /// Returns the copy for a run that knows that its former writer has ended, so that it need not wait.
     pub(crate) fn after_former_writer(mut self) -> Self {
         self.claimant.former_holder_ended = true;
+        self
+    }
+
+    /// Returns the copy for work that may be ended: from then on it does not wait for the server, or for a former writer.
+    pub(crate) fn until(mut self, ending: &CancellationToken) -> Self {
+        self.address = self.address.until(ending.clone());
         self
     }
 

@@ -45,6 +45,10 @@ pub(crate) trait WriteGroups {
     /// stays, because the inventory may have been made just before it.
     fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError>;
 
+    /// Forgets the deletions of a set before a time, but for those of resources that are held: nothing lists these deletions any
+    /// more, and they are left to do.
+    fn forget_old_deletions(&mut self, set: SetId, before: DateTime) -> Result<(), StateError>;
+
     /// Keeps each change of the copy from now on, until it is forgotten after its delivery.
     fn record_changes(&mut self);
 

@@ -41,6 +41,17 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
     }
 }
 
+/// The time for which a deletion is remembered after no Change List has it any more, in microseconds: 30 days.
+const REMEMBERED: i64 = 30 * 86_400 * 1_000_000;
+
+/// Returns the time before which deletions can be forgotten if the Change Lists begin at a time and were read up to another
+/// one. No change from before is listed, and the Change Lists of a Source reach back to its inventory, so that nothing
+/// names these resources. An inventory that is older than its Change Lists is expected for a while only (O7).
+fn forgettable(begins: DateTime, reached: DateTime) -> DateTime {
+    let oldest = begins.unix_micros().min(reached.unix_micros());
+    DateTime::from_unix_micros(oldest.saturating_sub(REMEMBERED))
+}
+
 impl SyncRun<'_> {
     /// Plans changes if they reach back to the checkpoint, otherwise the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
@@ -209,6 +220,8 @@ impl SyncRun<'_> {
             changes = Changes::look(self, found, &since, true).await?.or_lost()?;
         }
         let reach = changes.reach().unwrap_or(Reach::Unknown);
+        let begins =
+            changes.begin_anew(self)?.filter(|_| reach == Reach::Covered && self.options.as_of.is_none());
         let mut read = changes.read(self, found, set, since.clone()).await?;
         self.refuse_frozen(found, &read.checkpoint).await?;
         self.cover(set, reach, &read)?;
@@ -216,6 +229,11 @@ impl SyncRun<'_> {
         if !set.new_documents {
             return Ok(Planned::nothing(choice.reason));
         }
+        let reached = self.believed(read.checkpoint.datetime);
+        set.forgets_before = begins
+            .zip(reached)
+            .filter(|_| lost.is_empty())
+            .map(|(begins, reached)| forgettable(begins, reached));
         let way = self.carrier_of_changes(found, set, choice, &since, read.packages).await?;
         Ok(Planned {
             choice: way.choice,

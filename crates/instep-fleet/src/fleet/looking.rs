@@ -145,7 +145,7 @@ impl Fleet {
     }
 
     /// Listens to the channels of a Source that is followed, once it was in step.
-    fn watch(&self, source: &FleetSource) {
+    pub(super) fn watch(&self, source: &FleetSource) {
         let mut state = self.state();
         let Some(options) = state.to_watch(source) else { return };
         let (fleet, name) = (self.clone(), source.definition.name.clone());

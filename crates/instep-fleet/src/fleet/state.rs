@@ -7,6 +7,7 @@ mod following;
 mod helping;
 mod loading;
 mod outcome;
+mod sharing;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -68,6 +69,8 @@ pub(super) struct FleetState {
     unrecorded: Vec<(SourceName, SourceHold)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
+    /// `true` while channels may be listened to: the fleet runs.
+    follows: bool,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
     callbacks: Option<SharedCallbacks>,
     /// Sources that announced something during a look.
@@ -97,6 +100,7 @@ impl FleetState {
             looks: BTreeMap::new(),
             unrecorded: Vec::new(),
             watches: BTreeMap::new(),
+            follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
             client: client(&options, &gate, seats.as_ref())?,
@@ -133,7 +137,14 @@ impl FleetState {
         }
         let due = standing.due_at(self.searched);
         let due = if standing.wanted { due.min(0) } else { due };
+        let due = self.turn(name, due);
         self.queue.put(name.clone(), &definition.host(), due, definition.priority, standing.is_new());
+    }
+
+    /// Puts all Sources into their places, because the clock or the workers have changed.
+    fn enqueue_all(&mut self) {
+        let names: Vec<_> = self.sources.iter().map(|source| source.definition.name.clone()).collect();
+        names.iter().for_each(|name| self.enqueue(name));
     }
 
     /// Returns the next Source. It counts as running until [`Self::begin`] or [`Self::put_back`].
@@ -141,8 +152,7 @@ impl FleetState {
         let was_set_back = self.searched.saturating_sub(CLOCKS_APART) > now;
         self.searched = now;
         if was_set_back {
-            let names: Vec<_> = self.sources.iter().map(|source| source.definition.name.clone()).collect();
-            names.iter().for_each(|name| self.enqueue(name));
+            self.enqueue_all();
         }
         let (grant, held_back) = self.grant();
         self.figures.held_back = held_back;
@@ -239,20 +249,6 @@ impl FleetState {
 
     pub(super) fn me(&self) -> WorkerId {
         self.me
-    }
-
-    pub(super) fn set_workers(&mut self, workers: Vec<FleetWorker>) {
-        self.workers = workers;
-        self.share_bandwidth();
-    }
-
-    /// Limits the bandwidth to the share of this worker. A dead worker counts until it is removed.
-    fn share_bandwidth(&self) {
-        self.client.share_bandwidth(1.0 / self.workers.len().max(1) as f64);
-    }
-
-    pub(super) fn workers(&self) -> &[FleetWorker] {
-        &self.workers
     }
 
     pub(super) fn options(&self) -> &FleetOptions {

@@ -202,6 +202,27 @@ async fn no_look_begins_beyond_the_bytes_of_the_disk() {
     assert_eq!(held, 3, "one of the two");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o505_a_look_that_ends_after_the_watches_begins_none() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.follow = true;
+    let fleet = Fleet::open(options(dir.path()), &[definition], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    let source = fleet.source(&name("a")).unwrap();
+    fleet.watch(&source);
+    assert!(fleet.state().end_watches().is_empty(), "the fleet has ended");
+    fleet.state().begin_watches();
+    fleet.watch(&source);
+    let watches = fleet.state().end_watches();
+    for watch in watches {
+        watch.await.unwrap();
+    }
+    fleet.watch(&source);
+    assert!(fleet.state().end_watches().is_empty());
+}
+
 /// The least that a look is granted.
 const LEAST: u64 = 1 << 20;
 

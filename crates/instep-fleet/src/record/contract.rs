@@ -49,6 +49,7 @@ each_engine! {
     keeping::the_trend_keeps_the_newest_looks
     keeping::actions_are_paged_from_the_newest
     keeping::o165_an_action_is_in_the_log_once
+    keeping::o503_many_sources_are_added_as_if_one_by_one
     holding::a_source_is_held_by_one_worker_and_its_looks_end_once
     holding::what_a_dead_worker_held_is_free_and_the_dead_can_do_nothing
     holding::o441_a_requested_look_that_does_not_end_is_due_since_it_began

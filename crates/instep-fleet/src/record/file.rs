@@ -93,13 +93,13 @@ impl RecordEngine for RecordFile {
         // `IMMEDIATE` takes the right to write at once: a transaction that reads first and then finds another writer would
         // have to be repeated.
         self.batch("BEGIN IMMEDIATE")?;
-        match work(self) {
-            Ok(()) => self.batch("COMMIT"),
-            Err(error) => {
-                let _ = self.batch("ROLLBACK");
-                Err(error)
-            }
+        let done = work(self).and_then(|()| self.batch("COMMIT"));
+        // Also after a commit that failed, as on a full disk: the transaction may be open still, and no other one could
+        // begin. Some faults end it by themselves.
+        if !self.connection.is_autocommit() {
+            self.batch("ROLLBACK")?;
         }
+        done
     }
 
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError> {
@@ -116,4 +116,30 @@ impl RecordEngine for RecordFile {
     }
 
     fn read_up_to(&mut self, _: i64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o500_a_full_disk_undoes_a_transaction_and_the_next_one_begins() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = RecordFile::open(&dir.path().join("fleet.sqlite")).unwrap();
+        let long = "x".repeat(100_000);
+        let mut write = |statements: &dyn Statements| {
+            let sql = "INSERT INTO survey (source, json) VALUES ($1, $2)";
+            statements.execute(sql, &["a".into(), "{}".into()])?;
+            statements.execute(sql, &["b".into(), long.as_str().into()]).map(drop)
+        };
+        let limit = |pages: u32| file.query(&format!("PRAGMA max_page_count = {pages}"), &[]).unwrap();
+        // Less than it has, which SQLite takes as that.
+        limit(1);
+        let error = file.transaction(&mut write).unwrap_err();
+        assert!(error.may_pass() && error.exit_code() == 8, "{error:?}");
+        limit(u32::MAX / 2);
+        file.transaction(&mut write).unwrap();
+        // The constraint fails: that does not pass by itself.
+        assert!(!file.transaction(&mut write).unwrap_err().may_pass());
+    }
 }

@@ -1,7 +1,10 @@
 //! The folders of the copies of a fleet: none is that of another Source, or lies within it, in any spelling. A run over
 //! one copy could otherwise replace or delete files of another.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+};
 
 use super::engine::{FieldFault, Statements};
 use crate::{FleetError, definition::SourceDefinition, name::SourceName};
@@ -22,7 +25,9 @@ pub(super) fn expect_apart(
         known.into_iter().map(|(name, folder)| (plain(&fleet.join(folder)), name)).collect();
     // Everything within a folder comes directly after it.
     folders.sort();
-    let is_added = |name: &str| added.iter().find(|definition| definition.name.as_str() == name);
+    let added: BTreeMap<&str, _> =
+        added.iter().map(|definition| (definition.name.as_str(), definition)).collect();
+    let is_added = |name: &str| added.get(name).copied();
     let mut around: Vec<&(PathBuf, String)> = Vec::new();
     for entry in &folders {
         let (folder, name) = entry;

@@ -1,10 +1,11 @@
 //! The journal: looks at a Source for its trend, actions of operators, and alerts to be sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     FleetRecord,
     engine::{Field, FieldFault, FieldRow, Statements},
+    rows::AT_ONCE,
 };
 use crate::{Alert, AlertKind, FleetError, name::SourceName, share::WorkerId};
 
@@ -141,6 +142,40 @@ impl FleetRecord {
         source: Option<&SourceName>,
     ) -> Result<(), FleetError> {
         Self::note(&*self.engine, at, (who, what, source))
+    }
+
+    /// Writes an action on each of several Sources into the audit log.
+    ///
+    /// # Errors
+    /// If the record cannot be written.
+    pub fn note_actions(
+        &self,
+        at: i64,
+        (who, what): (&str, &str),
+        sources: &[SourceName],
+    ) -> Result<(), FleetError> {
+        // A transaction for each piece: if it is repeated, its lines are among the last ones.
+        for piece in sources.chunks(AT_ONCE) {
+            self.engine.transaction(&mut |statements| {
+                let sql =
+                    "SELECT source FROM audit WHERE at = $1 AND who = $2 AND what = $3 AND source IS NOT NULL
+                     AND id > (SELECT COALESCE(MAX(id), 0) - 1000 FROM audit)";
+                let noted = statements.query(sql, &[at.into(), who.into(), what.into()])?;
+                let noted = noted.iter().map(|row| row.string(0)).collect::<Result<BTreeSet<_>, _>>();
+                let noted = noted.map_err(|fault| self.engine.damaged(fault))?;
+                let names = piece.iter().map(SourceName::as_str).filter(|name| !noted.contains(*name));
+                let mut fields: Vec<Field> = vec![at.into(), who.into(), what.into()];
+                fields.extend(names.map(Field::from));
+                let rows: Vec<_> =
+                    (4..=fields.len()).map(|place| format!("($1, $2, $3, ${place})")).collect();
+                if rows.is_empty() {
+                    return Ok(());
+                }
+                let sql = format!("INSERT INTO audit (at, who, what, source) VALUES {}", rows.join(", "));
+                statements.execute(&sql, &fields).map(drop)
+            })?;
+        }
+        Ok(())
     }
 
     /// Writes an action into the audit log, with other statements or alone.

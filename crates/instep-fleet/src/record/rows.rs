@@ -1,5 +1,7 @@
 //! Sources as rows.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::engine::{Field, FieldFault, FieldRow, Statements};
 use crate::{
     FleetError,
@@ -14,9 +16,14 @@ pub(super) const COLUMNS: &str = "definition, from_file, added, paused, approved
     sized_resources, sized_bytes, began, ended, exit_code, summary, success, checkpoint, held, bytes, pending, alerted,
     worker, epoch, changed, in_step, name";
 
+/// The Sources that one statement adds: a database that is far away would otherwise be waited for twice for each of them.
+pub(super) const AT_ONCE: usize = 250;
+
 /// A Source of the same name, as it is before it gets another definition.
 pub(super) struct HeldDefinition {
     json: String,
+    from_file: bool,
+    added: i64,
     pub(super) paused: bool,
 }
 
@@ -27,59 +34,91 @@ impl HeldDefinition {
         let held = serde_json::from_str::<SourceDefinition>(&self.json);
         held.map_or(true, |held| !held.has_url(&new.url) || held.folder() != new.folder())
     }
+
+    /// Refuses a definition of the same name that may not replace this one, unless this one was added just so at the time
+    /// `again`.
+    pub(super) fn expect_replaced_by(
+        &self,
+        new: &SourceDefinition,
+        (from_file, again): (bool, Option<i64>),
+    ) -> Result<(), FleetError> {
+        let twice = |what: &str| Err(FleetError::Twice { name: new.name.clone(), what: what.to_owned() });
+        let is_repeated = !self.from_file && again == Some(self.added) && self.json == json(new)?;
+        match self.from_file {
+            _ if is_repeated => Ok(()),
+            true if !from_file => twice("it is in the configuration file"),
+            false => twice("it was added by instep source"),
+            true => Ok(()),
+        }
+    }
 }
 
-/// Adds a Source that is due at once, or changes its definition: then it is due at once too, by the new one.
+/// Splits definitions, in their order, into pieces for one statement each. No piece has a name twice, because a statement
+/// cannot change a row twice.
+pub(super) fn pieces(definitions: &[SourceDefinition]) -> Vec<&[SourceDefinition]> {
+    let (mut pieces, mut rest) = (Vec::new(), definitions);
+    while !rest.is_empty() {
+        let mut names = BTreeSet::new();
+        let end = rest.iter().take(AT_ONCE).take_while(|definition| names.insert(&definition.name)).count();
+        let (piece, behind) = rest.split_at(end);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces
+}
+
+/// Returns the Sources that have the names of definitions now, by name.
+pub(super) fn held(
+    statements: &dyn Statements,
+    definitions: &[SourceDefinition],
+    damaged: &dyn Fn(FieldFault) -> FleetError,
+) -> Result<BTreeMap<String, HeldDefinition>, FleetError> {
+    let places: Vec<_> = (1..=definitions.len()).map(|place| format!("${place}")).collect();
+    let sql = format!(
+        "SELECT name, from_file, definition, added, paused FROM source WHERE name IN ({})",
+        places.join(", ")
+    );
+    let names: Vec<Field> = definitions.iter().map(|definition| definition.name.as_str().into()).collect();
+    let read = |row: &FieldRow| {
+        let (from_file, json) = (row.is(1)?, row.string(2)?);
+        let held = HeldDefinition { json, from_file, added: row.number(3)?, paused: row.is(4)? };
+        Ok((row.string(0)?, held))
+    };
+    statements.query(&sql, &names)?.iter().map(read).collect::<Result<_, FieldFault>>().map_err(damaged)
+}
+
+/// Adds Sources that are due at once, each paused or not, or changes their definitions: then they are due at once too, by
+/// the new ones.
 pub(super) fn put(
     statements: &dyn Statements,
-    definition: &SourceDefinition,
-    (from_file, is_paused): (bool, bool),
-    now: i64,
-    pacing: Pacing,
+    definitions: &[(&SourceDefinition, bool)],
+    from_file: bool,
+    (now, pacing): (i64, Pacing),
 ) -> Result<(), FleetError> {
-    let sql = "INSERT INTO source (name, definition, folder, from_file, added, due, \"interval\", failures, quarantined, paused)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8)
+    let mut fields: Vec<Field> =
+        vec![from_file.into(), now.into(), pacing.due.into(), pacing.interval.into()];
+    let mut rows = Vec::with_capacity(definitions.len());
+    for (definition, is_paused) in definitions {
+        let first = fields.len() + 1;
+        let [name, json_place, folder, paused] = [first, first + 1, first + 2, first + 3];
+        rows.push(format!("(${name}, ${json_place}, ${folder}, $1, $2, $3, $4, 0, 0, ${paused})"));
+        fields.extend([
+            definition.name.as_str().into(),
+            json(definition)?.as_str().into(),
+            definition.folder().to_string_lossy().as_ref().into(),
+            (*is_paused).into(),
+        ]);
+    }
+    let sql = format!(
+        "INSERT INTO source (name, definition, folder, from_file, added, due, \"interval\", failures, quarantined, paused)
+         VALUES {}
          ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, folder = excluded.folder,
          from_file = excluded.from_file, due = CASE WHEN source.due < excluded.due THEN source.due ELSE excluded.due END,
-         changed = {next}
-         WHERE source.definition <> excluded.definition OR source.from_file <> excluded.from_file";
-    let fields = [
-        definition.name.as_str().into(),
-        json(definition)?.as_str().into(),
-        definition.folder().to_string_lossy().as_ref().into(),
-        from_file.into(),
-        now.into(),
-        pacing.due.into(),
-        pacing.interval.into(),
-        is_paused.into(),
-    ];
-    statements.execute(sql, &fields).map(drop)
-}
-
-/// Refuses a definition whose name another Source has, unless it was added just so at the time `again`. Returns the one
-/// that it replaces.
-pub(super) fn expect_free(
-    statements: &dyn Statements,
-    definition: &SourceDefinition,
-    (from_file, again): (bool, Option<i64>),
-    damaged: &dyn Fn(FieldFault) -> FleetError,
-) -> Result<Option<HeldDefinition>, FleetError> {
-    let sql = "SELECT from_file, definition, added, paused FROM source WHERE name = $1";
-    let rows = statements.query(sql, &[definition.name.as_str().into()])?;
-    let twice = |what: &str| Err(FleetError::Twice { name: definition.name.clone(), what: what.to_owned() });
-    let Some(row) = rows.first() else { return Ok(None) };
-    let read = || {
-        let held = HeldDefinition { json: row.string(1)?, paused: row.is(3)? };
-        Ok((row.is(0)?, row.number(2)?, held))
-    };
-    let (held_by_file, added, held) = read().map_err(damaged)?;
-    let is_repeated = !held_by_file && again == Some(added) && held.json == json(definition)?;
-    match held_by_file {
-        _ if is_repeated => Ok(Some(held)),
-        true if !from_file => twice("it is in the configuration file"),
-        false => twice("it was added by instep source"),
-        true => Ok(Some(held)),
-    }
+         changed = {{next}}
+         WHERE source.definition <> excluded.definition OR source.from_file <> excluded.from_file",
+        rows.join(", ")
+    );
+    statements.execute(&sql, &fields).map(drop)
 }
 
 /// Returns a definition as it is kept.

@@ -1,5 +1,6 @@
 //! Files of each version of the record.
 
+mod counting;
 #[cfg(feature = "postgres")]
 mod upgrade;
 

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio_util::sync::CancellationToken;
+
 /// The time within which a process that does not want the right any more stops to wait for it.
 const GIVES_UP_WITHIN: Duration = Duration::from_millis(50);
 
@@ -33,10 +35,10 @@ impl Claimant {
         Self { holder, folder: folder.into(), former_holder_ended: false, gives_up: Arc::default() }
     }
 
-    /// Waits for some time; returns `false` as soon as the right is not wanted any more.
-    pub(super) fn waits(&self, pause: Duration) -> bool {
+    /// Waits for some time; returns `false` as soon as the right is not wanted any more, or the work that needs it is to end.
+    pub(super) fn waits(&self, pause: Duration, ending: &CancellationToken) -> bool {
         let until = Instant::now() + pause;
-        while !self.gives_up.load(Ordering::Acquire) {
+        while !self.gives_up.load(Ordering::Acquire) && !ending.is_cancelled() {
             let rest = until.saturating_duration_since(Instant::now());
             if rest.is_zero() {
                 return true;

@@ -54,6 +54,10 @@ pub(super) trait CatalogueEngine: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Ends all waiting for a server, because the process is to end.
+    #[cfg(all(feature = "serve", feature = "postgres"))]
+    fn end_waits(&self) {}
+
     /// Returns the largest number of bytes in the key of a resource; `None` if there is no limit.
     fn longest_key(&self) -> Option<usize> {
         None

@@ -211,6 +211,11 @@ impl CatalogueEngine for CatalogueDatabase {
         Ok(Some(self.link.read(|session| Ok(session.one(sql, &[&self.source])?.try_get(0)?))?))
     }
 
+    #[cfg(feature = "serve")]
+    fn end_waits(&self) {
+        self.link.address.end_waits();
+    }
+
     fn longest_key(&self) -> Option<usize> {
         Some(LONGEST_KEY)
     }

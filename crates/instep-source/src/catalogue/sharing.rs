@@ -17,6 +17,13 @@ impl Catalogue {
         self.writer.alone(|engine| engine.confirm())
     }
 
+    /// Ends all waiting for the server of the catalogue, because the process is to end: what waits then fails.
+    #[cfg(feature = "serve")]
+    pub(crate) fn end_waits(&self) {
+        #[cfg(feature = "postgres")]
+        self.engine.end_waits();
+    }
+
     /// Returns the name of the Source in its database; `None` if it has a file of its own.
     #[cfg(feature = "postgres")]
     pub(super) fn name(&self) -> Result<Option<String>, CatalogueError> {

@@ -65,6 +65,31 @@ fn o7_what_a_later_inventory_names_again_comes_back() {
 }
 
 #[test]
+fn o507_what_was_deleted_long_before_the_change_list_begins_is_forgotten() {
+    let copy = with_one_change_list();
+    copy.sync();
+    let state = || rusqlite::Connection::open(copy.dir().join(".instep/state.sqlite")).unwrap();
+    let (old, new) = (0, 4_000_000_000_000_000_i64);
+    for (name, time) in [("old", old), ("new", new)] {
+        let sql = "INSERT INTO gone (uri, set_id, micros) SELECT ?1, id, ?2 FROM set_of_resources";
+        state().execute(sql, (copy.source.url(name), time)).unwrap();
+    }
+    copy.source.put("b.txt", "changed");
+    copy.source.rewrite("changelist.xml", |text| {
+        let text = without(&text, "from");
+        text.replacen("<rs:md ", "<rs:md from=\"2000-01-01T00:00:00Z\" ", 1)
+    });
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), copy.read("b.txt").as_deref()), (0, Some("changed")), "{:?}", run.heard);
+    let left: Vec<i64> = {
+        let state = state();
+        let mut rows = state.prepare("SELECT micros FROM gone").unwrap();
+        rows.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(left, [new]);
+}
+
+#[test]
 fn o7_a_pending_change_is_not_settled_by_an_older_inventory() {
     let copy = Copy::of_three();
     copy.sync();

@@ -67,8 +67,27 @@ fn o77_a_worker_commits_after_a_second_what_others_would_fetch_again() {
     group.begin(1);
     assert!(group.longest_wait(&worker) > worker.soon, "a pack of one resource is not worth an object");
     (1..worker.enough).for_each(|_| group.begin(1));
-    assert_eq!(group.longest_wait(&worker), worker.soon);
+    assert!(group.longest_wait(&worker) <= worker.soon);
     assert!(group.longest_wait(&CommitOptions::for_packs()) > worker.soon, "nobody else fetches it");
+}
+
+#[test]
+fn o506_the_groups_of_a_worker_grow_with_what_it_has_committed() {
+    let (worker, alone) = (CommitOptions::for_worker(), CommitOptions::for_packs());
+    let (mut group, mut packs, mut since) = (Group::default(), 0, 0);
+    for arrived in 1..=50_000 {
+        group.begin(1);
+        assert_eq!(group.longest_wait(&alone), alone.longest_wait);
+        if group.longest_wait(&worker) == worker.early {
+            assert!(arrived - since <= worker.few.max(arrived / 25 + 1), "too much is lost at {arrived}");
+            (since, packs) = (arrived, packs + 1);
+            drop(group.take());
+        }
+    }
+    assert!(packs < 200, "{packs} objects");
+    drop(group.take());
+    group.begin(1);
+    assert!(group.longest_wait(&worker) > worker.soon, "a pack of one resource is not worth an object");
 }
 
 #[test]

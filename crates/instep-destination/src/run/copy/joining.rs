@@ -27,9 +27,8 @@ impl LocalCopy {
         let scratch = std::fs::create_dir_all(&options.dir)
             .and_then(|()| TempDir::with_prefix_in("share-", &options.dir))
             .map_err(|source| StateError::Scratch { path: options.dir.clone(), source })?;
-        let Some(joined) = StatePlace::of(scratch.path(), options.state.as_deref())?.join()? else {
-            return Ok(None);
-        };
+        let place = StatePlace::of(scratch.path(), options.state.as_deref())?;
+        let Some(joined) = place.until(&options.shutdown).join()? else { return Ok(None) };
         let JoinedPlan { set, state, board } = joined;
         // The operator may have given the Source another URL meanwhile, whose scope is not that of the plan.
         let is_of_url = state.setting(Self::URL)?.as_deref() == Some(&options.url);

@@ -83,7 +83,10 @@ impl LocalCopy {
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         Actions::remove_leftovers(&own)?;
-        let mut state = place.open(&own)?;
+        let mut state = place.open(&own).map_err(|error| {
+            // It gave up to wait for the server or for a former writer, which says nothing about either.
+            if options.shutdown.is_requested() { Error::Interrupted } else { error.into() }
+        })?;
         let store = storage::of_copy_that_is_written(Arc::new(folder), &mut *state, options)?;
         if options.changes.is_some() {
             state.record_changes();
@@ -109,6 +112,7 @@ impl LocalCopy {
     /// Returns the place of the state that a run uses.
     fn place(options: &SyncOptions) -> Result<StatePlace, StateError> {
         let place = StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())?;
+        let place = place.until(&options.shutdown);
         Ok(if options.former_writer_ended { place.after_former_writer() } else { place })
     }
 

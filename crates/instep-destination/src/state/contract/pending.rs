@@ -114,6 +114,19 @@ pub(super) fn deletions_are_kept_until_a_later_inventory(at: &TestPlace) {
     assert!(!state.keeps_deletions(set).unwrap());
 }
 
+pub(super) fn o507_old_deletions_are_forgotten_but_for_those_that_are_left_to_do(at: &TestPlace) {
+    let mut state = at.open();
+    let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
+    let gone = |name: &str, set, seconds| (uri(&format!("http://h/{name}")), set, time(seconds));
+    let gone = vec![gone("a", set, 7), gone("b", set, 7), gone("c", set, 9), gone("a", other, 7)];
+    record(&mut *state, &Ledger { gone, ..Ledger::default() });
+    commit(&mut *state, &[place("b", set, false)]);
+    state.forget_old_deletions(set, time(9)).unwrap();
+    let left = |set, name| state.gone(set, name).unwrap();
+    assert_eq!((left(set, "http://h/a"), left(other, "http://h/a")), (None, Some(time(7))));
+    assert_eq!((left(set, "http://h/b"), left(set, "http://h/c")), (Some(time(7)), Some(time(9))));
+}
+
 pub(super) fn the_deletion_of_what_exists_again_is_forgotten_by_its_set(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());

@@ -77,6 +77,16 @@ impl WriteGroups for PostgresState {
         self.write(|session, copy| session.execute(sql, &[&copy, &set, &micros]).map(drop))
     }
 
+    fn forget_old_deletions(&mut self, set: SetId, before: DateTime) -> Result<(), StateError> {
+        if !self.keeps_deletions(set)? {
+            return Ok(());
+        }
+        let sql = "DELETE FROM gone WHERE copy = $1 AND set_id = $2 AND micros < $3
+                   AND NOT EXISTS (SELECT 1 FROM held WHERE held.copy = gone.copy AND held.uri = gone.uri)";
+        let (set, micros) = (i64::from(set.0), before.unix_micros());
+        self.write(|session, copy| session.execute(sql, &[&copy, &set, &micros]).map(drop))
+    }
+
     fn record_changes(&mut self) {
         self.records_changes = true;
     }

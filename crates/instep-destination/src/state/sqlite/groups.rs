@@ -94,6 +94,13 @@ impl WriteGroups for SqliteState {
             .map_err(|source| self.error(source))
     }
 
+    fn forget_old_deletions(&mut self, set: SetId, before: DateTime) -> Result<(), StateError> {
+        let sql = "DELETE FROM gone WHERE set_id = ?1 AND micros < ?2
+                   AND NOT EXISTS (SELECT 1 FROM held WHERE held.uri = gone.uri)";
+        let forgotten = self.connection.execute(sql, (set.0, before.unix_micros()));
+        forgotten.map(drop).map_err(|source| self.error(source))
+    }
+
     fn record_changes(&mut self) {
         self.records_changes = true;
     }

@@ -13,6 +13,9 @@ impl FleetState {
     /// already.
     pub(in crate::fleet) fn to_watch(&self, source: &FleetSource) -> Option<SyncOptions> {
         let (definition, standing) = (&source.definition, &source.standing);
+        if !self.follows {
+            return None;
+        }
         let is_well = standing.success.is_some() && standing.failures == 0 && !standing.paused;
         let is_watched = self.watches.get(&definition.name).is_some_and(|watch| !watch.task.is_finished());
         if !definition.follow || !is_well || is_watched {
@@ -28,6 +31,11 @@ impl FleetState {
         self.watches.insert(watch.definition.name.clone(), watch);
     }
 
+    /// Lets channels be listened to from now on, until [`Self::end_watches`].
+    pub(in crate::fleet) fn begin_watches(&mut self) {
+        self.follows = true;
+    }
+
     /// Takes over the server at which hubs deliver.
     pub(in crate::fleet) fn deliver_at(&mut self, callbacks: Option<SharedCallbacks>) {
         self.callbacks = callbacks;
@@ -37,8 +45,9 @@ impl FleetState {
         self.callbacks.clone()
     }
 
-    /// Requests the end of all watches, and returns them.
+    /// Requests the end of all watches, and returns them. A look that ends later begins none: nobody would end it.
     pub(in crate::fleet) fn end_watches(&mut self) -> Vec<JoinHandle<()>> {
+        self.follows = false;
         let watches = std::mem::take(&mut self.watches).into_values();
         watches.inspect(|watch| watch.ending.request()).map(|watch| watch.task).collect()
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Mutex;
 
+use tokio::sync::mpsc;
+
 use super::*;
 
 /// Keeps the sentences for the operator.
@@ -187,4 +189,51 @@ async fn o183_what_is_newly_pending_is_retried_soon_also_at_a_source_that_seldom
     let standing = fleet.source(&name("a")).unwrap().standing.clone();
     assert_eq!((standing.held, standing.interval), (1, 900));
     assert!(standing.due <= seconds() + 1_000, "{standing:?}");
+}
+
+/// Passes the sentences for the operator on as they come.
+struct Telling(mpsc::UnboundedSender<String>);
+
+impl FleetMonitor for Telling {
+    fn begins(&self, _: &SourceName, _: &Path) -> Arc<dyn Monitor> {
+        Arc::new(VoidMonitor)
+    }
+    fn ended(&self, _: &SourceName, _: Option<&FleetSource>) {}
+    fn traffic(&self, _: &str, _: &Traffic) {}
+    fn note(&self, text: &str) {
+        let _ = self.0.send(text.to_owned());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o500_a_record_that_cannot_be_written_ends_no_fleet_and_is_reported_once() {
+    let (a, b) = (with_files(1), with_files(1));
+    let dir = tempfile::tempdir().unwrap();
+    let (told, mut notes) = mpsc::unbounded_channel();
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Telling(told))).unwrap();
+    let shutdown = Shutdown::new();
+    let running = tokio::spawn({
+        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        async move { fleet.run(shutdown).await }
+    });
+    let mut changed = fleet.changed();
+    let mut in_step = async |of: &str| {
+        let there = |fleet: &Fleet| fleet.source(&name(of)).map(|source| source.state(seconds()));
+        while there(&fleet) != Some(SourceState::InStep) {
+            timeout(PATIENCE, changed.changed()).await.unwrap().unwrap();
+        }
+    };
+    in_step("a").await;
+    let fail = |fails| fleet.0.record.lock().unwrap().fail_to_write(fails);
+    fail(true);
+    let mut beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
+    beside.add(&[source("b", &b)], seconds()).unwrap();
+    let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+    assert!(note.starts_with("Waiting for the record of the fleet: Cannot use "), "{note}");
+    fail(false);
+    in_step("b").await;
+    let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+    assert_eq!(note, "The record of the fleet answers again");
+    shutdown.request();
+    running.await.unwrap().unwrap();
 }

@@ -184,3 +184,30 @@ pub(super) fn o165_an_action_is_in_the_log_once(at: &TestFleet) {
     record.note_action(7, "ada", "reload", None).unwrap();
     assert_eq!(record.actions(i64::MAX, 9).unwrap().len(), 3);
 }
+
+pub(super) fn o503_many_sources_are_added_as_if_one_by_one(at: &TestFleet) {
+    let mut record = at.open();
+    let named = |numbers: std::ops::Range<usize>| {
+        numbers.map(|number| source(&format!("s{number}"))).collect::<Vec<_>>()
+    };
+    record.add(&named(0..600), 1).unwrap();
+    // The last one is taken, so that none is added.
+    let mut more = named(600..1_100);
+    more.push(source("s599"));
+    let error = record.add(&more, 2).unwrap_err();
+    assert!(error.to_string().contains("s599"), "{error}");
+    record.configure(&named(600..900), 3).unwrap();
+    let sources = record.sources().unwrap();
+    assert_eq!(sources.len(), 900);
+    assert!(sources.iter().all(|source| source.standing.due == if source.from_file { 3 } else { 1 }));
+    let names: Vec<_> = named(0..600).into_iter().map(|definition| definition.name).collect();
+    for _ in 0..2 {
+        // The second time as if the answer was lost.
+        record.note_actions(4, ("ada", "import"), &names).unwrap();
+    }
+    let log = record.actions(i64::MAX, 2_000).unwrap();
+    assert_eq!(
+        (log.len(), log[0].source.as_deref(), log[599].source.as_deref()),
+        (600, Some("s599"), Some("s0"))
+    );
+}

@@ -206,9 +206,8 @@ impl ImportArgs {
             taken.insert(name);
         }
         record.add(&added, seconds())?;
-        for definition in &added {
-            record.note_action(seconds(), &operator(), "import", Some(&definition.name))?;
-        }
+        let names: Vec<_> = added.iter().map(|definition| definition.name.clone()).collect();
+        record.note_actions(seconds(), (&operator(), "import"), &names)?;
         let there = listed.len() - added.len();
         let also = if there > 0 {
             format!("; {} there already", counted(there as u64, "URL"))

@@ -1,5 +1,7 @@
 //! Servers that are stopped, connections that are lost at each message, and transactions that fail.
 
+#[cfg(feature = "serve")]
+use std::time::{Duration, Instant};
 use std::{sync::mpsc, thread};
 
 use instep_testkit::{Cutter, PostgresServer};
@@ -42,6 +44,24 @@ fn a_connection_that_is_lost_at_any_message_costs_nothing_and_repeats_nothing() 
             }
         }
     }
+}
+
+#[cfg(feature = "serve")]
+#[test]
+fn o508_a_source_that_is_to_end_does_not_wait_for_its_database() {
+    let Some(server) = PostgresServer::start() else { return };
+    let state = tempfile::tempdir().unwrap();
+    let catalogue = open(state.path(), &server.url()).unwrap();
+    catalogue.complete_baseline(1).unwrap();
+    server.stop_at_once();
+    let began = Instant::now();
+    let reading = thread::spawn({
+        let catalogue = catalogue.clone();
+        move || catalogue.meta("kept").is_err()
+    });
+    catalogue.end_waits();
+    assert!(reading.join().unwrap());
+    assert!(began.elapsed() < Duration::from_secs(45), "it waited as long as for a failover");
 }
 
 #[test]
