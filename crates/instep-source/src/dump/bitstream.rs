@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use instep_store::Obstacle;
 use resourcesync::{Algorithm, DateTime, Digests, Hasher};
 
 use crate::{
@@ -63,8 +64,15 @@ pub(super) fn strongest(state: &ResourceState) -> Option<Algorithm> {
     state.digests.strongest().map(|digest| digest.algorithm.clone())
 }
 
+/// Returns `true` if a fault keeps only one file from being read. Any other, such as one of the disk, of object storage or
+/// the limit of open files, would leave a package without resources that are published.
+pub(super) fn concerns_one_file(fault: &io::Error) -> bool {
+    matches!(fault.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+        || Obstacle::of(fault).is_some()
+}
+
 /// Copies the bytes of a resource to `copy`, and returns its state with the digests it is published with; `None` if the
-/// file is gone or changes while it is read.
+/// file is gone, changes while it is read, or is the only one that cannot be read.
 pub(super) fn observe(
     holdings: &Holdings,
     resource: &Resource,
@@ -72,8 +80,8 @@ pub(super) fn observe(
 ) -> io::Result<Option<ResourceState>> {
     let file = match holdings.open(resource) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(fault) if concerns_one_file(&fault) => return Ok(None),
+        Err(fault) => return Err(fault),
     };
     let before = file.metadata()?;
     let algorithms: Vec<_> = resource.state.digests.iter().map(|digest| digest.algorithm.clone()).collect();

@@ -118,7 +118,9 @@ impl Packer<'_> {
             let manifest = self.manifest(name, header, &mut items)?;
             match write(&manifest, &items)? {
                 None => return Ok(manifest),
-                Some(index) => self.look_again(&mut items, index),
+                Some(index) => self
+                    .look_again(&mut items, index)
+                    .map_err(|fault| Error::Package { name: name.to_owned(), source: Box::new(fault) })?,
             }
             if attempt == 0 {
                 self.leave_out_gone(&mut items);
@@ -169,7 +171,7 @@ impl Packer<'_> {
                 drop(writer);
                 let end = (&*copy).stream_position()?;
                 let length = end - std::mem::replace(&mut offset, end);
-                let Ok(Some(state)) = state else {
+                let Some(state) = state? else {
                     self.leave_out(&item);
                     continue;
                 };
@@ -208,19 +210,20 @@ impl Packer<'_> {
 
     /// Updates an item to the present state of its file, or removes it if that is unknown: readers then fetch it from
     /// `loc`.
-    fn look_again(&self, items: &mut Vec<PackageItem>, index: usize) {
+    fn look_again(&self, items: &mut Vec<PackageItem>, index: usize) -> io::Result<()> {
         let item = &mut items[index];
         item.attempts += 1;
         if item.patch.take().is_some() {
-            return;
+            return Ok(());
         }
         if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS)
-            && let Ok(Some(state)) = observe(self.holdings, resource, &mut io::sink())
+            && let Some(state) = observe(self.holdings, resource, &mut io::sink())?
         {
             resource.state = state;
-            return;
+            return Ok(());
         }
         self.leave_out(&items.remove(index));
+        Ok(())
     }
 
     fn leave_out(&self, item: &PackageItem) {
@@ -235,3 +238,6 @@ fn hash(sink: &FolderSink, name: &str) -> Result<Digests, Error> {
     io::copy(&mut hashing, &mut io::sink()).map_err(Error::read(name))?;
     Ok(hashing.finish().1)
 }
+
+#[cfg(test)]
+mod tests;
