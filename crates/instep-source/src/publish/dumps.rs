@@ -72,7 +72,8 @@ impl SourceContext {
         };
         let (policy, holdings) = (&self.policy, &self.holdings);
         let out = &self.options.out;
-        let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now };
+        let most_changes = self.options.dumps.part_entries;
+        let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now, most_changes };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
