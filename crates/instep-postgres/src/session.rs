@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use tokio::task::unconstrained;
+use tokio::{task::unconstrained, time::timeout};
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
@@ -64,9 +64,13 @@ impl Session {
             |source: std::io::Error| PostgresError::Unreachable { place: place(), source: source.into() };
         let tls = tls::connector(&address.trust).map_err(|what| PostgresError::Url { what })?;
         let driver = driver().map_err(unreachable)?;
-        let config = address.config.clone();
-        let (client, connection) = wait(driver.spawn(async move { config.connect(tls).await }))
-            .map_err(|error| unreachable(std::io::Error::other(error)))?
+        let (config, within) = (address.config.clone(), address.opens_within);
+        let opened = wait(driver.spawn(async move { timeout(within, config.connect(tls)).await }))
+            .map_err(|error| unreachable(std::io::Error::other(error)))?;
+        // One whose processes hang, or something else that listens there.
+        let silent = "it takes connections and does not answer";
+        let (client, connection) = opened
+            .map_err(|_| unreachable(std::io::Error::new(std::io::ErrorKind::TimedOut, silent)))?
             .map_err(|error| PostgresError::of(&address.shown, error))?;
         let carrier = Mutex::new(Some(Box::pin(connection) as MessageCarrier));
         let (statements, form) = (Mutex::default(), Mutex::default());
@@ -266,5 +270,15 @@ mod tests {
         });
         all.unwrap();
         assert_eq!((rows, session.one("SELECT 7", &[]).unwrap().get::<_, i32>(0)), (10, 7));
+    }
+
+    #[test]
+    fn o465_a_server_that_takes_a_connection_and_says_nothing_counts_as_lost() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("postgres://me@{}/copies", silent.local_addr().unwrap());
+        let mut address = Address::parse(&url).unwrap();
+        address.opens_within = Duration::from_millis(100);
+        let failure = Session::open(&address).unwrap_err();
+        assert!(failure.may_pass(), "{failure}");
     }
 }
