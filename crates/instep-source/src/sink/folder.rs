@@ -14,7 +14,7 @@ use instep_store::{RootFolder, StagedName, Staging, sync_group};
 
 use super::{
     Rank, Sink, StageBody,
-    open_folder::{OpenFolder, split, stage_folder},
+    open_folder::{OpenFolder, length_of, split, stage_folder},
     twins::{TwinRule, compress, has_twin, twin},
 };
 use crate::Error;
@@ -254,13 +254,13 @@ impl Sink for FolderSink {
         Ok(Some(self.take_in(Rank::Part, under, staged)))
     }
 
-    fn holds(&self, name: &str, length: u64) -> bool {
+    fn holds(&self, name: &str, length: u64) -> Result<bool, Error> {
         if let Some(staged) = self.staged.iter().find(|staged| staged.name == name) {
-            return staged.length == length;
+            return Ok(staged.length == length);
         }
-        let Ok(root) = RootFolder::open(&self.path) else { return false };
-        let twin_is_there = self.twins != TwinRule::Made || !has_twin(name) || root.file(twin(name)).is_ok();
-        twin_is_there && root.file(name).is_ok_and(|file| file.limit() == length)
+        let in_place = |name: &str| length_of(&self.path, name).map_err(Error::read(self.path.join(name)));
+        let needs_twin = self.twins == TwinRule::Made && has_twin(name);
+        Ok((!needs_twin || in_place(&twin(name))?.is_some()) && in_place(name)? == Some(length))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
@@ -319,5 +319,20 @@ mod tests {
         assert_eq!(std::fs::read_dir(stage).unwrap().count(), 3);
         sink.commit(&[]).unwrap();
         assert_eq!(std::fs::read(folder.path().join("resourcesync/dump.zip")).unwrap(), [4]);
+    }
+
+    #[test]
+    fn o466_a_fault_that_hides_a_document_does_not_count_as_its_absence() {
+        let folder = tempfile::tempdir().unwrap();
+        let sink = FolderSink::new(folder.path().join("out"), "lists", false);
+        assert!(!sink.holds("resourcesync/dump.zip", 1).unwrap());
+        // A name with a NUL cannot be looked for, whatever there is.
+        assert!(
+            sink.holds("resourcesync/dump\0.zip", 1).is_ok(),
+            "without a folder it is certainly not there"
+        );
+        std::fs::create_dir_all(folder.path().join("out/resourcesync")).unwrap();
+        assert!(!sink.holds("resourcesync/dump.zip", 1).unwrap());
+        assert!(sink.holds("resourcesync/dump\0.zip", 1).is_err());
     }
 }
