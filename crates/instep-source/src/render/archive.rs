@@ -133,7 +133,10 @@ impl<'a> Archive<'a> {
     ) -> Result<(), Error> {
         if let (Some(first), Some(last)) = (packages.first(), packages.last()) {
             let (from, until) = (first.from, last.until);
-            self.archived(documents)?.change_dumps.push(ArchivedChangeDump { packages, from, until });
+            let dumps = &mut self.archived(documents)?.change_dumps;
+            // An interrupted publication may have taken some of them in.
+            dumps.retain(|dump| dump.until <= from);
+            dumps.push(ArchivedChangeDump { packages, from, until });
         }
         Ok(())
     }
