@@ -3,7 +3,11 @@
 //! A URL can have the parameters of libpq, and also `schema` for the schema (`instep` unless given) and `copy` for
 //! the name of the copy. It need not contain a password: `PGPASSWORD` and the password file of libpq are used.
 
-use std::{env, fmt, fs, path::PathBuf, time::Duration};
+use std::{
+    env, fmt, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tokio_postgres::{Config, config::SslMode};
 use tokio_util::sync::CancellationToken;
@@ -43,16 +47,21 @@ pub(crate) enum Trust {
 pub struct Address {
     pub(crate) config: Config,
     pub(crate) trust: Trust,
+    /// The time within which a connection is opened and a login answered.
+    pub(crate) opens_within: Duration,
     /// The schema that has the tables.
     pub schema: String,
     /// The name of the copy, if the URL has one.
     pub copy: Option<String>,
     /// The name of the Source, if the URL has one.
     pub source: Option<String>,
-    /// The URL without its password.
+    /// The URL without its password: equal for each URL of the same tables.
     pub shown: String,
     /// Ends all waiting for the server.
     pub(crate) ending: CancellationToken,
+    /// The same with the files that the URL names, for a note by which later commands connect: without its authorities a
+    /// connection would trust any server.
+    pub recorded: String,
 }
 
 impl fmt::Debug for Address {
@@ -112,6 +121,8 @@ impl Address {
             )));
         }
         let shown = shown(&url, &schema, mode.as_deref(), &rest)?;
+        let recorded =
+            with_files(&shown, [("sslrootcert", roots.as_deref()), ("passfile", passfile.as_deref())]);
         url.set_query(None);
         if !rest.is_empty() {
             url.query_pairs_mut().extend_pairs(rest);
@@ -133,8 +144,16 @@ impl Address {
         }
         config.application_name("instep").connect_timeout(TIMEOUT).tcp_user_timeout(TIMEOUT * 2);
         config.keepalives_idle(TIMEOUT).keepalives_interval(TIMEOUT / 3).keepalives_retries(3);
+        // The client of PostgreSQL limits only the time of the connection itself, to each address of each host.
+        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+        let opens_within = TIMEOUT * 2 * u32::try_from(hosts).unwrap_or(u32::MAX);
         let ending = CancellationToken::new();
-        Ok(Self { config, trust, schema, copy, source, shown, ending })
+        Ok(Self { config, trust, opens_within, schema, copy, source, shown, recorded, ending })
+    }
+
+    /// Returns `true` if a URL leads to the same tables, whatever files it names.
+    pub fn is_that_of(&self, url: &str) -> bool {
+        Self::parse(url).is_ok_and(|other| other.shown == self.shown)
     }
 
     /// Returns the same for work that may be ended: from then on nothing waits long for the server.
@@ -183,6 +202,18 @@ fn shown(
         shown.query_pairs_mut().extend_pairs(kept);
     }
     Ok(shown.into())
+}
+
+/// Returns a URL with the files that it needs. Their paths are absolute: later commands may begin in other folders.
+fn with_files(shown: &str, files: [(&str, Option<&Path>); 2]) -> String {
+    let Ok(mut url) = Url::parse(shown) else { return shown.to_owned() };
+    for (name, file) in files {
+        if let Some(file) = file {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+            url.query_pairs_mut().append_pair(name, &file.to_string_lossy());
+        }
+    }
+    url.into()
 }
 
 fn trust(mode: Option<&str>, roots: Option<PathBuf>, config: &mut Config) -> Result<Trust, String> {

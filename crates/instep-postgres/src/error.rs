@@ -152,7 +152,7 @@ impl PostgresError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
-            Self::Failed { source, .. } => is_conflict(source) || is_short(source),
+            Self::Failed { source, .. } => is_passing(source),
             _ => false,
         }
     }
@@ -210,6 +210,11 @@ fn is_short(error: &tokio_postgres::Error) -> bool {
     })
 }
 
+/// Returns `true` if the server itself says that another attempt may succeed: it lost a conflict, or has no room now.
+fn is_passing(error: &tokio_postgres::Error) -> bool {
+    is_conflict(error) || is_short(error)
+}
+
 /// A failure within a piece of work, before it is known which database it belongs to.
 #[derive(Debug)]
 pub enum EngineFault {
@@ -220,10 +225,10 @@ pub enum EngineFault {
 }
 
 impl EngineFault {
-    /// Returns `true` if the same work may succeed in another transaction: the server cannot be reached now, or another
-    /// transaction was in the way.
+    /// Returns `true` if the same work may succeed in another transaction, exactly as [`PostgresError::may_pass`] does of
+    /// the error that becomes of it: a caller that repeats work by one of the two waits by the other.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Engine(error) if !is_refusal(error) && (is_lost(error) || is_conflict(error)))
+        matches!(self, Self::Engine(error) if !is_refusal(error) && (is_lost(error) || is_passing(error)))
     }
 
     /// Returns the error for a fault of the database at a place.

@@ -10,7 +10,10 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use tokio::{task::unconstrained, time::sleep};
+use tokio::{
+    task::unconstrained,
+    time::{sleep, timeout},
+};
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
@@ -64,7 +67,7 @@ impl Session {
             |source: std::io::Error| PostgresError::Unreachable { place: place(), source: source.into() };
         let tls = tls::connector(&address.trust).map_err(|what| PostgresError::Url { what })?;
         let driver = driver().map_err(unreachable)?;
-        let (config, ending) = (address.config.clone(), address.ending.clone());
+        let (config, ending, within) = (address.config.clone(), address.ending.clone(), address.opens_within);
         let connecting = async move {
             // Work that is to end may still need a connection for its last commit, which a server that is there opens soon.
             let last = async {
@@ -72,13 +75,15 @@ impl Session {
                 sleep(LAST_WAIT).await;
             };
             tokio::select! {
-                connected = config.connect(tls) => Some(connected),
+                connected = timeout(within, config.connect(tls)) => connected.ok(),
                 () = last => None,
             }
         };
+        // One whose processes hang, or something else that listens there.
+        let silent = "it takes connections and does not answer";
         let (client, connection) = wait(driver.spawn(connecting))
             .map_err(|error| unreachable(std::io::Error::other(error)))?
-            .ok_or_else(|| unreachable(std::io::ErrorKind::TimedOut.into()))?
+            .ok_or_else(|| unreachable(std::io::Error::new(std::io::ErrorKind::TimedOut, silent)))?
             .map_err(|error| PostgresError::of(&address.shown, error))?;
         let carrier = Mutex::new(Some(Box::pin(connection) as MessageCarrier));
         let (statements, form) = (Mutex::default(), Mutex::default());
@@ -278,5 +283,15 @@ mod tests {
         });
         all.unwrap();
         assert_eq!((rows, session.one("SELECT 7", &[]).unwrap().get::<_, i32>(0)), (10, 7));
+    }
+
+    #[test]
+    fn o465_a_server_that_takes_a_connection_and_says_nothing_counts_as_lost() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("postgres://me@{}/copies", silent.local_addr().unwrap());
+        let mut address = Address::parse(&url).unwrap();
+        address.opens_within = Duration::from_millis(100);
+        let failure = Session::open(&address).unwrap_err();
+        assert!(failure.may_pass(), "{failure}");
     }
 }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::task::AbortHandle;
+use tokio::{task::AbortHandle, time::timeout};
 use tokio_postgres::AsyncMessage;
 
 use crate::{
@@ -77,7 +77,8 @@ pub fn wake(session: &Session, name: &str) -> Result<(), EngineFault> {
 /// Passes wake-ups on until the connection is lost. Several that arrive together count as one.
 async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Result<(), String> {
     let tls = tls::connector(&address.trust)?;
-    let connected = address.config.connect(tls).await;
+    let connected = timeout(address.opens_within, address.config.connect(tls)).await;
+    let connected = connected.map_err(|elapsed| elapsed.to_string())?;
     let (client, mut connection) = connected.map_err(|error| error.to_string())?;
     let mut begun = pin!(client.batch_execute(listen));
     let mut has_begun = false;

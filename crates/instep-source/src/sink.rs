@@ -49,7 +49,10 @@ pub(crate) trait Sink {
     fn preserve(&mut self, name: &str, under: &str) -> Result<Option<u64>, Error>;
 
     /// Returns `true` if a document of this length is staged or in place.
-    fn holds(&self, name: &str, length: u64) -> bool;
+    ///
+    /// # Errors
+    /// If a fault hides whether it is.
+    fn holds(&self, name: &str, length: u64) -> Result<bool, Error>;
 
     /// Returns the bytes of a document in place, if there is one.
     ///

@@ -187,6 +187,34 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
 }
 
 #[test]
+fn o463_no_package_of_changes_has_more_than_a_document_may_have() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    options.dumps.policy = DumpPolicy::Never;
+    options.dumps.changes = true;
+    options.dumps.part_entries = 2;
+    options.lists.closed_lists = 1;
+    publish(&options, &NoMonitor).unwrap();
+    let names: Vec<_> = (0..5).map(|number| format!("b{number}")).collect();
+    for name in &names {
+        fs::write(root.path().join(name), "new").unwrap();
+    }
+    publish(&options, &NoMonitor).unwrap();
+    let (header, packages) = read(&options, "changedump.xml");
+    // All of them stay, since no reader has seen them.
+    assert_eq!((packages.len(), packages[0].metadata.from), (3, header.metadata.unwrap().from));
+    for pair in packages.windows(2) {
+        assert_eq!(pair[0].metadata.until, pair[1].metadata.from);
+    }
+    let packed: Vec<_> = packages.iter().map(|package| states(&options, package)).collect();
+    assert_eq!(packed.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2, 1]);
+    let mut packed: Vec<_> = packed.into_iter().flatten().map(|(uri, ..)| name_of(&uri)).collect();
+    packed.sort();
+    assert_eq!(packed, names);
+    publish(&options, &NoMonitor).unwrap();
+    assert_eq!(read(&options, "changedump.xml").1, packages[2..]);
+}
+
+#[test]
 fn c33_the_newest_package_of_changes_stays_however_few_lists_are_kept() {
     for most in [0, 1, 2, 3] {
         let (root, mut options) = folder(&[("a", "one")]);

@@ -62,10 +62,12 @@ impl StatePlace {
         let (copy, folder) = before.unwrap_or_else(|| (name(), name()));
         let url = url.or(remembered.as_ref().map(|before| before.state.as_str())).unwrap_or_default();
         let database = DatabaseCopy::at(url, &copy, &folder)?;
-        let (shown, copy) = database.remembered();
-        let now = RemoteState::new(shown.to_owned(), copy.to_owned(), folder);
+        let (recorded, copy) = database.remembered();
+        let now = RemoteState::new(recorded.to_owned(), copy.to_owned(), folder);
         match remembered {
-            Some(before) if before != now => Err(StateError::Elsewhere { place: before.state }),
+            Some(before) if !database.is_at(&before.state) || before.copy != now.copy => {
+                Err(StateError::Elsewhere { place: before.state })
+            }
             _ => Ok(Self::Postgres(Box::new(database), Box::new(now))),
         }
     }

@@ -79,7 +79,12 @@ impl DatabaseCopy {
 
     /// Returns the URL without a password, and the name of the copy, with which the state can be found again.
     pub(crate) fn remembered(&self) -> (&str, &str) {
-        (&self.address.shown, &self.name)
+        (&self.address.recorded, &self.name)
+    }
+
+    /// Returns `true` if a URL leads to the same tables.
+    pub(crate) fn is_at(&self, url: &str) -> bool {
+        self.address.is_that_of(url)
     }
 }
 

@@ -54,6 +54,24 @@ fn what_is_shown_is_a_url_of_the_same_state() {
 }
 
 #[test]
+fn o468_what_is_recorded_leads_to_a_server_that_is_verified_as_before() {
+    let url = "postgres://me:secret@h/d?sslmode=require&sslrootcert=/etc/ca.pem&passfile=/etc/logins";
+    let address = Address::parse(url).unwrap();
+    assert!(!address.recorded.contains("secret"), "{}", address.recorded);
+    let again = Address::parse(&address.recorded).unwrap();
+    assert_eq!(again.trust, Trust::Verified(Some("/etc/ca.pem".into())));
+    assert_eq!(again.recorded, address.recorded);
+    assert!(again.recorded.contains("passfile="), "{}", again.recorded);
+    // The state is the same one, whatever file has the authorities, also for a note without them.
+    assert!(address.is_that_of("postgres://me@h/d?sslmode=require") && address.is_that_of(&again.recorded));
+    assert!(!address.is_that_of("postgres://me@h/other?sslmode=require"));
+    // A path is that of the folder in which the URL was given.
+    let relative = Address::parse("postgres://me@h/d?sslmode=verify-full&sslrootcert=ca.pem").unwrap();
+    let Trust::Verified(Some(file)) = Address::parse(&relative.recorded).unwrap().trust else { panic!() };
+    assert_eq!(file, std::path::absolute("ca.pem").unwrap());
+}
+
+#[test]
 fn o118_a_url_without_a_host_is_a_wrong_url_and_no_server_that_cannot_be_reached() {
     for text in ["postgres://", "postgres:///copies", "postgres:///copies?user=me"] {
         let error = Address::parse(text).unwrap_err();

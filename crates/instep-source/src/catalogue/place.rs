@@ -83,7 +83,7 @@ impl CatalogueLocation {
         let url = url.or(known.map(|before| before.catalogue.as_str())).unwrap_or_default();
         let database = DatabaseSource::at(url, names, &folder).map_err(CatalogueError::from)?;
         match known {
-            Some(before) if before.catalogue != database.shown() || !database.may_be(&before.source) => {
+            Some(before) if !database.is_at(&before.catalogue) || !database.may_be(&before.source) => {
                 let what = format!(
                     "this Source has its catalogue at {}, as {:?}; name another folder for the state to begin with a new one",
                     before.catalogue, before.source
@@ -174,7 +174,7 @@ impl CatalogueLocation {
             Self::Postgres(database, folder) => {
                 let now = RemoteCatalogue {
                     version: VERSION,
-                    catalogue: database.shown().to_owned(),
+                    catalogue: database.recorded().to_owned(),
                     source: catalogue.name()?.unwrap_or_default(),
                     folder: folder.clone(),
                 };

@@ -81,6 +81,16 @@ impl DatabaseSource {
         &self.shown
     }
 
+    /// Returns the URL without a password, by which later commands connect.
+    pub(super) fn recorded(&self) -> &str {
+        &self.address.recorded
+    }
+
+    /// Returns `true` if a URL leads to the same tables.
+    pub(super) fn is_at(&self, url: &str) -> bool {
+        self.address.is_that_of(url)
+    }
+
     /// Checks that the server answers and that its tables can be used. Creates nothing.
     ///
     /// # Errors

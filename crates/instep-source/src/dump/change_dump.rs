@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap, path::Path};
 
-use resourcesync::{Capability, Change, Form, Header, Link, Relation};
+use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation};
 
 use super::{
     item::ItemContent,
@@ -12,7 +12,7 @@ use crate::{
     Error, PublishMonitor, PublishProblem,
     catalogue::{ChangeRecord, Snapshot},
     content::{Holdings, StateSpool},
-    records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument},
+    records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument, PublishedPackage},
     render::{Now, SetPolicy, SourcePolicy, part_name},
     sink::FolderSink,
 };
@@ -29,6 +29,8 @@ pub(crate) struct ChangePackages<'a> {
     pub(crate) now: Now,
     /// The number of resources that are left out because they cannot be read.
     pub(crate) unreadable: Cell<u64>,
+    /// The most changes in one package.
+    pub(crate) most_changes: u64,
 }
 
 impl ChangePackages<'_> {
@@ -43,7 +45,8 @@ impl ChangePackages<'_> {
         Ok(first.map(|first| (count, Moment(first.datetime))))
     }
 
-    /// Packs the changes that no package has yet.
+    /// Packs the changes that no package has yet: a manifest has as many entries as a document may have (GEN-12), and all
+    /// of them are in memory. One package ends where the next begins, as Change Lists do.
     pub(crate) fn pack(
         &self,
         (number, set): (u8, &SetPolicy),
@@ -51,11 +54,42 @@ impl ChangePackages<'_> {
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,
     ) -> Result<PublishedChangeDump, Error> {
-        let mut contents = Vec::new();
-        for change in self.snapshot.changes(1 << number, held.through) {
-            contents.extend(self.content(change?)?);
+        let most = usize::try_from(self.most_changes.max(1)).unwrap_or(usize::MAX);
+        let mut changes = self.snapshot.changes(1 << number, held.through).peekable();
+        let (mut from, mut packages) = (held.until, held.packages);
+        loop {
+            let mut contents = Vec::new();
+            for change in changes.by_ref().take(most) {
+                contents.extend(self.content(change?)?);
+            }
+            if let Some(Err(error)) = changes.next_if(Result::is_err) {
+                return Err(error.into());
+            }
+            let next = changes.peek().and_then(|next| Some(next.as_ref().ok()?.datetime.unix_micros()));
+            let until = next.map_or(self.now.completed, |next| DateTime::from_unix_micros(next - 1));
+            let interval = (from, Moment(until));
+            let package = self.package(set, interval, contents, sink, documents)?;
+            packages.push(PublishedChangePackage { from, until: interval.1, package });
+            from = interval.1;
+            if next.is_none() {
+                return Ok(PublishedChangeDump {
+                    through: self.now.sequence,
+                    until: from,
+                    packages,
+                    from: held.from,
+                });
+            }
         }
-        let (from, until) = (held.until, Moment(self.now.completed));
+    }
+
+    fn package(
+        &self,
+        set: &SetPolicy,
+        (from, until): (Moment, Moment),
+        contents: Vec<ItemContent>,
+        sink: &mut FolderSink,
+        documents: &mut BTreeMap<String, PublishedDocument>,
+    ) -> Result<PublishedPackage, Error> {
         let packer = Packer {
             holdings: self.holdings,
             spool: Some(self.spool),
@@ -67,10 +101,7 @@ impl ChangePackages<'_> {
         };
         let stem = |extension| part_name("changedump", until.0, 1, extension);
         let names = Packaged { set, package: stem("zip"), manifest: stem("xml") };
-        let package = packer.package(names, &manifest_header(set, from, until), contents, sink, documents)?;
-        let mut packages = held.packages;
-        packages.push(PublishedChangePackage { from, until, package });
-        Ok(PublishedChangeDump { through: self.now.sequence, until, packages, ..held })
+        packer.package(names, &manifest_header(set, from, until), contents, sink, documents)
     }
 
     /// Returns a manifest entry. A state is left out if it was not kept and is no longer the present one.

@@ -121,7 +121,9 @@ impl Packer<'_> {
             let manifest = self.manifest(name, header, &mut items)?;
             match write(&manifest, &items)? {
                 None => return Ok(manifest),
-                Some(index) => self.look_again(&mut items, index),
+                Some(index) => self
+                    .look_again(&mut items, index)
+                    .map_err(|fault| Error::Package { name: name.to_owned(), source: Box::new(fault) })?,
             }
             if attempt == 0 {
                 self.leave_out_gone(&mut items);
@@ -172,10 +174,10 @@ impl Packer<'_> {
                 drop(writer);
                 let end = (&*copy).stream_position()?;
                 let length = end - std::mem::replace(&mut offset, end);
-                match state {
-                    Ok(Some(state)) => resource.state = state,
-                    other => {
-                        self.leave_out(&item, other.err());
+                match state? {
+                    Ok(state) => resource.state = state,
+                    Err(fault) => {
+                        self.leave_out(&item, fault);
                         continue;
                     }
                 }
@@ -213,23 +215,24 @@ impl Packer<'_> {
 
     /// Updates an item to the present state of its file, or removes it if that is unknown: readers then fetch it from
     /// `loc`.
-    fn look_again(&self, items: &mut Vec<PackageItem>, index: usize) {
+    fn look_again(&self, items: &mut Vec<PackageItem>, index: usize) -> io::Result<()> {
         let item = &mut items[index];
         item.attempts += 1;
         if item.patch.take().is_some() {
-            return;
+            return Ok(());
         }
         let mut fault = None;
         if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS) {
-            match observe(self.holdings, resource, &mut io::sink()) {
-                Ok(Some(state)) => {
+            match observe(self.holdings, resource, &mut io::sink())? {
+                Ok(state) => {
                     resource.state = state;
-                    return;
+                    return Ok(());
                 }
-                other => fault = other.err(),
+                Err(own) => fault = own,
             }
         }
         self.leave_out(&items.remove(index), fault);
+        Ok(())
     }
 
     /// Reports an item that the package is without. That its file is gone or changes is no fault: the next publication
@@ -260,27 +263,4 @@ fn hash(sink: &FolderSink, name: &str) -> Result<Digests, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{fs, os::unix::fs::symlink};
-
-    use crate::{DumpPolicy, NoMonitor, PublishOptions, Publisher, RecordingMonitor, publish};
-
-    #[test]
-    fn o482_a_resource_that_cannot_be_read_for_a_package_counts_as_left_out() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["a.txt", "b.txt"] {
-            fs::write(folder.path().join(name), name).unwrap();
-        }
-        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
-        publish(&options, &NoMonitor).unwrap();
-        // A link is not followed, so it cannot be read, also by a test that may read everything.
-        fs::remove_file(folder.path().join("a.txt")).unwrap();
-        symlink("b.txt", folder.path().join("a.txt")).unwrap();
-        options.dumps.policy = DumpPolicy::Always;
-        let monitor = RecordingMonitor::new();
-        let job = Publisher::open(options).unwrap().dump_job().unwrap().unwrap();
-        assert_eq!(job.build(&monitor).unwrap().unreadable, 1);
-        let problems = monitor.seen().problems;
-        assert!(problems.iter().any(|it| it.skipped && it.subject.ends_with("a.txt")), "{problems:?}");
-    }
-}
+mod tests;

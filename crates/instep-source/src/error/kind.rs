@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use rustix::io::Errno;
 
-use super::{Error, UpstreamFault};
+use super::{Error, StorageFailure, UpstreamFault};
 
 /// The kind of an error, for a caller that decides how to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +61,7 @@ impl Error {
                 ErrorKind::Request
             }
             Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
-            Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
+            Self::Package { source, .. } if is_of_storage(source.as_ref()) => ErrorKind::Storage,
             Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
             Self::Stopped
             | Self::Upstream { .. }
@@ -75,19 +75,23 @@ impl Error {
     }
 }
 
-/// Returns `true` if the disk or the system failed, rather than that a file is not there or not ours to read.
+/// Returns `true` if the disk, the object storage or the system failed, rather than that a file is not there or not ours to
+/// read.
 fn has_failed(error: &io::Error) -> bool {
     let code = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(code, Some(Errno::IO | Errno::ROFS | Errno::MFILE | Errno::NFILE))
+        || StorageFailure::within(error).is_some()
 }
 
-/// Returns `true` if one of the causes is a disk, a quota or a limit on files without space.
-fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+/// Returns `true` if one of the causes is a failure of the disk, the object storage or the system, or a disk, a quota or a
+/// limit on files without space.
+fn is_of_storage(error: &(dyn std::error::Error + 'static)) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull))
+    causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
+        has_failed(cause)
+            || matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+    })
 }
 
 #[cfg(test)]

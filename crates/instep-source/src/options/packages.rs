@@ -10,9 +10,9 @@ pub struct DumpOptions {
     pub policy: DumpPolicy,
     /// The largest set, in bytes of its resources, that has a Resource Dump with [`DumpPolicy::Auto`]; 1 GiB.
     pub auto_bytes: u64,
-    /// The most bytes of resources in one package; 1 GiB. A larger resource has its own package.
+    /// The most bytes of resources in one package of a Resource Dump; 1 GiB. A larger resource has its own package.
     pub part_bytes: u64,
-    /// The most resources in one package; 50,000.
+    /// The most resources, or changes, in one package; 50,000.
     pub part_entries: u64,
     /// The age at which a Resource Dump is renewed together with the next change; 24 h.
     pub every: Duration,

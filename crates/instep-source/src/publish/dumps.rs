@@ -73,8 +73,9 @@ impl SourceContext {
         };
         let (policy, holdings) = (&self.policy, &self.holdings);
         let out = &self.options.out;
-        let unreadable = Cell::new(0);
-        let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now, unreadable };
+        let (unreadable, most_changes) = (Cell::new(0), self.options.dumps.part_entries);
+        let packages =
+            ChangePackages { policy, holdings, spool, out, snapshot, monitor, now, unreadable, most_changes };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
@@ -136,4 +137,45 @@ fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<PublishedChang
         through = change.sequence;
     }
     Ok(PublishedChangeDump::starting(at, through))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{
+        NoMonitor, PublishOptions, Publisher,
+        records::{PLACING, PUBLISHED, PublishedSource},
+    };
+
+    #[test]
+    fn o467_an_interrupted_publication_costs_no_package_of_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.changes = true;
+        options.dumps.changes_every = Some(Duration::ZERO);
+        let mut publisher = Publisher::open(options).unwrap();
+        let publish = |publisher: &mut Publisher, text: &str| -> PublishedSource {
+            fs::write(folder.path().join("a"), text).unwrap();
+            publisher.publish(&NoMonitor).unwrap();
+            PUBLISHED.read(publisher.catalogue()).unwrap().unwrap()
+        };
+        publish(&mut publisher, "first");
+        let before = publish(&mut publisher, "second");
+        let next = publish(&mut publisher, "third");
+        // As if it had been killed before it put anything in place.
+        let new: Vec<_> =
+            next.documents.keys().filter(|name| !before.documents.contains_key(*name)).collect();
+        assert_eq!(new.len(), 2, "a package and its manifest: {new:?}");
+        new.iter().for_each(|name| fs::remove_file(folder.path().join(name)).unwrap());
+        let records = vec![PUBLISHED.write(&before), PLACING.write(&next)];
+        publisher.catalogue().set_meta(records).unwrap();
+        let repaired = publish(&mut publisher, "third");
+
+        let dump = |published: &PublishedSource| published.sets[""].change_dump.clone().unwrap();
+        let (before, next, repaired) = (dump(&before), dump(&next), dump(&repaired));
+        assert_eq!((repaired.from, repaired.through), (before.from, next.through));
+        assert_eq!((repaired.packages.len(), &repaired.packages[0]), (2, &before.packages[0]));
+    }
 }

@@ -49,10 +49,16 @@ impl PublishedSource {
     /// Returns the documents that may be in place after the publication of `next` was interrupted: its lists, and the
     /// documents of both, including those that were about to be removed.
     pub(crate) fn interrupted(self, next: Self) -> Self {
-        let (mut documents, mut retired) = (self.documents, self.retired);
+        let (mut documents, mut retired, mut sets) = (self.documents, self.retired, next.sets);
         documents.extend(next.documents);
         retired.extend(next.retired);
-        Self { documents, retired, gzip_twins: self.gzip_twins || next.gzip_twins, ..next }
+        // The packages of `next` may be missing, and a missing one takes all before it along: its changes are packed again.
+        for (name, former) in self.sets {
+            if let (Some(set), Some(dump)) = (sets.get_mut(&name), former.change_dump) {
+                set.change_dump = Some(dump);
+            }
+        }
+        Self { documents, retired, sets, gzip_twins: self.gzip_twins || next.gzip_twins, ..next }
     }
 }
 

@@ -133,7 +133,10 @@ impl<'a> Archive<'a> {
     ) -> Result<(), Error> {
         if let (Some(first), Some(last)) = (packages.first(), packages.last()) {
             let (from, until) = (first.from, last.until);
-            self.archived(documents)?.change_dumps.push(ArchivedChangeDump { packages, from, until });
+            let dumps = &mut self.archived(documents)?.change_dumps;
+            // An interrupted publication may have taken some of them in.
+            dumps.retain(|dump| dump.until <= from);
+            dumps.push(ArchivedChangeDump { packages, from, until });
         }
         Ok(())
     }
@@ -210,9 +213,13 @@ impl<'a> Archive<'a> {
         if offers.resource_dump || !archived.resource_dumps.is_empty() {
             archives.push((RESOURCE_DUMP, self.snapshots(&archived.resource_dumps)));
         }
-        if let Some(closed) = offers.closed_lists {
-            let lists = archived.change_lists.iter().chain(closed);
-            archives.push((CHANGE_LIST, lists.map(|it| it.member(self.set)).collect()));
+        match offers.closed_lists {
+            Some(closed) => {
+                let lists = archived.change_lists.iter().chain(closed);
+                archives.push((CHANGE_LIST, lists.map(|it| it.member(self.set)).collect()));
+            }
+            // Nothing leads to them, and lists that begin anew have the same names.
+            None => archived.change_lists.clear(),
         }
         if offers.change_dump || !archived.change_dumps.is_empty() {
             let left = archived.change_dumps.iter();

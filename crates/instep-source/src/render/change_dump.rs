@@ -7,25 +7,28 @@ use super::{
 };
 use crate::{
     Error,
-    records::{PublishedChangeDump, PublishedChangePackage},
+    records::{Moment, PublishedChangeDump, PublishedChangePackage},
 };
 
 /// Writes the Change Dump over packages in place (§13.1). It stays open: packages are added to it (CD-2). If it has
 /// too many packages, the older half is removed, so that the archive gets complete dumps and not one package at a
-/// time. A missing package is removed together with all before it, because a dump must not have a gap.
+/// time. A missing package is removed together with all before it, because a dump must not have a gap. `reached` is the end
+/// of the dump in place: its readers need all packages that come after it (C33).
 ///
 /// Returns the dump and the removed packages; `None` if there is no dump.
 pub(super) fn render(
     policy: &SourcePolicy,
     set: &SetPolicy,
     held: Option<PublishedChangeDump>,
+    reached: Option<Moment>,
     documents: &mut RenderedDocuments<'_>,
 ) -> Result<Option<(PublishedChangeDump, Vec<PublishedChangePackage>)>, Error> {
     let Some(mut published) = held else { return Ok(None) };
-    // The newest package always stays: a reader of the former dump continues with it (C33).
+    // The newest package always stays, too.
     let (count, most) = (published.packages.len(), policy.lists.closed_lists.max(1));
     let surplus = if count > most { count - (most / 2).max(1) } else { 0 };
-    let leaving: Vec<_> = published.packages.drain(..surplus).collect();
+    let known = published.packages.iter().take_while(|package| Some(package.until) <= reached).count();
+    let leaving: Vec<_> = published.packages.drain(..surplus.min(known)).collect();
     let missing = published
         .packages
         .iter()

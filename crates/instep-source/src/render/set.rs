@@ -69,7 +69,8 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         if let Some(lists) = lists {
             self.change_list(lists)?;
         }
-        self.change_dump(staged.changes.or_else(|| held.change_dump.clone()))?;
+        let reached = held.change_dump.as_ref().map(|dump| dump.until);
+        self.change_dump(staged.changes.or_else(|| held.change_dump.clone()), reached)?;
         self.archives()?;
         self.offered.extend(self.set.channels.iter().cloned());
         capability_list::render(self.policy, self.set, &self.offered, self.documents)?;
@@ -135,10 +136,14 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         Ok(())
     }
 
-    fn change_dump(&mut self, dump: Option<PublishedChangeDump>) -> Result<(), Error> {
-        let Some((dump, leaving)) = change_dump::render(self.policy, self.set, dump, self.documents)? else {
-            return Ok(());
-        };
+    fn change_dump(
+        &mut self,
+        dump: Option<PublishedChangeDump>,
+        reached: Option<Moment>,
+    ) -> Result<(), Error> {
+        let (policy, set) = (self.policy, self.set);
+        let rendered = change_dump::render(policy, set, dump, reached, self.documents)?;
+        let Some((dump, leaving)) = rendered else { return Ok(()) };
         if let Some(archive) = &mut self.archive {
             archive.change_packages(leaving, self.documents)?;
         }

@@ -51,5 +51,5 @@ pub(crate) fn render(
     about::render(policy, &mut documents)?;
     capability_list::render_source_description(policy, &mut documents)?;
     robots::render(policy, before.operators_robots.as_deref(), &mut documents)?;
-    Ok(PublishedSource { written_for, sets, gzip_twins: policy.gzip_twins, ..documents.finish(now.at) })
+    Ok(PublishedSource { written_for, sets, gzip_twins: policy.gzip_twins, ..documents.finish(now.at)? })
 }

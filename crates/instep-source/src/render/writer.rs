@@ -1,6 +1,7 @@
 //! Writes the documents that changed, and keeps account of all that are in place.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     io::Write,
 };
@@ -36,6 +37,8 @@ pub(super) struct RenderedDocuments<'a> {
     omissions: &'a mut Omissions,
     /// Writes documents even if they are in place: after an interruption they may be wrong.
     repair: bool,
+    /// The first fault that hid whether a document is in place: nothing may be concluded from its absence.
+    fault: RefCell<Option<Error>>,
 }
 
 impl<'a> RenderedDocuments<'a> {
@@ -56,7 +59,16 @@ impl<'a> RenderedDocuments<'a> {
             archives: BTreeMap::new(),
             omissions,
             repair,
+            fault: RefCell::default(),
         }
+    }
+
+    /// Returns `true` if the sink has a document of this length. After a fault nothing is published.
+    fn holds(&self, name: &str, length: u64) -> bool {
+        self.sink.holds(name, length).unwrap_or_else(|fault| {
+            self.fault.borrow_mut().get_or_insert(fault);
+            false
+        })
     }
 
     /// Reads the documents in the archives of a set before this publication.
@@ -99,18 +111,18 @@ impl<'a> RenderedDocuments<'a> {
 
     /// Returns `true` unless a recorded document is missing or has another length.
     pub(super) fn is_in_place(&self, name: &str, recorded: &BTreeMap<String, PublishedDocument>) -> bool {
-        recorded.get(name).is_none_or(|fact| self.sink.holds(name, fact.length))
+        recorded.get(name).is_none_or(|fact| self.holds(name, fact.length))
     }
 
     /// Returns `true` if a document that never changes is in place for the archive that keeps it.
     pub(super) fn is_kept(&self, name: &str, kept: &ArchivedDocuments) -> bool {
-        kept.documents.get(name).is_some_and(|fact| self.sink.holds(name, fact.length))
+        kept.documents.get(name).is_some_and(|fact| self.holds(name, fact.length))
     }
 
     /// Keeps a document as it is. Returns `false` if it is missing or another one, so that it has to be written.
     pub(super) fn keep(&mut self, name: &str) -> bool {
         let held = self.held.documents.get(name);
-        let held = held.filter(|fact| !self.repair && self.sink.holds(name, fact.length));
+        let held = held.filter(|fact| !self.repair && self.holds(name, fact.length));
         if let Some(fact) = held {
             self.next.insert(name.to_owned(), fact.clone());
         }
@@ -131,8 +143,9 @@ impl<'a> RenderedDocuments<'a> {
 
     /// Keeps all of these documents, or none. Their names are never used for other bytes, so it is enough that they exist.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
+        let held = self.held;
         let known_fact =
-            |name: &String| self.held.documents.get(name).filter(|fact| self.sink.holds(name, fact.length));
+            |name: &String| held.documents.get(name).filter(|fact| self.holds(name, fact.length));
         let known: Option<Vec<_>> = names.iter().map(known_fact).collect();
         let kept = known.is_some();
         let named = names.iter().cloned().zip(known.unwrap_or_default().into_iter().cloned());
@@ -218,7 +231,13 @@ impl<'a> RenderedDocuments<'a> {
 
     /// Returns the record of the published documents: those in place after the publication, those that are no longer
     /// referenced, and the archives that have changed.
-    pub(super) fn finish(self, now: DateTime) -> PublishedSource {
+    ///
+    /// # Errors
+    /// If a fault hid whether a document is in place.
+    pub(super) fn finish(self, now: DateTime) -> Result<PublishedSource, Error> {
+        if let Some(fault) = self.fault.into_inner() {
+            return Err(fault);
+        }
         let held = self.held;
         // `robots.txt` is never removed, because it may have lines of the operator.
         let ours = |name: &&String| *name != ROBOTS && !self.archived.contains(*name);
@@ -226,12 +245,12 @@ impl<'a> RenderedDocuments<'a> {
         let mut retired = held.retired.clone();
         retired.extend(gone.chain(&self.dropped).map(|name| (name.clone(), Moment(now))));
         retired.retain(|name, _| !self.next.contains_key(name) && !self.archived.contains(name));
-        PublishedSource {
+        Ok(PublishedSource {
             documents: self.next,
             retired,
             archives: self.archives,
             ..PublishedSource::default()
-        }
+        })
     }
 }
 

@@ -5,18 +5,17 @@ use std::time::SystemTime;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{File, Permissions},
-    io::{self, BufWriter, Read, Write},
+    io::{self, Read},
     os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::PathBuf,
 };
 
-use flate2::{Compression, GzBuilder};
 use instep_store::{RootFolder, StagedName, Staging, sync_group};
 
 use super::{
     Rank, Sink, StageBody,
-    open_folder::{OpenFolder, split, stage_folder},
-    twins::{TwinRule, has_twin, twin},
+    open_folder::{OpenFolder, length_of, split, stage_folder},
+    twins::{TwinRule, compress, has_twin, twin},
 };
 use crate::Error;
 
@@ -79,6 +78,8 @@ impl FolderSink {
         })?;
         if is_whole {
             self.take_in(Rank::Part, name, staged);
+        } else {
+            self.discard(staged.0);
         }
         Ok(is_whole)
     }
@@ -146,24 +147,29 @@ impl FolderSink {
         Ok((number, length))
     }
 
+    /// Takes a staged file in under its name. One that was staged before under that name is removed at once: a package of
+    /// files that change is staged again and again.
     fn take_in(&mut self, rank: Rank, name: &str, (number, length): (StagedName, u64)) -> u64 {
-        self.staged.retain(|staged| staged.name != name);
+        if let Some(former) = self.staged.iter().position(|staged| staged.name == name) {
+            let former = self.staged.remove(former);
+            self.discard(former.number);
+        }
         self.staged.push(StagedDocument { rank, name: name.to_owned(), number, length });
         length
+    }
+
+    /// Removes a staged file. One that cannot be removed costs only space, until the staging is emptied.
+    fn discard(&self, number: StagedName) {
+        if let Some(open) = &self.open {
+            let _ = open.staging.discard(number);
+        }
     }
 
     fn stage_gzip(&mut self, rank: Rank, name: &str, original: StagedName) -> Result<(), Error> {
         let twin = twin(name);
         let path = self.path.join(&twin);
         let staged = self.stage_file(&twin, |staging, file| {
-            let compress = || {
-                let mut from = staging.read(original)?;
-                // Without name and time, so that equal documents have equal twins.
-                let mut gzip = GzBuilder::new().write(BufWriter::new(file), Compression::default());
-                io::copy(&mut from, &mut gzip)?;
-                gzip.finish()?.flush()
-            };
-            compress().map_err(Error::write(path))
+            staging.read(original).and_then(|from| compress(from, file)).map_err(Error::write(path))
         })?;
         self.take_in(rank, &twin, staged);
         Ok(())
@@ -248,13 +254,13 @@ impl Sink for FolderSink {
         Ok(Some(self.take_in(Rank::Part, under, staged)))
     }
 
-    fn holds(&self, name: &str, length: u64) -> bool {
+    fn holds(&self, name: &str, length: u64) -> Result<bool, Error> {
         if let Some(staged) = self.staged.iter().find(|staged| staged.name == name) {
-            return staged.length == length;
+            return Ok(staged.length == length);
         }
-        let Ok(root) = RootFolder::open(&self.path) else { return false };
-        let twin_is_there = self.twins != TwinRule::Made || !has_twin(name) || root.file(twin(name)).is_ok();
-        twin_is_there && root.file(name).is_ok_and(|file| file.limit() == length)
+        let in_place = |name: &str| length_of(&self.path, name).map_err(Error::read(self.path.join(name)));
+        let needs_twin = self.twins == TwinRule::Made && has_twin(name);
+        Ok((!needs_twin || in_place(&twin(name))?.is_some()) && in_place(name)? == Some(length))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
@@ -288,5 +294,45 @@ impl Drop for FolderSink {
         if let Some(open) = self.open.take() {
             open.discard();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn o462_a_document_that_is_staged_again_takes_no_second_place_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sink = FolderSink::new(folder.path(), "dumps", true);
+        for attempt in 0..5_u8 {
+            for name in ["resourcesync/dump.zip", "resourcesync/dump.xml"] {
+                let mut write =
+                    |file: &mut dyn Write| file.write_all(&[attempt]).map_err(Error::write(folder.path()));
+                sink.write(name, Rank::Part, &mut write).unwrap();
+            }
+        }
+        let stage = folder.path().join(stage_folder("dumps"));
+        // The package, and the document with its twin.
+        assert_eq!(std::fs::read_dir(stage).unwrap().count(), 3);
+        sink.commit(&[]).unwrap();
+        assert_eq!(std::fs::read(folder.path().join("resourcesync/dump.zip")).unwrap(), [4]);
+    }
+
+    #[test]
+    fn o466_a_fault_that_hides_a_document_does_not_count_as_its_absence() {
+        let folder = tempfile::tempdir().unwrap();
+        let sink = FolderSink::new(folder.path().join("out"), "lists", false);
+        assert!(!sink.holds("resourcesync/dump.zip", 1).unwrap());
+        // A name with a NUL cannot be looked for, whatever there is.
+        assert!(
+            sink.holds("resourcesync/dump\0.zip", 1).is_ok(),
+            "without a folder it is certainly not there"
+        );
+        std::fs::create_dir_all(folder.path().join("out/resourcesync")).unwrap();
+        assert!(!sink.holds("resourcesync/dump.zip", 1).unwrap());
+        assert!(sink.holds("resourcesync/dump\0.zip", 1).is_err());
     }
 }

@@ -43,9 +43,9 @@ impl Sink for MemorySink {
         Ok(Some(length))
     }
 
-    fn holds(&self, name: &str, length: u64) -> bool {
+    fn holds(&self, name: &str, length: u64) -> Result<bool, Error> {
         let staged = self.staged.iter().rev().find(|(_, staged, _)| staged == name).map(|(.., bytes)| bytes);
-        staged.or(self.documents.get(name)).is_some_and(|bytes| bytes.len() as u64 == length)
+        Ok(staged.or(self.documents.get(name)).is_some_and(|bytes| bytes.len() as u64 == length))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {

@@ -2,7 +2,7 @@
 
 use std::{fs::Permissions, io, os::unix::fs::PermissionsExt, path::Path};
 
-use instep_store::{NameKind, RootFolder, Staging};
+use instep_store::{NameKind, Obstacle, RootFolder, Staging};
 
 /// Documents are staged below this folder, beside those in place, so that a rename does not cross file systems.
 const STAGE: &str = "resourcesync/.stage";
@@ -73,6 +73,21 @@ pub(crate) fn discard_leftovers(documents: &Path) {
         if let Some(left) = OpenFolder::left(documents, purpose) {
             left.discard();
         }
+    }
+}
+
+/// Returns the length of a document in a folder; `None` if it is certainly not there, or another program's in its place.
+/// Any other fault may hide one that is there: a package that counts as missing would leave its dump for good.
+pub(super) fn length_of(documents: &Path, name: &str) -> io::Result<Option<u64>> {
+    match RootFolder::open(documents).and_then(|root| root.file(name)) {
+        Ok(file) => Ok(Some(file.limit())),
+        Err(fault)
+            if matches!(fault.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+                || Obstacle::of(&fault).is_some() =>
+        {
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
     }
 }
 

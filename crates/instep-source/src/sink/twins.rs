@@ -1,5 +1,12 @@
 //! Gzip twins: documents that lie compressed beside themselves.
 
+use std::{
+    fs::File,
+    io::{self, BufWriter, Read, Write},
+};
+
+use flate2::{Compression, GzBuilder};
+
 /// The treatment of gzip twins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TwinRule {
@@ -20,4 +27,11 @@ pub(super) fn has_twin(name: &str) -> bool {
 /// Returns the name of the twin of a document.
 pub(super) fn twin(name: &str) -> String {
     format!("{name}.gz")
+}
+
+/// Writes the twin of a document. It has neither name nor time, so that equal documents have equal twins.
+pub(super) fn compress(mut document: impl Read, twin: &mut File) -> io::Result<()> {
+    let mut gzip = GzBuilder::new().write(BufWriter::new(twin), Compression::default());
+    io::copy(&mut document, &mut gzip)?;
+    gzip.finish()?.flush()
 }

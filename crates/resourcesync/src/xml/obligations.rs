@@ -14,7 +14,7 @@ use crate::{
         DocumentRules, Presence, can_change, duplicate_differs, has_channel_scheme, header_rules, is_channel,
         meant_capability, untimed_archive,
     },
-    value::{Capability, Change, DateTime, DigestValue, Digests, Relation, Uri, lacks_host},
+    value::{Capability, Change, DateTime, DigestValue, Digests, PackagePath, Relation, Uri, lacks_host},
     xml::names::RS,
 };
 
@@ -72,7 +72,7 @@ impl Obligations {
     }
 
     /// Checks the next entry.
-    pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
+    pub(super) fn check(&self, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, links, .. } = entry;
         require(!loc.as_str().is_empty() && loc.as_str().len() < 2_048, "GEN-14", || {
             format!("A loc must have 1 to 2047 characters: {loc}")
@@ -100,6 +100,21 @@ impl Obligations {
         links.iter().try_for_each(|link| check_placed_link(rules, link))
     }
 
+    /// Takes in an entry that was written. One that is refused does not count as one before the next: it may come again
+    /// without what was wrong.
+    pub(super) fn take_in(&mut self, entry: &Entry) {
+        let (Some(rules), md) = (self.rules, &entry.metadata) else { return };
+        if let Some(path) = md.path.as_ref().filter(|_| has_own_paths(rules)) {
+            self.paths.insert(hash_of(path));
+        }
+        if let Some(time) = ordering_time(rules, md) {
+            self.last_time = Some(time);
+        }
+        if let Some(capability) = md.capability.as_ref().filter(|_| offers_each_once(rules)) {
+            self.capabilities.insert(capability.clone());
+        }
+    }
+
     fn check_change(&self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, .. } = entry;
         let known = !matches!(md.change, Some(Change::Other(_)));
@@ -115,7 +130,7 @@ impl Obligations {
         require(dated, "DIA-9", || format!("Version 1.0 requires the time of each change: {loc}"))
     }
 
-    fn check_path(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+    fn check_path(&self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, .. } = entry;
         let Some(path) = &md.path else {
             let needless = rules.path.is_empty() || md.change == Some(Change::Deleted);
@@ -125,24 +140,18 @@ impl Obligations {
         require(path.is_as_specified(), "ATT-17", || {
             format!("A path must begin with a slash and stay inside the package: {path}")
         })?;
-        if rules.is(Form::List, &Capability::ChangeDumpManifest) {
-            let mut hasher = DefaultHasher::new();
-            path.hash(&mut hasher);
-            require(self.paths.insert(hasher.finish()), "CDM-10", || format!("A path used before: {path}"))?;
-        }
-        Ok(())
+        let is_fresh = !has_own_paths(rules) || !self.paths.contains(&hash_of(path));
+        require(is_fresh, "CDM-10", || format!("A path used before: {path}"))
     }
 
-    fn check_order(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+    fn check_order(&self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, .. } = entry;
-        let time = if rules.has_changes() { md.datetime } else { md.from };
-        let (Some(time), false) = (time, rules.order.is_empty() || rules.is_archive()) else { return Ok(()) };
+        let Some(time) = ordering_time(rules, md) else { return Ok(()) };
         let falls = self.last_time.is_some_and(|last| time.end() <= last.instant());
-        self.last_time = Some(time);
         require(!falls, rules.order, || format!("The time is before that of the entry above: {loc}"))
     }
 
-    fn check_capability(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+    fn check_capability(&self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, .. } = entry;
         match (&rules.capability, rules.form, &md.capability) {
             (Capability::CapabilityList, Form::List, None) => {
@@ -151,7 +160,7 @@ impl Obligations {
             (Capability::CapabilityList, Form::List, Some(capability)) => {
                 let reachable = !is_channel(capability) || has_channel_scheme(loc);
                 require(reachable, "CN-3", || format!("A channel needs an http or ws URI: {loc}"))?;
-                let fresh = self.capabilities.insert(capability.clone());
+                let fresh = !self.capabilities.contains(capability);
                 require(fresh, "CAP-8", || format!("{capability} is offered twice: {loc}"))
             }
             (Capability::Description, Form::List, Some(capability)) => {
@@ -169,6 +178,28 @@ impl Obligations {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns `true` for a document in which each path is there once.
+fn has_own_paths(rules: &DocumentRules) -> bool {
+    rules.is(Form::List, &Capability::ChangeDumpManifest)
+}
+
+/// Returns `true` for a document that offers each capability once.
+fn offers_each_once(rules: &DocumentRules) -> bool {
+    rules.is(Form::List, &Capability::CapabilityList)
+}
+
+/// Returns the time of an entry by which the entries of a document are ordered; `None` if they have no order.
+fn ordering_time(rules: &DocumentRules, md: &Metadata) -> Option<DateTime> {
+    let time = if rules.has_changes() { md.datetime } else { md.from };
+    time.filter(|_| !rules.order.is_empty() && !rules.is_archive())
+}
+
+fn hash_of(path: &PackagePath) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn check_root(rules: &DocumentRules, header: &Header, md: &Metadata) -> Result<(), WriteError> {

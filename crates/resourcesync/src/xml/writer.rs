@@ -125,13 +125,12 @@ impl<W: Write> DocumentWriter<W> {
     /// # Errors
     /// If the sink fails, or the entry breaks a *must*. Nothing of the entry is written then.
     pub fn write_entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
-        // Before the rules: an entry that is refused here must not count as the one before the next.
         fidelity::check_names(fidelity::entry_attributes(entry))?;
         if self.keeps_values() {
             fidelity::check_entry(entry)?;
         }
-        if let Some(obligations) = &mut self.obligations {
-            obligations.entry(entry)?;
+        if let Some(obligations) = &self.obligations {
+            obligations.check(entry)?;
         }
         let (opening, closing) = match self.form {
             Form::List => ("  <url>\n    <loc>", "  </url>\n"),
@@ -153,8 +152,12 @@ impl<W: Write> DocumentWriter<W> {
             entry.links.iter().for_each(|link| write_link(text, "    ", link));
         }
         push(text, closing);
+        self.flush_text()?;
         self.entries += 1;
-        self.flush_text()
+        if let Some(obligations) = &mut self.obligations {
+            obligations.take_in(entry);
+        }
+        Ok(())
     }
 
     /// Returns the bytes written so far, without the end of the root.
@@ -202,5 +205,42 @@ impl<W: Write> DocumentWriter<W> {
         self.bytes += self.text.len() as u64;
         self.text.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        document::{Link, Metadata},
+        value::{Capability, Change, DateTime, MediaType, PackagePath, Relation, Uri},
+    };
+
+    #[test]
+    fn o464_an_entry_that_is_refused_does_not_count_as_one_before_the_next() {
+        let uri = |text: &str| Uri::parse(text).unwrap();
+        let mut header = Header::new(Form::List, Capability::ChangeDumpManifest);
+        let metadata = header.metadata.get_or_insert_with(Metadata::new);
+        metadata.from = Some(DateTime::from_unix_seconds(0));
+        metadata.until = Some(DateTime::from_unix_seconds(9));
+        header.links.push(Link::new(Relation::Up, uri("http://x/capabilitylist.xml")));
+        let mut writer = DocumentWriter::new(Vec::new(), &header, WriteOptions::new()).unwrap();
+        let mut entry = Entry::new(uri("http://x/a"));
+        entry.metadata.change = Some(Change::Updated);
+        entry.metadata.datetime = Some(DateTime::from_unix_seconds(5));
+        entry.metadata.path = Some(PackagePath::new("/a"));
+        let mut without_place = entry.clone();
+        let mut patch = Link::new(Relation::Patch, uri("http://x/patch"));
+        patch.media_type = Some(MediaType::new("application/json-patch+json"));
+        without_place.links.push(patch);
+        let mut not_xml = entry.clone();
+        not_xml.metadata.media_type = Some(MediaType::new("text/\u{1}plain"));
+        for (refused, rule) in [(without_place, "CDM-11"), (not_xml, "GEN-24")] {
+            assert_eq!(writer.write_entry(&refused).unwrap_err().rule(), Some(rule));
+        }
+        assert_eq!(writer.entries_written(), 0);
+        writer.write_entry(&entry).unwrap();
+        assert_eq!(writer.write_entry(&entry).unwrap_err().rule(), Some("CDM-10"));
+        assert_eq!(writer.entries_written(), 1);
     }
 }

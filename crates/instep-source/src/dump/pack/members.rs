@@ -14,7 +14,7 @@ use super::Packer;
 use crate::{
     Error,
     dump::{
-        bitstream::{HashingReader, strongest},
+        bitstream::{HashingReader, concerns_one_file, strongest},
         item::PackageItem,
     },
     sink::Stage,
@@ -54,9 +54,11 @@ impl Packer<'_> {
         path: &PackagePath,
     ) -> Result<bool, PackageError> {
         let state = item.content.state();
-        let (Ok(file), Some(length)) = (item.open(self.holdings, self.spool), state.length) else {
-            return Ok(false);
+        let file = match item.open(self.holdings, self.spool) {
+            Err(fault) if concerns_one_file(&fault) => return Ok(false),
+            opened => opened?,
         };
+        let Some(length) = state.length else { return Ok(false) };
         let algorithms: Vec<_> = strongest(state).into_iter().collect();
         let mut bitstream = HashingReader::new(file, &algorithms);
         match package.add(path, state.media_type.as_ref(), length, bitstream.by_ref()) {
@@ -75,11 +77,11 @@ impl Packer<'_> {
     ) -> Result<bool, PackageError> {
         let (Some(patch), Some(out)) = (&item.patch, self.out) else { return Ok(true) };
         let link = &patch.link;
-        let (Ok(file), Some(path), Some(length)) =
-            (File::open(out.join(&patch.name)), &link.path, link.length)
-        else {
-            return Ok(false);
+        let file = match File::open(out.join(&patch.name)) {
+            Err(fault) if concerns_one_file(&fault) => return Ok(false),
+            opened => opened?,
         };
+        let (Some(path), Some(length)) = (&link.path, link.length) else { return Ok(false) };
         match package.add(path, link.media_type.as_ref(), length, file) {
             Err(PackageError::Length { .. }) => Ok(false),
             outcome => outcome.map(|()| true),

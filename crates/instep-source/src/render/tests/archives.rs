@@ -118,3 +118,34 @@ fn o67_a_list_that_an_interrupted_publication_did_not_put_in_place_is_not_archiv
         assert_eq!(header.metadata.unwrap().at, entry.metadata.at);
     }
 }
+
+#[test]
+fn o469_lists_that_begin_anew_do_not_take_the_places_of_archived_ones() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.archives = Some(Archives::default());
+        options.lists.closed_lists = 0;
+        options.lists.snapshot_every = Duration::ZERO;
+    });
+    let change = |source: &mut Source| {
+        (0..8).for_each(|_| source.set.change("a", Change::Updated));
+        source.publish();
+    };
+    source.publish();
+    change(&mut source);
+    assert!(!source.document("changelist-archive.xml").1.is_empty());
+    for is_offered in [false, true] {
+        source.policy.sets[0].change_list = is_offered;
+        source.publish();
+    }
+    (0..2).for_each(|_| change(&mut source));
+    let (_, archived) = source.document("changelist-archive.xml");
+    assert!(!archived.is_empty());
+    for entry in archived {
+        let (header, _) = source.document(entry.loc.as_str().rsplit('/').next().unwrap());
+        let stated = header.metadata.unwrap();
+        assert_eq!((stated.from, stated.until), (entry.metadata.from, entry.metadata.until));
+    }
+    let open = source.document("changelist.xml").1.pop().unwrap();
+    let open = open.loc.as_str().rsplit('/').next().unwrap().to_owned();
+    assert!(source.published.documents.contains_key(&format!("resourcesync/{open}")), "not the archive's");
+}

@@ -1,12 +1,13 @@
 //! Servers that are stopped, connections that are lost at each message, and transactions that fail.
 
 #[cfg(feature = "serve")]
-use std::time::{Duration, Instant};
-use std::{sync::mpsc, thread};
+use std::time::Instant;
+use std::{sync::mpsc, thread, time::Duration};
 
+use instep_postgres::{Address, Session};
 use instep_testkit::{Cutter, PostgresServer};
 
-use super::{found, names, open, sql};
+use super::{SCHEMA, found, names, open, sql};
 use crate::catalogue::{Catalogue, Observation};
 
 /// Each change is in the log once, in order, and the totals are those of the rows.
@@ -176,4 +177,31 @@ fn a_name_that_no_index_can_have_is_refused_alone() {
     assert!(refused.to_string().contains("2601 bytes"), "{refused}");
     catalogue.record(vec![found("short")]).unwrap();
     assert_eq!(names(&catalogue).len(), 2);
+}
+
+#[test]
+fn o461_a_server_without_room_is_asked_again_with_pauses() {
+    let Some(server) = PostgresServer::start() else { return };
+    let state = tempfile::tempdir().unwrap();
+    let catalogue = open(state.path(), &server.url()).unwrap();
+    let address = Address::parse(&server.url()).unwrap().beside(SCHEMA).unwrap();
+    let session = Session::open(&address).unwrap();
+    // Without room (53100), or ended by `statement_timeout` (57014).
+    for (number, code) in (1_usize..).zip(["53100", "57014"]) {
+        let full = format!(
+            "CREATE SEQUENCE IF NOT EXISTS asked; ALTER SEQUENCE asked RESTART;
+             CREATE OR REPLACE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                 PERFORM nextval('asked'); RAISE EXCEPTION 'no room' USING ERRCODE = '{code}'; END $$;
+             CREATE TRIGGER full_disk BEFORE INSERT ON resource FOR EACH STATEMENT EXECUTE FUNCTION full_disk()"
+        );
+        session.batch(&full).unwrap();
+        let recording = catalogue.begin_to_record(vec![found(code)]).unwrap();
+        thread::sleep(Duration::from_secs(1));
+        let asked: i64 = session.one("SELECT last_value FROM asked", &[]).unwrap().get(0);
+        session.batch("DROP TRIGGER full_disk ON resource").unwrap();
+        recording.wait().unwrap();
+        assert_eq!(names(&catalogue).len(), number);
+        // The pauses begin with 50 ms and double.
+        assert!((2..=8).contains(&asked), "{asked} times in a second");
+    }
 }
