@@ -14,12 +14,13 @@ mod state;
 
 use std::{
     path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use instep_net::Client;
 use instep_source::{DeletionGuard, PublishMonitor, PublishProblem};
 use instep_store::LockError;
+use resourcesync::DateTime;
 
 pub(crate) use error::HarvestError;
 use folder::HarvestFolder;
@@ -153,6 +154,5 @@ impl<'a> Harvest<'a> {
 
 /// Returns the time of this machine in seconds since 1970.
 pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    DateTime::from(SystemTime::now()).instant().0
 }

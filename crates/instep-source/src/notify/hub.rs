@@ -22,14 +22,14 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 pub(crate) use answering::answer_request;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use instep_net::Cidr;
-use resourcesync::Uri;
+use resourcesync::{DateTime, Uri};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
@@ -224,6 +224,5 @@ fn open_book(catalogue: &Catalogue, path: &Path) -> Result<Box<dyn KeepBook>, Er
 }
 
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    DateTime::from(SystemTime::now()).unix_micros()
 }
