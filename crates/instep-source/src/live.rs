@@ -5,6 +5,7 @@ mod dumps;
 mod message;
 mod publication;
 mod rescan;
+mod scan_times;
 mod settle;
 mod suppliers;
 mod watch;
