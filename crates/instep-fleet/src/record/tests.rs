@@ -32,7 +32,7 @@ fn a_source_of_version_3_counts_as_in_step_until_its_next_look() {
     let (_dir, record) = golden(3);
     let letters = record.source(&name("letters")).unwrap();
     assert!(letters.standing.in_step);
-    assert_eq!(letters.standing.exit_code, Some(0));
+    assert_eq!((letters.standing.exit_code, letters.standing.cause), (Some(0), None));
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl FleetRecord {
         self.engine.transaction(&mut |statements| {
             let sql = format!(
                 "UPDATE source SET {}, worker = NULL, changed = {{next}}
-                 WHERE name = $1 AND worker = $18 AND epoch = $19 RETURNING {}",
+                 WHERE name = $1 AND worker = $19 AND epoch = $20 RETURNING {}",
                 rows::LOOK_COLUMNS,
                 rows::COLUMNS
             );
