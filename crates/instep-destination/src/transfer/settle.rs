@@ -42,7 +42,7 @@ pub(super) struct TransferFailure {
 }
 
 impl TransferFailure {
-    /// A failure that no change explains, and that no permission would help with.
+    /// Returns a failure that no change explains, and that no permission would help with.
     pub(super) fn new(kind: ProblemKind, what: String) -> Self {
         Self { kind, what, explicable: false, lacks: None }
     }

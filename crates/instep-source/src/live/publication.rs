@@ -147,8 +147,8 @@ impl PublicationLoop {
         }
     }
 
-    /// Publishes; a failure is reported and shown in the overview. Returns the number of files and folders that could not
-    /// be read.
+    /// Publishes, and returns the number of files and folders that could not be read. A failure is reported and shown in
+    /// the overview.
     fn publish(&mut self, scope: ScanScope<'_>) -> Result<u64, Error> {
         let was_everything = matches!(scope, ScanScope::Everything);
         if was_everything {
