@@ -1,5 +1,5 @@
-//! The rules of STYLE.md for comments: a doc comment begins with a verb or defines the item, and that of a
-//! public function with a verb, and each file begins with its purpose.
+//! The rules of STYLE.md for comments: a doc comment begins with a verb or defines the item, that of a public function
+//! begins with a verb, and each file begins with its purpose.
 
 use crate::sources::{files, sources};
 
@@ -27,7 +27,7 @@ fn faults(text: &str) -> Vec<(usize, &str)> {
     faults
 }
 
-/// Words that end as a verb in the third person does, and are none, or none that says what a function does.
+/// Words that end like a verb in the third person, but are none or do not say what a function does.
 const NO_VERBS: [&str; 12] =
     ["This", "Its", "Is", "Was", "Has", "As", "Bytes", "Links", "Messages", "Files", "Rules", "Resources"];
 
