@@ -1,5 +1,10 @@
 //! A harvest: identify the repository, read each list to its end, find deleted records, fetch full texts.
 //! [`Harvest::run`] owns that order.
+//!
+//! A part of a list is one commit: new files are written and replaced ones staged, everything is synced, the state
+//! commits records, the next token and the pending names, then files are named and removed. A kill in between is
+//! resolved at the next start. A lost token is replaced by the last datestamp, provided that the datestamps of the
+//! list only grew. Deletions come from the protocol, or from a list of everything without damage.
 
 mod circle;
 mod error;

@@ -1,4 +1,12 @@
 //! The hub of this Source's own topics (WebSub): subscribers get each notification by POST.
+//!
+//! A message is stored once per topic with a sequence number, and a subscriber is a cursor. A backlog that is too long
+//! or too old collapses to the newest message. The first message is sent at once, then at most one per interval. One
+//! delivery at a time goes to a subscriber; notifications that arrive meanwhile and whose intervals are adjacent are
+//! joined in the next one, so that a slow subscriber stays one delivery behind and not more with each.
+//!
+//! Several servers of one Source share the book as rows. The publisher alone delivers, and its successor restores the
+//! book.
 
 mod answering;
 mod bodies;
