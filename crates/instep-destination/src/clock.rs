@@ -13,8 +13,18 @@ use resourcesync::DateTime;
 /// Returns the time by this machine's clock: for the log of runs and the age of a Source, never to decide which version
 /// is newer.
 pub fn now() -> DateTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    DateTime::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    SystemTime::now().into()
+}
+
+/// Returns a time that a server stated, in whole seconds; `None` if it is before 1970.
+pub(crate) fn in_seconds(time: SystemTime) -> Option<DateTime> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(DateTime::from_unix_seconds(i64::try_from(since.as_secs()).ok()?))
+}
+
+/// Reads a date of HTTP; `None` if it is none.
+pub(crate) fn http_date(text: &str) -> Option<DateTime> {
+    in_seconds(httpdate::parse_http_date(text).ok()?)
 }
 
 /// Microseconds that the times of a Source may be ahead of its server's clock.

@@ -14,6 +14,11 @@
 //! slices, and ending a share frees its slices in one transaction. A dead run is replaced by another one, which
 //! removes the plan when it takes the copy: the next plan has only resources that are not held yet. Until then the
 //! other workers continue with their slices, because their commits are correct for any later run.
+//!
+//! Two workers must never commit names at the same time of which one is a file and the other its folder: such
+//! resources stay in the plan of the run that shares it, and come last. A run that takes the copy over unseals the
+//! plan, waits a few seconds for the helping workers to commit what they have, and removes the plan with all shares
+//! before it reads anything.
 
 mod book;
 mod cut;

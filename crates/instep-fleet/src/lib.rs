@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alert;
+mod cause;
 mod definition;
 mod error;
 mod fleet;
@@ -16,6 +17,7 @@ mod standing;
 mod survey;
 
 pub use alert::{Alert, AlertKind};
+pub use cause::LookCause;
 pub use definition::{SourceDefinition, plain_url};
 pub use error::FleetError;
 pub use fleet::{Fleet, FleetFigures, FleetMonitor};

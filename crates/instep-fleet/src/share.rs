@@ -6,6 +6,9 @@
 //! one transaction. No two clocks are compared, and an outage of the record costs no worker its lease. A worker whose
 //! last heartbeat is older than [`ACTS_FOR`] begins nothing, so it is idle before another worker can have its
 //! Sources. If a worker is stopped between the two, the record rejects its writes, because its row no longer exists.
+//!
+//! A worker is therefore removed some seconds after it has lost the right to begin requests. A transfer that it began
+//! before and that lasts longer may run beside those of the workers that got its seats.
 
 mod lane;
 mod lanes;

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use instep_destination::exit_code;
 
-use crate::{definition::SourceDefinition, schedule::Pacing, share::WorkerId};
+use crate::{cause::LookCause, definition::SourceDefinition, schedule::Pacing, share::WorkerId};
 
 /// A Source of the fleet: its definition, and the present knowledge of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub struct SourceStanding {
     pub ended: Option<i64>,
     /// The exit code of the last look.
     pub exit_code: Option<u8>,
+    /// The cause of the failure of the last look; `None` if it did not fail, or an operator cannot remove the cause.
+    pub cause: Option<LookCause>,
     /// `true` if the last look found that the copy equals the Source.
     pub in_step: bool,
     /// The last look in a sentence, or the error that ended it.

@@ -166,7 +166,7 @@ fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &
     }
 }
 
-/// A context without a waker: a future polled with it becomes ready only while the same task drives the connection.
+/// Returns a context without a waker: a future polled with it becomes ready only while the same task drives the connection.
 fn without_waker() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }

@@ -64,7 +64,7 @@ impl Tcp {
         }
     }
 
-    /// A proxy resolves names itself, so only addresses that are written out can be checked here.
+    /// Checks an address that is written out. A proxy resolves names itself, so that is all that can be checked here.
     fn check_literal(&self, uri: &Uri) -> Result<(), Refusal> {
         let (host, port) = place(uri);
         address::literal(host).map_or(Ok(()), |address| self.scope.check_addresses(host, port, &[address]))

@@ -175,7 +175,7 @@ impl KeptConnections {
         number
     }
 
-    /// Does not count a connection any more.
+    /// Stops counting a connection.
     fn remove(&self, number: u64) {
         self.lock().pools.remove(&number);
     }

@@ -19,7 +19,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// `is_proxied`: the other end is a proxy, which expects the complete URI in each request.
+    /// Creates a stream. If `is_proxied` is `true`, the other end is a proxy, which expects the complete URI in each
+    /// request.
     pub(crate) fn new(inner: MaybeHttpsStream<TokioIo<TcpStream>>, is_proxied: bool) -> Self {
         Self { inner, is_proxied }
     }

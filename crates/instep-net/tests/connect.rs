@@ -1,11 +1,13 @@
 //! Connections to a server: TLS with right and wrong certificates (D30), HTTP/2, proxies.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+#[path = "support/tls.rs"]
+mod tls;
+
 use std::{
     convert::Infallible,
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
-    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -20,14 +22,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use instep_net::{Client, HttpError, HttpOptions, Refusal, Request, Scope};
 use instep_testkit::FakeSource;
 use resourcesync::Uri;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use tls::data;
 
 fn uri(text: impl AsRef<str>) -> Uri {
     Uri::parse(text.as_ref()).unwrap()
-}
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(name)
 }
 
 fn options(url: &str) -> HttpOptions {
@@ -68,39 +66,22 @@ async fn secure_server(certificate: &str, protocols: &[&[u8]]) -> String {
 
 /// The same, whose requests are counted.
 async fn crowded_server(certificate: &str, protocols: &[&[u8]], crowd: Arc<Crowd>) -> String {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from_pem_file(data(certificate)).unwrap()],
-            PrivateKeyDer::from_pem_file(data("server.key")).unwrap(),
-        )
-        .unwrap();
-    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://{}/a", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(stream) = acceptor.accept(stream).await else { continue };
+    tls::serve(tls::open_to_all(certificate, protocols), move |stream| {
+        let crowd = Arc::clone(&crowd);
+        let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let crowd = Arc::clone(&crowd);
-            let answer = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                let crowd = Arc::clone(&crowd);
-                async move {
-                    crowd.visit().await;
-                    let version = format!("{:?}", request.version());
-                    Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::from(version))))
-                }
-            });
-            tokio::spawn(async move {
-                let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-                drop(server.serve_connection(TokioIo::new(stream), answer).await);
-            });
+            async move {
+                crowd.visit().await;
+                let version = format!("{:?}", request.version());
+                Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::from(version))))
+            }
+        });
+        async move {
+            let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+            drop(server.serve_connection(TokioIo::new(stream), answer).await);
         }
-    });
-    url
+    })
+    .await
 }
 
 #[tokio::test]

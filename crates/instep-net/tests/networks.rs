@@ -1,10 +1,12 @@
 //! Networks as they are: connections that end at any time, dead addresses, proxies, servers that want certificates.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
+#[path = "support/tls.rs"]
+mod tls;
+
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -14,14 +16,11 @@ use instep_net::{Client, HttpError, HttpOptions, Request, Resolve, Resolving, Sc
 use resourcesync::Uri;
 use rustls::{
     RootCertStore, ServerConfig,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    pki_types::{CertificateDer, pem::PemObject},
     server::WebPkiClientVerifier,
 };
+use tls::data;
 use tokio::io::AsyncWriteExt as _;
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(name)
-}
 
 /// One attempt.
 fn options(url: &str) -> HttpOptions {
@@ -158,38 +157,20 @@ async fn o389_a_proxy_gets_its_login_decoded_and_is_named_if_it_opens_no_tunnel(
 
 #[tokio::test]
 async fn o401_a_connection_of_http_2_that_the_server_ends_costs_no_attempt() {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from_pem_file(data("server.pem")).unwrap()],
-            PrivateKeyDer::from_pem_file(data("server.key")).unwrap(),
-        )
-        .unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://{}/a", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(stream) = acceptor.accept(stream).await else { continue };
-            tokio::spawn(async move {
-                let mut connection = h2::server::handshake(stream).await.unwrap();
-                let mut answers = 0;
-                while let Some(Ok((_, mut answer))) = connection.accept().await {
-                    if answers == 1 {
-                        connection.abrupt_shutdown(h2::Reason::NO_ERROR);
-                        continue;
-                    }
-                    answers += 1;
-                    let mut body = answer.send_response(http::Response::new(()), false).unwrap();
-                    body.send_data("ok".into(), true).unwrap();
-                }
-            });
+    let url = tls::serve(tls::open_to_all("server.pem", &[b"h2"]), |stream| async move {
+        let mut connection = h2::server::handshake(stream).await.unwrap();
+        let mut answers = 0;
+        while let Some(Ok((_, mut answer))) = connection.accept().await {
+            if answers == 1 {
+                connection.abrupt_shutdown(h2::Reason::NO_ERROR);
+                continue;
+            }
+            answers += 1;
+            let mut body = answer.send_response(http::Response::new(()), false).unwrap();
+            body.send_data("ok".into(), true).unwrap();
         }
-    });
+    })
+    .await;
     let mut options = options(&url);
     options.ca_file = Some(data("ca.pem"));
     let client = Client::new(options).unwrap();
@@ -198,42 +179,31 @@ async fn o401_a_connection_of_http_2_that_the_server_ends_costs_no_attempt() {
     }
 }
 
-/// A server with TLS for one connection: it sends these bytes and ends the connection without ending TLS.
-async fn secure_server(config: ServerConfig, answer: &'static str) -> String {
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://{}/a", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        let (stream, _) = listener.accept().await.unwrap();
-        let Ok(mut stream) = acceptor.accept(stream).await else { return };
+/// A server with TLS that sends these bytes and ends each connection without ending TLS.
+async fn torn_server(config: ServerConfig, answer: &'static str) -> String {
+    tls::serve(config, move |mut stream| async move {
         stream.write_all(answer.as_bytes()).await.unwrap();
         stream.flush().await.unwrap();
         stream.get_mut().0.shutdown().await.unwrap();
-    });
-    url
+    })
+    .await
 }
 
 #[tokio::test]
 async fn o390_a_server_that_wants_a_certificate_or_cuts_off_tls_is_told_in_words() {
-    let certificates = || vec![CertificateDer::from_pem_file(data("server.pem")).unwrap()];
-    let key = || PrivateKeyDer::from_pem_file(data("server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let begin = || {
-        ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-    };
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(data("ca.pem")).unwrap()).unwrap();
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(&provider)).build().unwrap();
-    let wanting = begin().with_client_cert_verifier(verifier).with_single_cert(certificates(), key());
-    let open = begin().with_no_client_auth().with_single_cert(certificates(), key());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap();
+    let (certificates, key) = tls::identity("server.pem");
+    let wanting =
+        tls::begin().with_client_cert_verifier(verifier).with_single_cert(certificates, key).unwrap();
+    let open = tls::open_to_all("server.pem", &[]);
     for (config, said, is_transient) in [
         (wanting, "it requires a certificate of its clients", false),
         (open, "the connection ended without the end that TLS has (close_notify)", true),
     ] {
-        let url = secure_server(config.unwrap(), "HTTP/1.1 200 OK\r\n\r\nhalf of it").await;
+        let url = torn_server(config, "HTTP/1.1 200 OK\r\n\r\nhalf of it").await;
         let mut options = options(&url);
         options.ca_file = Some(data("ca.pem"));
         let error = text(&Client::new(options).unwrap(), &url).await.unwrap_err();

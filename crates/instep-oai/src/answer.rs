@@ -1,4 +1,8 @@
 //! A Source as a repository: OAI-PMH over its resources; each is described in Dublin Core, and XML is metadata itself.
+//!
+//! An index of identifiers and datestamps follows the change log, and is rebuilt by comparison with all resources if
+//! the log does not reach back. The datestamps of the records are therefore times of publication, and a token is a
+//! signed position in (datestamp, number).
 
 mod about;
 mod arguments;

@@ -1,5 +1,10 @@
 //! A harvest: identify the repository, read each list to its end, find deleted records, fetch full texts.
 //! [`Harvest::run`] owns that order.
+//!
+//! A part of a list is one commit: new files are written and replaced ones staged, everything is synced, the state
+//! commits records, the next token and the pending names, then files are named and removed. A kill in between is
+//! resolved at the next start. A lost token is replaced by the last datestamp, provided that the datestamps of the
+//! list only grew. Deletions come from the protocol, or from a list of everything without damage.
 
 mod circle;
 mod error;
@@ -14,12 +19,13 @@ mod state;
 
 use std::{
     path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use instep_net::Client;
 use instep_source::{DeletionGuard, PublishMonitor, PublishProblem};
 use instep_store::LockError;
+use resourcesync::DateTime;
 
 pub(crate) use error::HarvestError;
 use folder::HarvestFolder;
@@ -154,6 +160,5 @@ impl<'a> Harvest<'a> {
 
 /// Returns the time of this machine in seconds since 1970.
 pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    DateTime::from(SystemTime::now()).instant().0
 }

@@ -91,35 +91,8 @@ impl Address {
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err(fault(format!("it begins with {:?}, not with \"postgres://\"", url.scheme())));
         }
-        let given: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        let (mut schema, mut copy, mut source) = (SCHEMA.to_owned(), None, None);
-        let (mut mode, mut roots, mut passfile) = (None, None, None);
-        let mut rest = Vec::new();
-        let twice =
-            OWN_PARAMETERS.into_iter().find(|own| given.iter().filter(|(name, _)| name == own).count() > 1);
-        if let Some(name) = twice {
-            return Err(fault(format!("it has {name}= twice")));
-        }
-        for (name, value) in given {
-            match name.as_str() {
-                "schema" => schema = value,
-                "copy" => copy = Some(value),
-                "source" => source = Some(value),
-                "sslmode" => mode = Some(value),
-                "sslrootcert" => roots = Some(PathBuf::from(value)),
-                "passfile" => passfile = Some(PathBuf::from(value)),
-                _ => rest.push((name, value)),
-            }
-        }
-        if schema.is_empty()
-            || schema.contains('\0')
-            || schema.len() > LONGEST_SCHEMA
-            || copy.iter().chain(&source).any(String::is_empty)
-        {
-            return Err(fault(format!(
-                "a schema, a copy and a Source need a name, that of a schema of at most {LONGEST_SCHEMA} bytes"
-            )));
-        }
+        let UrlParameters { schema, copy, source, mode, roots, passfile, rest } =
+            UrlParameters::of(&url).map_err(fault)?;
         let shown = shown(&url, &schema, mode.as_deref(), &rest)?;
         let recorded =
             with_files(&shown, [("sslrootcert", roots.as_deref()), ("passfile", passfile.as_deref())]);
@@ -179,6 +152,65 @@ impl Address {
             return Err(PostgresError::Url { what });
         }
         Ok(self)
+    }
+}
+
+/// The parameters of a URL.
+struct UrlParameters {
+    schema: String,
+    copy: Option<String>,
+    source: Option<String>,
+    /// The value of `sslmode`.
+    mode: Option<String>,
+    /// The file of the trusted authorities.
+    roots: Option<PathBuf>,
+    passfile: Option<PathBuf>,
+    /// Those that the client of PostgreSQL reads.
+    rest: Vec<(String, String)>,
+}
+
+impl UrlParameters {
+    /// Reads the parameters of a URL.
+    ///
+    /// # Errors
+    /// Returns the fault as text if a parameter is repeated, or a name cannot be one.
+    fn of(url: &Url) -> Result<Self, String> {
+        let given: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let twice =
+            OWN_PARAMETERS.into_iter().find(|own| given.iter().filter(|(name, _)| name == own).count() > 1);
+        if let Some(name) = twice {
+            return Err(format!("it has {name}= twice"));
+        }
+        let mut read = Self {
+            schema: SCHEMA.to_owned(),
+            copy: None,
+            source: None,
+            mode: None,
+            roots: None,
+            passfile: None,
+            rest: Vec::new(),
+        };
+        for (name, value) in given {
+            match name.as_str() {
+                "schema" => read.schema = value,
+                "copy" => read.copy = Some(value),
+                "source" => read.source = Some(value),
+                "sslmode" => read.mode = Some(value),
+                "sslrootcert" => read.roots = Some(PathBuf::from(value)),
+                "passfile" => read.passfile = Some(PathBuf::from(value)),
+                _ => read.rest.push((name, value)),
+            }
+        }
+        if read.schema.is_empty()
+            || read.schema.contains('\0')
+            || read.schema.len() > LONGEST_SCHEMA
+            || read.copy.iter().chain(&read.source).any(String::is_empty)
+        {
+            return Err(format!(
+                "a schema, a copy and a Source need a name, that of a schema of at most {LONGEST_SCHEMA} bytes"
+            ));
+        }
+        Ok(read)
     }
 }
 

@@ -1,4 +1,8 @@
 //! Packages: size-bounded parts, streaming, reproducible.
+//!
+//! `manifest.xml` comes first in a package: its digests and CRC-32 come from the catalogue, each bitstream is hashed
+//! again while it is packed, and a difference restarts that part. Media types that compress are deflated, others are
+//! stored. Features that need the bytes of past states copy them, while hashing, into the spool of `content/`.
 
 #[cfg(feature = "serve")]
 mod batch;

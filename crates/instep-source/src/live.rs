@@ -1,10 +1,15 @@
 //! Keeps a Source current: watches the content, waits until changes settle, and publishes them, on its own thread.
+//!
+//! The order is: set watches, scan everything, follow events. A new folder is scanned after its watch is set. If
+//! events are lost, or the system allows no more watches, everything is scanned, and that is reported. Links are not
+//! followed, and the output of instep itself is no content.
 
 mod announcements;
 mod dumps;
 mod message;
 mod publication;
 mod rescan;
+mod scan_times;
 mod settle;
 mod suppliers;
 mod watch;

@@ -15,6 +15,7 @@ mod span;
 
 use std::{collections::BTreeMap, marker::PhantomData, path::Path};
 
+use instep_store::versioned;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::catalogue::{Catalogue, CatalogueError, Snapshot};
@@ -95,15 +96,9 @@ impl Records for Catalogue {
     }
 }
 
-/// The version alone, of a record whose type is not known yet.
-#[derive(Deserialize)]
-struct FormatVersion {
-    version: u32,
-}
-
+/// A record beside its version: some records are numbers or lists, which have no room for it.
 #[derive(Serialize, Deserialize)]
 struct Envelope<T> {
-    version: u32,
     record: T,
 }
 
@@ -148,8 +143,8 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
     /// Returns the record of a part as the catalogue keeps it, under its name.
     pub(crate) fn write_part(&self, part: &str, record: &T) -> (String, Option<Vec<u8>>) {
         // Numbers, text, lists, and maps with text as keys: nothing that JSON cannot hold.
-        let bytes = serde_json::to_vec(&Envelope { version: self.version, record }).unwrap_or_default();
-        (format!("{}{part}", self.name), Some(bytes))
+        let text = versioned::to_text(self.version, &Envelope { record }).unwrap_or_default();
+        (format!("{}{part}", self.name), Some(text.into_bytes()))
     }
 
     /// Returns the operation that removes the record, under its name.
@@ -163,11 +158,7 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<T, String> {
-        let FormatVersion { version } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-        if version != self.version {
-            return Err(format!("it has version {version}, this program knows {}", self.version));
-        }
-        serde_json::from_slice::<Envelope<T>>(bytes).map(|it| it.record).map_err(|error| error.to_string())
+        versioned::parse::<Envelope<T>>(bytes, self.version).map(|envelope| envelope.record)
     }
 }
 

@@ -1,4 +1,9 @@
 //! Compares the content with the catalogue and records what changed.
+//!
+//! A file whose size, times and inode are unchanged is not opened. A file that was written less than a tick of the
+//! clock ago is hashed after the tick; one that changed while it was hashed is hashed again. If a file system keeps
+//! coarse times (multiples of 10 ms), a file whose times lie within 2 s of its hashing is hashed again in the next
+//! scan, as git does.
 
 mod added;
 mod algorithms;

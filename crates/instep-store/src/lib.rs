@@ -10,6 +10,7 @@ mod root;
 mod shortage;
 mod staging;
 mod sync;
+pub mod versioned;
 
 pub use error_chain::error_chain;
 pub use filter::{PathFilter, PatternError};

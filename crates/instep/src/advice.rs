@@ -29,7 +29,7 @@ pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
     error.downcast_ref::<SourceError>().and_then(for_source)
 }
 
-/// Nothing is damaged by a shortage, so nothing must be moved away or restored.
+/// Returns what to do about a shortage. It damages nothing, so nothing must be moved away or restored.
 fn for_shortage(shortage: Shortage) -> Option<&'static str> {
     match shortage {
         Shortage::Room => Some(

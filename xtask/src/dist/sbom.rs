@@ -23,7 +23,7 @@ pub(super) fn write(release: &Release, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The crates that cargo builds for the program, as `NAME VERSION`. `cargo metadata` also lists those that only other
+/// Returns the crates that cargo builds for the program, as `NAME VERSION`. `cargo metadata` also lists those that only other
 /// packages of the workspace enable.
 fn built(platform: &str) -> Result<BTreeSet<String>> {
     let mut tree =

@@ -9,6 +9,7 @@ use resourcesync::{
 };
 
 use super::{error::DocumentError, spool::DocumentBytes};
+use crate::clock::http_date;
 
 /// The number of decoded bytes for each coded one beyond which a document is refused as a bomb (D14).
 pub(super) const MOST_RATIO: u64 = 200;
@@ -96,9 +97,7 @@ fn is_index_as_list(header: &Header, reader: &mut Entries) -> bool {
 
 /// Returns the time at which an answer was sent, by its server's clock.
 pub(super) fn date_of(headers: &HeaderMap) -> Option<DateTime> {
-    let time = httpdate::parse_http_date(headers.get(header::DATE)?.to_str().ok()?).ok()?;
-    let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
-    Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
+    http_date(headers.get(header::DATE)?.to_str().ok()?)
 }
 
 /// A document that arrived. It may still be truncated at its origin, so nothing in it is used before it was read to its

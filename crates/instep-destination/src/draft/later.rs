@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Draft {
-    /// From now on records which resources changed after the requested time.
+    /// Records from now on which resources changed after the requested time.
     pub(crate) fn watch_later_changes(&mut self, later: Actions) {
         self.beside.later = Some(later);
     }

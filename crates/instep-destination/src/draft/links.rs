@@ -23,7 +23,7 @@ impl Draft {
         std::mem::take(&mut self.marks)
     }
 
-    /// From now on records the targets of links to versions.
+    /// Records the targets of links to versions from now on.
     pub(crate) fn note_versions(&mut self, versions: Actions) {
         self.beside.versions = Some(versions);
     }

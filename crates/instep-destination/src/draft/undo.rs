@@ -14,7 +14,7 @@ impl Draft {
     pub(super) const NO_FORMER_STATE: &str =
         "it changed later, and neither an earlier change nor a TimeGate has its state then";
 
-    /// From now on records the changes between the requested time and that of the inventory.
+    /// Records from now on the changes between the requested time and that of the inventory.
     pub(crate) fn take_back_from(&mut self, inventory: DateTime, first: Actions) {
         self.beside.undoing = Some(Undoing { first, inventory });
     }

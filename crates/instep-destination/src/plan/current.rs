@@ -1,4 +1,7 @@
 //! Fixity: compares held bytes with the metadata of an entry.
+//!
+//! An equal digest decides first, otherwise length and time if both sides have them, otherwise a conditional request.
+//! A resource without any metadata is requested conditionally in each run, not fetched again each time.
 
 use resourcesync::{DateTime, Digests, Entry, value::Precision};
 

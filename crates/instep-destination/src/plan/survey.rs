@@ -207,7 +207,7 @@ fn is_over(time: Option<DateTime>, since: Option<DateTime>) -> bool {
 }
 
 impl Shape {
-    /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
+    /// Returns the place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
     pub(crate) fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
         if self.times.newest_first {
             // The entry before is the later one: its time shows nothing.

@@ -19,7 +19,7 @@ pub(crate) struct IndexMember {
 }
 
 impl IndexMember {
-    /// A list of which only the URI is known.
+    /// Returns a list of which only the URI is known.
     pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, from: None, until: None, at: None }
     }
@@ -81,8 +81,8 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
     }
 }
 
-/// The members that may list a change since the checkpoint, in document order (CLI-12), and `true` if they reach back
-/// to it without a gap between neighbours (TIME-13).
+/// Returns the members that may list a change since the checkpoint, in document order (CLI-12), and `true` if they
+/// reach back to it without a gap between neighbours (TIME-13).
 ///
 /// A list is complete from its beginning on (TIME-5): one without an end is not read if a later one begins before the
 /// checkpoint. Its entries without a time could not be distinguished from new ones (O3).

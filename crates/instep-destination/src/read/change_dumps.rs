@@ -76,7 +76,7 @@ impl ChangeDocuments {
         Ok(read)
     }
 
-    /// The packages since a checkpoint, without reading their content.
+    /// Returns the packages since a checkpoint, without reading their content.
     pub(crate) async fn packages(
         self,
         run: &mut SyncRun<'_>,

@@ -104,8 +104,8 @@ impl ChangeDocuments {
         self.lists.first()?.member.from
     }
 
-    /// The document is unchanged: of an index, only the last read list can have grown. It still reaches as far back
-    /// as before.
+    /// Returns the lists of an unchanged document: of an index, only the last read list can have grown. It still reaches
+    /// as far back as before.
     fn unchanged(kind: ChangeKind, checkpoint: &Checkpoint, top: DocumentRecord) -> Self {
         let last = checkpoint.document.clone().filter(|last| *last != top.uri);
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
@@ -260,7 +260,7 @@ fn reported_unusable(
     Ok(DocumentNote::read(run.state(), record)?.unusable)
 }
 
-/// A list that has lost entries since it was read is an older one (D36).
+/// Refuses a list that has lost entries since it was read: it is an older one (D36).
 fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
     if !shape.went_back {
         return Ok(());
@@ -269,7 +269,7 @@ fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
     Err(Error::Refused { guard: Guard::TimeWentBack, what })
 }
 
-/// The members from the last read one on: without times only their order is known.
+/// Returns the members from the last read one on: without times only their order is known.
 fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()

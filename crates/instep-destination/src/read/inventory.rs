@@ -1,4 +1,8 @@
 //! The inventory of a Source: its Resource List, or the index over several (§10).
+//!
+//! Changes since its `at` are folded over it before anything is fetched, so the expected digests are the newest
+//! published ones. The checkpoint afterwards is the earliest `at` among the index, its members, packages and
+//! manifests. An index whose parts are of two states is read again.
 
 mod as_of;
 mod changes_since;

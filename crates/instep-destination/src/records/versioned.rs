@@ -1,17 +1,9 @@
 //! Records in the state: JSON objects with the version of their format.
 
+use instep_store::versioned;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
 use crate::state::{CopyState, ReadState, Setting, StateError};
-
-/// A record with its version, as it is written.
-#[derive(Serialize)]
-struct Versioned<'a, T> {
-    version: u32,
-    #[serde(flatten)]
-    record: &'a T,
-}
 
 /// Reads a record; `None` if none was written. A record of an unknown version, or an incomplete one, is an error that
 /// names the state and the record.
@@ -26,20 +18,12 @@ pub(super) fn read<T: DeserializeOwned>(
 
 /// Returns the version of a record; `None` if none was written, or it has none.
 pub(super) fn version(state: &dyn ReadState, name: &str) -> Result<Option<u64>, StateError> {
-    let value = state.setting(name)?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    Ok(value.and_then(|value| value.get("version").and_then(Value::as_u64)))
+    Ok(state.setting(name)?.and_then(|text| versioned::version(text.as_bytes())))
 }
 
 /// Parses the text of a record of a version.
 pub(super) fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    match value.get("version").and_then(Value::as_u64) {
-        Some(found) if found == u64::from(version) => {
-            serde_json::from_value(value).map_err(|error| error.to_string())
-        }
-        Some(found) => Err(format!("it has version {found}, this program knows {version}")),
-        None => Err("it has no version".to_owned()),
-    }
+    versioned::parse(text.as_bytes(), version)
 }
 
 /// Writes a record, replacing an earlier one. It writes nothing if they are equal.
@@ -69,7 +53,7 @@ pub(super) fn setting<T: Serialize>(
 
 /// Returns the text of a record.
 pub(super) fn to_text<T: Serialize>(version: u32, record: &T) -> Result<String, String> {
-    serde_json::to_string(&Versioned { version, record }).map_err(|error| error.to_string())
+    versioned::to_text(version, record).map_err(|error| error.to_string())
 }
 
 /// Returns the error for a record with content that no version wrote.

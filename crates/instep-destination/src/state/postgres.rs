@@ -2,6 +2,14 @@
 //!
 //! Each read and each transaction takes a connection that is free. If a server restarts or fails over, the run waits and
 //! continues with a new one, and a transaction whose answer was lost is recognized by its number (`NumberedWriter`).
+//!
+//! All copies share the tables of one schema. A transaction of the writer begins by raising the number `grp` in the
+//! row of its copy, under its token, together with its first statement. Small records wait for the next transaction.
+//! The run that has a copy reads sets, Sources and settings once, and asks once in which tables the copy has rows at
+//! all. Commits always wait (`synchronous_commit`), because a run outlives a crash of the server.
+//!
+//! The caller that waits for an answer, which may be a thread that runs tasks, sends the request and reads the answer
+//! itself; a separate thread only waits for the sockets.
 
 mod changes;
 mod copy_table;

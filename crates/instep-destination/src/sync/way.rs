@@ -1,4 +1,10 @@
 //! Chooses the way that updates a copy, and reads the documents that it needs.
+//!
+//! If nothing is held: a dump, batches or the list, by their estimated costs. If something is held and the Change
+//! Lists reach back to the checkpoint: these, with bytes from the packages of a Change Dump if that is cheaper;
+//! otherwise the Change Dumps that reach back, then the entries that lists add to them. A gap is reported; archives
+//! are used if they help, otherwise a baseline by difference. For a Source without any inventory all of its changes
+//! are read.
 
 use resourcesync::{Capability, DateTime};
 

@@ -2,13 +2,14 @@
 
 use instep_net::{HttpError, Origin, Request};
 use resourcesync::{
-    DateTime, Relation, Uri,
+    Relation, Uri,
     discovery::{HeaderLink, parse_link_header},
 };
 
 use super::{Unexplained, carrier::Carrier};
 use crate::{
     Error, Phase, ProblemKind,
+    clock::http_date,
     error::BesideUrl as _,
     plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
     run::{SetRun, SyncRun},
@@ -126,15 +127,15 @@ fn of_map(resource: &Uri, link: &HeaderLink) -> Option<Desired> {
     if !link.rels.contains(&Relation::Memento) {
         return None;
     }
-    let time = httpdate::parse_http_date(link.datetime.as_deref()?).ok()?;
-    let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
     let mut metadata = ResourceMetadata::new();
-    metadata.lastmod = Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?));
+    metadata.lastmod = Some(http_date(link.datetime.as_deref()?)?);
     version_at(resource, &link.target, metadata)
 }
 
 #[cfg(test)]
 mod tests {
+    use resourcesync::DateTime;
+
     use super::*;
 
     fn uri(text: &str) -> Uri {

@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     feed::{FeedState, TaskFeed},
+    fetch::{FetchOutcome, Task},
     pipeline::Pipeline,
-    settle,
+    settle::{self, Pending},
 };
-use crate::{Error, ProblemKind, run::SyncRun, state::SetId};
+use crate::{Error, ProblemKind, commit::Commit, run::SyncRun, state::SetId};
 
 /// The time that transfers in flight may take once the run should end. Small ones are finished in it; the received
 /// part of a large one is kept for the next run.
@@ -90,15 +91,7 @@ impl Pipeline {
                     }
                     (next_look, last) = (Instant::now() + COALESCE_WINDOW, more);
                     run.reporter.progress(fetcher.bytes());
-                    let mut commits = Vec::with_capacity(more);
-                    for (task, outcome) in arrived.drain(..) {
-                        let place = task.context.place;
-                        let settled = settle::settle(run, set, task, outcome)?;
-                        run.reporter.report.unchanged += u64::from(settled.is_unchanged());
-                        run.reporter.report.unverified += u64::from(settled.is_unverified);
-                        commits.push(feed.settle(run, place, settled));
-                    }
-                    self.send_all(commits).await?;
+                    self.send_all(settled(run, set, feed, &mut arrived)?).await?;
                     if run.login_page.is_in_doubt() {
                         run.stop.unless(run.login_page.compare(&run.network.client)).await;
                     }
@@ -110,12 +103,35 @@ impl Pipeline {
             }
         }
         drop(working);
-        if let Some(body) = run.login_page.recognised().map(str::to_owned) {
-            let what = format!(
-                "most answers have the same wrong body ({body}), like a login page: no further requests are sent"
-            );
-            run.reporter.problem(ProblemKind::Mismatch, &run.options.url, &what);
-        }
+        report_login_page(run);
         Ok(())
+    }
+}
+
+/// Returns the commits for what arrived.
+fn settled(
+    run: &mut SyncRun<'_>,
+    set: SetId,
+    feed: &mut dyn TaskFeed,
+    arrived: &mut Vec<(Box<Task<Pending>>, FetchOutcome)>,
+) -> Result<Vec<Commit>, Error> {
+    let mut commits = Vec::with_capacity(arrived.len());
+    for (task, outcome) in arrived.drain(..) {
+        let place = task.context.place;
+        let settled = settle::settle(run, set, task, outcome)?;
+        run.reporter.report.unchanged += u64::from(settled.is_unchanged());
+        run.reporter.report.unverified += u64::from(settled.is_unverified);
+        commits.push(feed.settle(run, place, settled));
+    }
+    Ok(commits)
+}
+
+/// Reports that most answers were one wrong body.
+fn report_login_page(run: &mut SyncRun<'_>) {
+    if let Some(body) = run.login_page.recognised().map(str::to_owned) {
+        let what = format!(
+            "most answers have the same wrong body ({body}), like a login page: no further requests are sent"
+        );
+        run.reporter.problem(ProblemKind::Mismatch, &run.options.url, &what);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use instep_net::{HttpError, Permission};
-use resourcesync::{MediaType, Uri};
+use resourcesync::{DateTime, MediaType, Uri};
 
 use super::unexplained::Unexplained;
 use crate::{
@@ -42,7 +42,7 @@ pub(super) struct TransferFailure {
 }
 
 impl TransferFailure {
-    /// A failure that no change explains, and that no permission would help with.
+    /// Returns a failure that no change explains, and that no permission would help with.
     pub(super) fn new(kind: ProblemKind, what: String) -> Self {
         Self { kind, what, explicable: false, lacks: None }
     }
@@ -110,30 +110,15 @@ pub(super) fn settle(
         }
         FetchOutcome::Staged(arrival) => {
             run.login_page.right();
-            let Pending { action, held, .. } = &task.context;
             if is_unverified && arrival.has_open_end {
-                run.reporter.open_end(action.desired.uri.as_str());
+                run.reporter.open_end(task.context.action.desired.uri.as_str());
             }
-            match Placer::new(run, set).place(&action.desired, held.as_ref(), arrival) {
-                Ok(mut commit) => {
-                    if let Commit::File(file) = &mut commit {
-                        file.is_new = action.kind == ActionKind::Create;
-                    }
-                    return Ok(Settlement { is_unverified, ..Settlement::of(commit) });
-                }
+            match placed(&Placer::new(run, set), &task.context, arrival) {
+                Ok(commit) => return Ok(Settlement { is_unverified, ..Settlement::of(commit) }),
                 Err(failure) => failure,
             }
         }
-        FetchOutcome::NotModified { sent } => {
-            let Pending { action, held, .. } = task.context;
-            let metadata = match held {
-                Some(held) => action.desired.metadata_beside(&held.digests),
-                None => action.desired.metadata,
-            };
-            let uri = action.desired.uri;
-            let is_racy = may_hide_changes(metadata.lastmod.as_ref(), Some(sent));
-            return Ok(Settlement::of(Commit::Current { uri, metadata, set, is_racy }));
-        }
+        FetchOutcome::NotModified { sent } => return Ok(Settlement::of(current(set, task.context, sent))),
         FetchOutcome::Gone { status } => {
             let what = format!("the Source lists it and answers {status}");
             TransferFailure { explicable: true, ..TransferFailure::new(ProblemKind::Missing, what) }
@@ -149,6 +134,27 @@ pub(super) fn settle(
     let desired = task.context.action.desired;
     let owed = Owed::new(desired, format!("{}: {}", failure.kind.as_str(), failure.what));
     Ok(Settlement { failure: Some(failure), ..Settlement::of(Commit::Owed(set, owed)) })
+}
+
+/// Returns the commit for an arrival that is taken for the resource.
+fn placed(placer: &Placer, pending: &Pending, arrival: Arrival) -> Result<Commit, TransferFailure> {
+    let Pending { action, held, .. } = pending;
+    let mut commit = placer.place(&action.desired, held.as_ref(), arrival)?;
+    if let Commit::File(file) = &mut commit {
+        file.is_new = action.kind == ActionKind::Create;
+    }
+    Ok(commit)
+}
+
+/// Returns the commit for a resource whose held bytes are current, by an answer that was sent at a time.
+fn current(set: SetId, pending: Pending, sent: DateTime) -> Commit {
+    let Pending { action, held, .. } = pending;
+    let metadata = match held {
+        Some(held) => action.desired.metadata_beside(&held.digests),
+        None => action.desired.metadata,
+    };
+    let is_racy = may_hide_changes(metadata.lastmod.as_ref(), Some(sent));
+    Commit::Current { uri: action.desired.uri, metadata, set, is_racy }
 }
 
 /// The most failures that are kept until changes may explain them. Others are reported at once.

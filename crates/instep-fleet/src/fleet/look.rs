@@ -10,6 +10,7 @@ use instep_store::Shortage;
 use tokio::task::{JoinError, spawn_blocking};
 
 use crate::{
+    cause::LookCause,
     definition::SourceDefinition,
     options::FleetOptions,
     schedule::LookVerdict,
@@ -38,6 +39,8 @@ pub(super) struct LookOutcome {
     /// `None` if it shows nothing about the Source: it was interrupted, or only a dry run.
     pub(super) verdict: Option<LookVerdict>,
     pub(super) exit_code: u8,
+    /// The cause of a failure, if an operator can remove it.
+    pub(super) cause: Option<LookCause>,
     /// `true` if the copy equals the Source.
     pub(super) in_step: bool,
     pub(super) summary: String,
@@ -72,7 +75,8 @@ impl LookOutcome {
             _ => Some(LookVerdict::Failed),
         };
         let summary = instep_store::error_chain(error);
-        Self { verdict, exit_code: error.exit_code(), summary, ..Self::default() }
+        let cause = LookCause::of(error);
+        Self { verdict, exit_code: error.exit_code(), cause, summary, ..Self::default() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::engine::{Field, FieldFault, FieldRow, Statements};
 use crate::{
     FleetError,
+    cause::LookCause,
     definition::SourceDefinition,
     name::SourceName,
     schedule::Pacing,
@@ -14,7 +15,7 @@ use crate::{
 /// The columns of a Source, in the order in which they are read.
 pub(super) const COLUMNS: &str = "definition, from_file, added, paused, approved, wanted, due, \"interval\", failures, quarantined,
     sized_resources, sized_bytes, began, ended, exit_code, summary, success, checkpoint, held, bytes, pending, alerted,
-    worker, epoch, changed, in_step, name";
+    worker, epoch, changed, in_step, name, cause";
 
 /// The Sources that one statement adds: a database that is far away would otherwise be waited for twice for each of them.
 pub(super) const AT_ONCE: usize = 250;
@@ -139,7 +140,7 @@ pub(super) fn forget(statements: &dyn Statements, name: &SourceName) -> Result<u
 /// The columns that the end of a look writes. The flags are not among them, because operators set these.
 pub(super) const LOOK_COLUMNS: &str = "due = $2, \"interval\" = $3, failures = $4, quarantined = $5, sized_resources = $6,
     sized_bytes = $7, ended = $8, exit_code = $9, summary = $10, success = $11, checkpoint = $12, held = $13, bytes = $14,
-    pending = $15, alerted = $16, in_step = $17";
+    pending = $15, alerted = $16, in_step = $17, cause = $18";
 
 /// Returns the values of those columns, the name before them.
 pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<Field> {
@@ -162,6 +163,7 @@ pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<F
         standing.pending.into(),
         standing.alerted.as_deref().into(),
         standing.in_step.into(),
+        standing.cause.map(LookCause::as_str).into(),
     ]
 }
 
@@ -197,6 +199,7 @@ fn columns(row: &FieldRow) -> Result<FleetSource, FieldFault> {
         began: row.optional(12)?,
         ended: row.optional(13)?,
         exit_code: small(14)?,
+        cause: row.text(27)?.and_then(LookCause::named),
         in_step: row.is(25)?,
         summary: row.string(15)?,
         success: row.optional(16)?,

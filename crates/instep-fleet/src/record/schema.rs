@@ -7,7 +7,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "infl", so that `file` can identify it.
     application_id: 0x696e_666c,
-    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5],
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
 };
@@ -58,3 +58,6 @@ CREATE TRIGGER source_forgotten AFTER DELETE ON source
 CREATE TRIGGER source_added AFTER INSERT ON source
     BEGIN UPDATE source SET changed = (SELECT changed + 1 FROM forgotten) WHERE name = NEW.name; END;
 ";
+
+/// A Source that failed before has no cause until its next look.
+const VERSION_6: &str = "ALTER TABLE source ADD COLUMN cause TEXT;";

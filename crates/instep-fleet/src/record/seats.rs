@@ -1,6 +1,11 @@
 //! Seats at hosts whose limit holds over all workers, as rows. `share` decides which of them a worker gets.
 //!
 //! Only a record that several workers share has them: with a file the client of the single process counts by itself.
+//!
+//! Rows never show less than may be in use, so no lost, late or stopped message leads beyond the limit. The rows of a
+//! worker are removed with the worker, whichever process removes it. A pause is a length under a random number, never
+//! a time: each worker pauses for that length from when it reads it, and the first worker whose pause is over removes
+//! it.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -29,8 +29,14 @@ const COUNTED: Duration = Duration::from_secs(5);
 /// The time after which everything is read again, for transactions that took longer than that.
 const ALL_AGAIN: Duration = Duration::from_secs(60);
 
-pub(super) const TABLES: Tables =
-    Tables { steps: &[TableStep::Breaks(VERSION_1), TableStep::Adds(SEATS), TableStep::Adds(IN_STEP)] };
+pub(super) const TABLES: Tables = Tables {
+    steps: &[
+        TableStep::Breaks(VERSION_1),
+        TableStep::Adds(SEATS),
+        TableStep::Adds(IN_STEP),
+        TableStep::Adds(CAUSE),
+    ],
+};
 
 /// `COLLATE "C"` is the order of bytes, as everywhere. Rows that are updated often leave room in their pages.
 const VERSION_1: &str = r#"
@@ -85,6 +91,9 @@ CREATE INDEX source_by_host ON source (host) WHERE worker IS NOT NULL;
 
 /// Earlier versions counted each look with exit code 0 as one that found the copy in step.
 const IN_STEP: &str = "ALTER TABLE source ADD COLUMN in_step bigint NOT NULL DEFAULT 1;";
+
+/// A worker of an earlier version leaves the cause of the look before its own, so readers use it with the exit code only.
+const CAUSE: &str = "ALTER TABLE source ADD COLUMN cause text;";
 
 /// The record in a database.
 #[derive(Debug)]

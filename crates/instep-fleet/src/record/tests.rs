@@ -29,11 +29,18 @@ fn golden(version: u32) -> (tempfile::TempDir, FleetRecord) {
 }
 
 #[test]
+fn a_source_of_version_5_that_failed_has_no_cause_until_its_next_look() {
+    let (_dir, record) = golden(5);
+    let standing = record.source(&name("letters")).unwrap().standing;
+    assert_eq!((standing.failures, standing.exit_code, standing.cause), (2, Some(4), None));
+}
+
+#[test]
 fn a_source_of_version_3_counts_as_in_step_until_its_next_look() {
     let (_dir, record) = golden(3);
     let letters = record.source(&name("letters")).unwrap();
     assert!(letters.standing.in_step);
-    assert_eq!(letters.standing.exit_code, Some(0));
+    assert_eq!((letters.standing.exit_code, letters.standing.cause), (Some(0), None));
 }
 
 #[test]

@@ -1,4 +1,9 @@
 //! Workers and the Sources that they hold, as rows. `share` decides what may be done and when.
+//!
+//! A claim touches the row of the claimant first, so a removed worker claims nothing. It raises the epoch of the
+//! Source, and the end of a look is written only under its own epoch. A claim whose answer was lost is found in the
+//! record and given back. Looks at a host are counted by the `host` of the Sources that workers hold, under the lock
+//! of its lane. No decision depends on an engine's clock, an advisory lock or a notification.
 
 use super::{
     FleetRecord,
@@ -171,7 +176,7 @@ impl FleetRecord {
         self.engine.transaction(&mut |statements| {
             let sql = format!(
                 "UPDATE source SET {}, worker = NULL, changed = {{next}}
-                 WHERE name = $1 AND worker = $18 AND epoch = $19 RETURNING {}",
+                 WHERE name = $1 AND worker = $19 AND epoch = $20 RETURNING {}",
                 rows::LOOK_COLUMNS,
                 rows::COLUMNS
             );

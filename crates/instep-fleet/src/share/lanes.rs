@@ -3,6 +3,9 @@
 //! A lane is requested once a transfer waits for a seat. After that the worker only reads the rows of all workers in
 //! its lanes, together and without a lock. It requests again when the rows show that it may have more, that it must
 //! return seats, or that an answer was lost. It leaves a lane that was not used for a while.
+//!
+//! The part of the seats in use that a worker has is also its part of the rate of requests to the host, and of a pause
+//! that the host asks for between them.
 
 use std::{collections::BTreeMap, time::Duration};
 

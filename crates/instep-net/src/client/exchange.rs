@@ -39,34 +39,17 @@ impl Client {
         at: &Origin,
     ) -> Result<Response, HttpError> {
         let shared = &*self.0;
-        let content = request.content.as_ref().map(|(content, _)| content.clone());
-        let mut message = http::Request::new(Full::new(content.unwrap_or_default()));
-        *message.method_mut() = request.method();
-        *message.uri_mut() = target;
-        *message.headers_mut() = headers;
-
+        let message = message(request, headers, target);
         let host = shared.hosts.get(at);
         let permit = shared.hosts.admit(&host).await?;
         shared.requests.fetch_add(1, Relaxed);
         let asked = Instant::now();
         let name = Arc::<str>::from(uri.as_str());
         let flight = shared.flights.start(Arc::clone(&name), asked);
-        let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
-            host.note(Traffic::unanswered);
-            tracing::debug!(uri = %uri.as_str(), %error, "request failed");
-            if matches!(error, HttpError::Timeout { .. }) {
-                host.timed_out();
-            }
-            if error.is_transient() {
-                host.failed();
-            }
-        })?;
+        let answer =
+            self.ask(&host, message, uri).await.inspect_err(|error| note_failure(&host, uri, error))?;
         let (mut head, incoming) = answer.into_parts();
-        let has_open_end = !at.is_secure()
-            && head.version < Version::HTTP_2
-            && ![header::CONTENT_LENGTH, header::TRANSFER_ENCODING]
-                .iter()
-                .any(|name| head.headers.contains_key(name));
+        let has_open_end = !at.is_secure() && has_open_end(&head);
         if head.headers.contains_key(header::TRANSFER_ENCODING) {
             // The transfer coding marks the end of the body; a `Content-Length` beside it must be ignored (RFC 9112 §6.3).
             head.headers.remove(header::CONTENT_LENGTH);
@@ -196,6 +179,34 @@ impl Client {
         host.failed();
         Err(HttpError::Status { uri: uri.to_string(), status, retry_after })
     }
+}
+
+/// Returns the message of a request.
+fn message(request: &Request, headers: HeaderMap, target: http::Uri) -> OutgoingRequest {
+    let content = request.content.as_ref().map(|(content, _)| content.clone());
+    let mut message = http::Request::new(Full::new(content.unwrap_or_default()));
+    *message.method_mut() = request.method();
+    *message.uri_mut() = target;
+    *message.headers_mut() = headers;
+    message
+}
+
+/// Records a request that got no answer.
+fn note_failure(host: &Host, uri: &Uri, error: &HttpError) {
+    host.note(Traffic::unanswered);
+    tracing::debug!(uri = %uri.as_str(), %error, "request failed");
+    if matches!(error, HttpError::Timeout { .. }) {
+        host.timed_out();
+    }
+    if error.is_transient() {
+        host.failed();
+    }
+}
+
+/// Returns `true` if only the end of the connection marks the end of the body.
+fn has_open_end(head: &http::response::Parts) -> bool {
+    let marks = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
+    head.version < Version::HTTP_2 && !marks.iter().any(|name| head.headers.contains_key(name))
 }
 
 /// Returns a transfer coding that is still on the body: hyper removes chunks and nothing else.

@@ -69,38 +69,12 @@ impl OaiRequest {
             [] => return Err(OaiFault::new("badVerb", "The verb is missing")),
             _ => return Err(OaiFault::new("badVerb", "The verb is repeated")),
         };
-        let allowed: &[&str] = match verb {
-            "Identify" => &[],
-            "ListSets" => &["resumptionToken"],
-            "ListMetadataFormats" => &["identifier"],
-            "GetRecord" => &["identifier", "metadataPrefix"],
-            "ListRecords" | "ListIdentifiers" => {
-                &["metadataPrefix", "from", "until", "set", "resumptionToken"]
-            }
-            other => return Err(OaiFault::new("badVerb", format!("{other:?} is not a verb"))),
-        };
-        let mut given = BTreeMap::new();
-        for (name, value) in pairs.iter().filter(|(name, _)| name != "verb") {
-            if !allowed.contains(&name.as_str()) {
-                return Err(bad(format!("{verb} has no argument {name:?}")));
-            }
-            if given.insert(name.as_str(), value.clone()).is_some() {
-                return Err(bad(format!("{name} is repeated")));
-            }
-        }
+        let mut given = arguments(verb, pairs)?;
         let missing = |name: &str| bad(format!("{verb} needs {name}"));
-        if let Some(format) = given.get("metadataPrefix").filter(|format| !is_prefix(format)) {
-            return Err(bad(format!("{format:?} cannot be a metadataPrefix")));
-        }
         Ok(match verb {
             "Identify" => Self::Identify,
-            "ListSets" => {
-                if given.contains_key("resumptionToken") {
-                    return Err(bad_token());
-                } else {
-                    Self::ListSets
-                }
-            }
+            "ListSets" if given.contains_key("resumptionToken") => return Err(bad_token()),
+            "ListSets" => Self::ListSets,
             "ListMetadataFormats" => Self::ListMetadataFormats { identifier: given.remove("identifier") },
             "GetRecord" => Self::GetRecord {
                 identifier: given.remove("identifier").ok_or_else(|| missing("identifier"))?,
@@ -126,6 +100,31 @@ impl OaiRequest {
                 Self::List { with_metadata, begin }
             }
         })
+    }
+}
+
+/// Returns the arguments of a verb, each at most once.
+fn arguments<'a>(verb: &str, pairs: &'a [(String, String)]) -> Result<BTreeMap<&'a str, String>, OaiFault> {
+    let allowed: &[&str] = match verb {
+        "Identify" => &[],
+        "ListSets" => &["resumptionToken"],
+        "ListMetadataFormats" => &["identifier"],
+        "GetRecord" => &["identifier", "metadataPrefix"],
+        "ListRecords" | "ListIdentifiers" => &["metadataPrefix", "from", "until", "set", "resumptionToken"],
+        other => return Err(OaiFault::new("badVerb", format!("{other:?} is not a verb"))),
+    };
+    let mut given = BTreeMap::new();
+    for (name, value) in pairs.iter().filter(|(name, _)| name != "verb") {
+        if !allowed.contains(&name.as_str()) {
+            return Err(bad(format!("{verb} has no argument {name:?}")));
+        }
+        if given.insert(name.as_str(), value.clone()).is_some() {
+            return Err(bad(format!("{name} is repeated")));
+        }
+    }
+    match given.get("metadataPrefix").filter(|format| !is_prefix(format)) {
+        Some(format) => Err(bad(format!("{format:?} cannot be a metadataPrefix"))),
+        None => Ok(given),
     }
 }
 

@@ -1,45 +1,21 @@
-//! One list to its end, part by part: each part and the token of the next are committed together.
+//! One list to its end, and the consequences for records that it does not have.
 
+mod parts;
 mod requests;
-
-use instep_source::{PublishPhase, PublishProblem, PublishProgress};
 
 use super::{
     Harvest, HarvestError,
-    circle::Circle,
     identity::{DeletionPolicy, RepositoryIdentity},
-    list_size::ListSize,
     now,
-    owed::unusable_because,
-    state::{ListPosition, RecordEffect},
+    state::ListPosition,
 };
-use crate::{datestamp::seconds, response::OaiResponse};
-use requests::{Answered, OVERLAP};
+use parts::ListVerb;
+use requests::OVERLAP;
 
 /// If a response has neither a date nor a record, the next list begins this many seconds before this one.
 const UNKNOWN_CLOCK: i64 = 86_400;
-/// The most parts without a record in a row; after that the list is given up.
-const MOST_EMPTY: u32 = 1_000;
 /// A time of the last comparison that makes the next harvest compare again.
 const AT_ONCE: i64 = 0;
-/// The most times that a list begins again at the same datestamp.
-const MOST_EXPIRED: u32 = 3;
-
-/// The verb of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ListVerb {
-    Records,
-    Identifiers,
-}
-
-impl ListVerb {
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Records => "ListRecords",
-            Self::Identifiers => "ListIdentifiers",
-        }
-    }
-}
 
 impl Harvest<'_> {
     /// Reads the list of a format: records that are new since the last one, or all.
@@ -140,155 +116,5 @@ impl Harvest<'_> {
             self.lost(self.repository.url.base.clone(), what);
         }
         if at.has_strangers { Box::pin(self.list(format, identity)).await } else { Ok(()) }
-    }
-
-    /// Reads the parts of a list from its present position on; returns `false` if it ended early because it is no
-    /// longer needed.
-    async fn parts(
-        &mut self,
-        format: &str,
-        listing: ListVerb,
-        at: &mut ListPosition,
-        identity: &mut RepositoryIdentity,
-    ) -> Result<bool, HarvestError> {
-        let (mut circle, mut empty) = (Circle::default(), 0);
-        let (mut expired, mut begun_again_from) = (0, None);
-        let mut size = ListSize::begin(at.token.is_none());
-        loop {
-            if (self.ends)() {
-                return Ok(false);
-            }
-            let arguments = self.arguments(format, at, identity);
-            let arguments: Vec<(&str, &str)> =
-                arguments.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let (response, url) = self.repository.ask(listing.verb(), &arguments).await?;
-            // Set even if nothing is new: the next list begins at a time of the repository's clock, never of this machine's.
-            at.started_at = at.started_at.or_else(|| seconds(&response.date));
-            if !response.errors.is_empty() && response.records.is_empty() {
-                match self.answered(&response, &url, at, identity).await? {
-                    // The list began again at the datestamp of its last record, which was there a moment ago: the answer
-                    // "no records" is wrong, and the list is read from its beginning.
-                    Answered::End if at.is_ordered && begun_again_from == Some(at.began_from) => {
-                        (at.is_ordered, at.began_from) = (false, at.next_from);
-                        circle = Circle::default();
-                    }
-                    Answered::End => {
-                        // "No records" in answer to a token may mean that the rest of the list was lost.
-                        at.is_whole &= at.token.is_none();
-                        return Ok(true);
-                    }
-                    Answered::Again => {
-                        let is_further = begun_again_from.replace(at.began_from) != Some(at.began_from);
-                        expired = if is_further { 0 } else { expired + 1 };
-                        if expired == MOST_EXPIRED {
-                            return Err(HarvestError::Tokens { url });
-                        }
-                        circle = Circle::default();
-                    }
-                }
-                continue;
-            }
-            if circle.is_closed_by(&response) && response.token.is_some() {
-                return Err(HarvestError::Circle {
-                    format: format.to_owned(),
-                    records: self.report.seen,
-                    url,
-                });
-            }
-            if response.is_whole && !response.has_list {
-                // An answer without a list is not an empty list: taken for one, it would delete all records (B34).
-                return Err(HarvestError::Unusable {
-                    url,
-                    what: "no list: it has neither a list nor an error",
-                });
-            }
-            // If the last part has no records, the rest of the list may have been lost.
-            at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
-            empty = if response.records.is_empty() { empty + 1 } else { 0 };
-            if empty > MOST_EMPTY {
-                return Err(HarvestError::Empty { format: format.to_owned(), url });
-            }
-            self.part(format, listing, &response, &url, at)?;
-            if !response.is_whole {
-                // The received records are held; without the end of the response it is unknown if there is a token.
-                let what =
-                    "half a list: the response is truncated; the next harvest requests the rest of the list";
-                return Err(HarvestError::Unusable { url, what });
-            }
-            size.count(&response);
-            if at.token.is_none() {
-                if let Some(what) = size.shortage() {
-                    at.is_whole = false;
-                    self.monitor.problem(&PublishProblem::warning(url, what));
-                }
-                return Ok(true);
-            }
-        }
-    }
-
-    /// Commits a part of a list with the place after it.
-    fn part(
-        &mut self,
-        format: &str,
-        listing: ListVerb,
-        response: &OaiResponse,
-        url: &str,
-        at: &mut ListPosition,
-    ) -> Result<(), HarvestError> {
-        for fault in &response.faults {
-            let subject = format!("{} in {url}", fault.record);
-            // An incomplete list deletes nothing.
-            at.is_whole &= !fault.is_lost;
-            if fault.is_lost && listing == ListVerb::Records {
-                self.lost(subject, &fault.what)
-            } else {
-                self.monitor.problem(&PublishProblem::warning(subject, &fault.what))
-            }
-        }
-        for error in &response.errors {
-            at.is_whole = false;
-            let what = format!("answers {} beside records: the list may be incomplete", error.code);
-            self.lost(url, what);
-        }
-        let is_of_records = listing == ListVerb::Records;
-        let mut unusable = Vec::new();
-        let mut commit = self.state.begin(&mut self.folder)?;
-        if is_of_records {
-            commit.owe_damaged(format, &response.faults)?;
-        }
-        for record in &response.records {
-            if let Some(what) = unusable_because(record, is_of_records) {
-                commit.owe(format, &record.identifier)?;
-                unusable.push((record.identifier.clone(), what));
-                continue;
-            }
-            if let Some(datestamp) = seconds(&record.datestamp) {
-                at.is_ordered &= at.reached_at.is_none_or(|reached| reached <= datestamp);
-                at.reached_at = at.reached_at.max(Some(datestamp));
-            } else {
-                at.is_ordered = false;
-            }
-            match listing {
-                ListVerb::Records => {
-                    let taken = commit.take(format, record, at.run, self.options.full_texts)?;
-                    self.report.changed += u64::from(taken != RecordEffect::Same);
-                }
-                ListVerb::Identifiers => at.has_strangers |= !commit.note(format, record, at.run)?,
-            }
-            self.report.bytes += record.metadata.as_ref().map_or(0, |metadata| metadata.len() as u64);
-        }
-        self.report.seen += response.records.len() as u64;
-        at.is_whole &= unusable.is_empty();
-        if response.is_whole {
-            at.token.clone_from(&response.token);
-        }
-        commit.finish(is_of_records.then_some((format, &*at)))?;
-        for (identifier, what) in unusable {
-            let subject = if identifier.is_empty() { "a record".to_owned() } else { identifier };
-            self.lost(format!("{subject} in {url}"), what);
-        }
-        let (seen, bytes) = (self.report.seen, self.report.bytes);
-        self.monitor.progress(PublishProgress::new(PublishPhase::Scan, seen, bytes));
-        Ok(())
     }
 }

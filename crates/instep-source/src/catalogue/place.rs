@@ -1,14 +1,12 @@
 //! The place of a catalogue: a file in the state folder, or a database whose URL a file in the state folder records.
 
+use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
 #[cfg(all(feature = "serve", feature = "postgres"))]
 use std::sync::atomic::AtomicBool;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
 
+use instep_store::versioned::{self, RecordFileError};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "postgres")]
@@ -35,7 +33,6 @@ pub(crate) enum CatalogueLocation {
 /// The record of a catalogue in a database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RemoteCatalogue {
-    version: u32,
     /// Its URL, without a password.
     catalogue: String,
     /// The name of the Source there.
@@ -173,7 +170,6 @@ impl CatalogueLocation {
             #[cfg(feature = "postgres")]
             Self::Postgres(database, folder) => {
                 let now = RemoteCatalogue {
-                    version: VERSION,
                     catalogue: database.recorded().to_owned(),
                     source: catalogue.name()?.unwrap_or_default(),
                     folder: folder.clone(),
@@ -219,32 +215,17 @@ impl RemoteCatalogue {
     /// Reads the record in the state folder; `None` if the catalogue is a file in that folder.
     fn read(state: &Path) -> Result<Option<Self>, Error> {
         let path = state.join(NOTE);
-        let text = match fs::read(&path) {
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(None);
+        versioned::read_file(&path, VERSION).map_err(|error| match error {
+            RecordFileError::Io(source) => Error::read(&path)(source),
+            RecordFileError::Content { what } => {
+                CatalogueError::Record { path, name: "catalogue".to_owned(), what }.into()
             }
-            text => text.map_err(Error::read(&path))?,
-        };
-        let damaged =
-            |what: String| CatalogueError::Record { path: path.clone(), name: "catalogue".to_owned(), what };
-        let read: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        match read.version {
-            VERSION => Ok(Some(read)),
-            version => Err(damaged(format!("it has version {version}, this program knows {VERSION}")).into()),
-        }
+        })
     }
 
     /// Writes the record into the state folder, in place of an earlier one.
     #[cfg(feature = "postgres")]
     fn write(&self, state: &Path) -> Result<(), Error> {
-        let path = state.join(NOTE);
-        let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(state)?;
-            serde_json::to_writer(&mut file, self)?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            fs::File::open(state)?.sync_all()
-        };
-        write().map_err(Error::write(&path))
+        versioned::write_file(state, NOTE, VERSION, self).map_err(Error::write(state.join(NOTE)))
     }
 }

@@ -3,6 +3,15 @@
 //! Readers share a connection, because each of them uses single statements. A snapshot has its own connection, and so
 //! does the writer. If the server restarts or fails over, a publication waits and continues over a new connection. A
 //! transaction whose answer was lost is recognised by its number (`NumberedWriter`).
+//!
+//! All Sources share the tables of one schema. The name of a Source is its base URL. A transaction begins by raising
+//! the number `grp` in the row of its Source, under the token of its lease. Work may run more than once, because a
+//! transaction that conflicted with another one or lost its connection is repeated; work that fails by itself is left
+//! out then.
+//!
+//! A snapshot is a reading transaction (`REPEATABLE READ`). If its connection is lost it continues over another one as
+//! long as nothing was recorded since, and otherwise ends with an error. Times continue after the datetime in the row
+//! of the Source, whichever machine publishes next.
 
 mod lookup;
 mod moment;

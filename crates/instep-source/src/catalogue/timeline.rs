@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    time::{SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use resourcesync::DateTime;
@@ -16,10 +16,7 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// Returns the system's clock.
 pub fn system_clock() -> Clock {
-    Arc::new(|| match SystemTime::now().duration_since(UNIX_EPOCH) {
-        Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
-        Err(_) => 0,
-    })
+    Arc::new(|| DateTime::from(SystemTime::now()).unix_micros())
 }
 
 /// Microseconds that the last datetime may be later than the clock: clocks are set back by seconds now and then.

@@ -1,6 +1,7 @@
 //! The thread that publishes: it waits until changes settle, or a scan is due, and runs a publication.
 
 use std::{
+    ops::ControlFlow,
     path::Path,
     sync::{Arc, mpsc},
     time::{Duration, Instant},
@@ -12,14 +13,11 @@ use super::{
     announcements::Announcements,
     dumps::Dumps,
     message::LiveMessage,
-    rescan::RescanPause,
-    settle::{DueScan, Settle, Touch},
-    watch::{WITHOUT_WATCHES, Watches},
+    scan_times::ScanTimes,
+    settle::{DueScan, Settle},
+    watch::Watches,
 };
 use crate::{Error, ErrorKind, PublishMonitor, PublishProblem, Publisher, publish::ScanScope, status};
-
-/// The delay after a failed publication before the next attempt.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// The interval at which a process that shares its catalogue with others makes sure of its right to publish.
 const CONFIRM_EVERY: Duration = Duration::from_secs(5);
@@ -43,28 +41,20 @@ impl PublicationLoop {
     /// Publishes changes until it is ended or another process has the right to publish. In the second case it returns
     /// that error.
     pub(super) fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) -> Option<Error> {
-        let mut settle = Settle::default();
-        let mut rescan = RescanPause::new(self.scan_every);
-        let mut next_scan = Instant::now() + self.scan_every;
-        if let Some(pause) = rescan.after(self.unreadable_at_first, true) {
-            next_scan = next_scan.min(Instant::now() + pause);
-        }
-        let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
+        let mut times = ScanTimes::after_first(self.scan_every, self.interval, Instant::now());
+        times.scanned(self.unreadable_at_first, true, Instant::now());
         self.dumps.start_if_due(&self.publisher);
         loop {
-            let now = Instant::now();
             let has_unwatched = !self.watches.unwatched().is_empty();
-            let until = if has_unwatched { next_scan.min(next_unwatched) } else { next_scan };
-            let until_scan = until.saturating_duration_since(now);
-            let wait = settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan));
+            let wait = times.wait(has_unwatched, Instant::now());
             let is_shared = self.publisher.catalogue().is_shared();
             let wait = if is_shared { wait.min(CONFIRM_EVERY) } else { wait };
             match messages.recv_timeout(wait) {
                 Ok(LiveMessage::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return None,
                 Ok(message) => {
-                    self.note(message, &mut settle);
+                    self.note(message, &mut times.settle);
                     if self.watches.take_lost() {
-                        self.note(LiveMessage::EventsLost, &mut settle);
+                        self.note(LiveMessage::EventsLost, &mut times.settle);
                     }
                     continue;
                 }
@@ -73,50 +63,40 @@ impl PublicationLoop {
             if let Some(lost) = self.lost_right() {
                 return Some(lost);
             }
-            let now = Instant::now();
-            if now >= next_scan {
-                settle.look_at_everything();
-            } else if has_unwatched && now >= next_unwatched {
-                for folder in self.watches.unwatched() {
-                    settle.touch(folder.clone(), Touch::Whole, now);
-                }
-                next_unwatched = now + WITHOUT_WATCHES;
-            }
-            if let Some(work) = settle.take(now) {
-                if work == DueScan::Everything {
-                    next_scan = now + self.scan_every;
-                }
-                settle.rest_until(now + self.interval);
-                let scope = match &work {
-                    DueScan::Everything => ScanScope::Everything,
-                    DueScan::Paths(paths) if paths.is_empty() => ScanScope::Recorded,
-                    DueScan::Paths(paths) => ScanScope::Paths(paths),
-                };
-                let published = match self.publish(scope) {
-                    // The guard withholds deletions only: all else that the scan found is recorded, and published now.
-                    Err(Error::DeletionsRefused { .. }) => self.publish(ScanScope::Recorded),
-                    published => published,
-                };
-                match published {
-                    Ok(unreadable) => {
-                        // No event comes when a disk or a limit of this process no longer keeps a file from being read.
-                        if let Some(pause) = rescan.after(unreadable, work == DueScan::Everything) {
-                            next_scan = next_scan.min(Instant::now() + pause);
-                        }
-                        self.dumps.start_if_due(&self.publisher);
-                    }
-                    // Another attempt would be refused too, until the next scan of everything.
-                    Err(error) if error.kind() == ErrorKind::Refused => {}
-                    Err(Error::Stopped) => return None,
-                    // It has lost the right to publish, so nothing that it does takes effect.
-                    Err(lost @ Error::Locked { .. }) => return Some(lost),
-                    Err(_) => {
-                        settle.look_at_everything();
-                        settle.rest_until(Instant::now() + AFTER_FAILURE);
-                    }
-                }
+            if let Some(due) = times.take(self.watches.unwatched(), Instant::now())
+                && let ControlFlow::Break(ended) = self.publish_due(&due, &mut times)
+            {
+                return ended;
             }
         }
+    }
+
+    /// Publishes what a scan finds. Breaks if the thread ends: without an error if it was stopped, with one if another
+    /// process has the right to publish.
+    fn publish_due(&mut self, due: &DueScan, times: &mut ScanTimes) -> ControlFlow<Option<Error>> {
+        let scope = match due {
+            DueScan::Everything => ScanScope::Everything,
+            DueScan::Paths(paths) if paths.is_empty() => ScanScope::Recorded,
+            DueScan::Paths(paths) => ScanScope::Paths(paths),
+        };
+        let published = match self.publish(scope) {
+            // The guard withholds deletions only: all else that the scan found is recorded, and published now.
+            Err(Error::DeletionsRefused { .. }) => self.publish(ScanScope::Recorded),
+            published => published,
+        };
+        match published {
+            Ok(unreadable) => {
+                times.scanned(unreadable, *due == DueScan::Everything, Instant::now());
+                self.dumps.start_if_due(&self.publisher);
+            }
+            // Another attempt would be refused too, until the next scan of everything.
+            Err(error) if error.kind() == ErrorKind::Refused => {}
+            Err(Error::Stopped) => return ControlFlow::Break(None),
+            // It has lost the right to publish, so nothing that it does takes effect.
+            Err(lost @ Error::Locked { .. }) => return ControlFlow::Break(Some(lost)),
+            Err(_) => times.failed(Instant::now()),
+        }
+        ControlFlow::Continue(())
     }
 
     /// Checks that this process still has the right to publish, and returns an error if another one has it. Called
@@ -174,8 +154,8 @@ impl PublicationLoop {
         }
     }
 
-    /// Publishes; a failure is reported and shown in the overview. Returns the number of files and folders that could not
-    /// be read.
+    /// Publishes, and returns the number of files and folders that could not be read. A failure is reported and shown in
+    /// the overview.
     fn publish(&mut self, scope: ScanScope<'_>) -> Result<u64, Error> {
         let was_everything = matches!(scope, ScanScope::Everything);
         if was_everything {

@@ -101,7 +101,7 @@ impl AnnouncedDocuments {
         if self.lasting.insert(name.to_owned()) { Change::Created } else { Change::Updated }
     }
 
-    /// Lists of this family have been seen under an index.
+    /// Returns `true` if lists of this family have been seen under an index.
     fn has_members(&self, family: &str) -> bool {
         match family {
             "changelist" => !self.newest_list.is_empty(),

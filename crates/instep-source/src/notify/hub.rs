@@ -1,4 +1,12 @@
 //! The hub of this Source's own topics (WebSub): subscribers get each notification by POST.
+//!
+//! A message is stored once per topic with a sequence number, and a subscriber is a cursor. A backlog that is too long
+//! or too old collapses to the newest message. The first message is sent at once, then at most one per interval. One
+//! delivery at a time goes to a subscriber; notifications that arrive meanwhile and whose intervals are adjacent are
+//! joined in the next one, so that a slow subscriber stays one delivery behind and not more with each.
+//!
+//! Several servers of one Source share the book as rows. The publisher alone delivers, and its successor restores the
+//! book.
 
 mod answering;
 mod bodies;
@@ -22,14 +30,14 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 pub(crate) use answering::answer_request;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use instep_net::Cidr;
-use resourcesync::Uri;
+use resourcesync::{DateTime, Uri};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
@@ -223,6 +231,5 @@ fn open_book(catalogue: &Catalogue, path: &Path) -> Result<Box<dyn KeepBook>, Er
 }
 
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    DateTime::from(SystemTime::now()).unix_micros()
 }

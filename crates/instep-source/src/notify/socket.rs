@@ -86,7 +86,7 @@ fn read(topic: &Topic, headers: &HeaderMap) -> Response {
     response
 }
 
-/// Messages as server-sent events; a client that is too slow is dropped, and connects again.
+/// Sends messages as server-sent events; a client that is too slow is dropped, and connects again.
 pub(crate) fn events<T>(
     messages: broadcast::Receiver<T>,
     name: &'static str,

@@ -147,7 +147,7 @@ pub struct FrequencyRule {
 }
 
 impl FrequencyRule {
-    /// A rule.
+    /// Creates a rule with a fixed frequency.
     pub fn new(resource: impl Into<String>, frequency: ChangeFreq) -> Self {
         Self { resource: resource.into(), frequency: Some(frequency) }
     }
@@ -170,7 +170,7 @@ pub struct CodingRule {
 }
 
 impl CodingRule {
-    /// A rule.
+    /// Creates a rule.
     pub fn new(resource: impl Into<String>, coding: impl Into<String>) -> Self {
         Self { resource: resource.into(), coding: coding.into() }
     }
@@ -190,7 +190,7 @@ pub struct GenericRule {
 }
 
 impl GenericRule {
-    /// A rule.
+    /// Creates a rule without a default.
     pub fn new(generic: impl Into<String>, specific: impl IntoIterator<Item = String>) -> Self {
         Self { generic: generic.into(), specific: specific.into_iter().collect(), default: false }
     }

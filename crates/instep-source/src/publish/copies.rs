@@ -1,4 +1,7 @@
 //! The documents of a Source in a folder of this machine, as copies of those that the publishing server shares.
+//!
+//! A server reads the rows behind the last number that it knows, stages the documents and puts them in place in the
+//! order of their numbers. If a document was replaced while it was read, it lists again and keeps what is staged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

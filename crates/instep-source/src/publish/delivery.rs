@@ -2,6 +2,11 @@
 //!
 //! Each delivery is recorded before documents are put in place, and its record is removed once it is delivered: a
 //! delivery that fails or is killed continues with the next publication.
+//!
+//! The order is: patches and parts that never change, other lists, indexes, Capability Lists, Source Description; then
+//! removals, in the reverse order. A document that is in the folder is put, one that is not is removed. A later
+//! publication is merged into what is left, so that the order holds across both. Our objects carry a mark of the
+//! catalogue, which distinguishes them from other objects (C15).
 
 mod lost;
 mod steps;

@@ -2,6 +2,15 @@
 //!
 //! Documents are shared before they are put in place here. A successor therefore has every document that a reader has
 //! seen on this server, and no document is replaced by an older one, at whatever moment a publisher is killed.
+//!
+//! A document has one row: its number (that of its last write), length, time and BLAKE3, with its bytes in parts of
+//! 512 KiB under that number. Large documents go ahead in several transactions; the rows of a publication are written
+//! in one.
+//!
+//! Removals are rows for a while. A server that missed some compares all documents, and so do a server that starts and
+//! a publisher before its first publication, because its folder may have older documents of the same length. A record
+//! names the last publication that was shared. If it is another one, an earlier version of the program has published:
+//! rows and folder are made equal, and all documents are written again.
 
 use std::{collections::BTreeMap, fs::File, io::Read as _, os::unix::fs::MetadataExt as _};
 

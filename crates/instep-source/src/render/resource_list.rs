@@ -1,4 +1,8 @@
 //! The Resource List of a set (§10), and the plain Sitemap beside it.
+//!
+//! The parts of a list are named by their snapshot and never change. A list that fits one document is renewed whenever
+//! something changed; a larger one, or that of a server, when it is old or much has changed. Otherwise only the Change
+//! List grows. The published Change Lists reach back at least to the `at` of the published Resource List.
 
 use std::{iter::Peekable, time::Duration};
 

@@ -1,4 +1,8 @@
 //! The intervals of the change log that Change Lists hold, and when one list closes and the next opens.
+//!
+//! `changelist.xml` is an index from the first publication on, unless the operator wants one plain list. A list keeps
+//! its name when it closes (gets `until`). An empty open list never closes, and a list closes by age only together
+//! with the next change, so nothing is rewritten if nothing changed. `until` of one list is `from` of the next.
 
 use resourcesync::{DateTime, Entry};
 

@@ -135,7 +135,7 @@ fn named_one(
     Ok(Observation::Changed(resource))
 }
 
-/// Has each supplier inspect its own paths again.
+/// Makes each supplier inspect its own paths again.
 fn look_at_supplies(
     holdings: &Holdings,
     files: &[(&Root, Vec<u8>)],

@@ -100,28 +100,22 @@ impl<'a> Merge<'a, '_> {
         media_types: &mut MediaTypes,
     ) -> Result<(), Error> {
         self.saw_one();
-        let Supplied { path, mut state, siblings } = supplied;
+        let Supplied { path, state, siblings } = supplied;
         if !root.is_publishable(&path) {
             self.is_too_long(root, &path);
             return Ok(());
         }
-        if state.length.is_some_and(|length| length > MOST_BYTES) {
-            state.length = None;
-            self.skips.unpublishable += 1;
-            let what = "is published without its length, which cannot be right";
-            self.monitor.problem(&PublishProblem::skipped(root.path(&path).display().to_string(), what));
-        }
         let mut resource = Resource::new(root.key(&path), root.uri(&path));
         (resource.sets, resource.state) = (sets, state);
-        let state = &mut resource.state;
-        let to_sibling = |(mut link, path): (resourcesync::Link, Vec<u8>)| {
+        self.drop_wrong_length(root, &path, &mut resource.state);
+        resource.state.links.extend(siblings.into_iter().map(|(mut link, path)| {
             link.href = root.uri(&path);
             link
-        };
-        state.links.extend(siblings.into_iter().map(to_sibling));
-        state.media_type = state.media_type.take().or_else(|| Some(media_types.of(&path)));
+        }));
+        let media_type = resource.state.media_type.take();
+        resource.state.media_type = media_type.or_else(|| Some(media_types.of(&path)));
         let added = added::add(
-            state,
+            &mut resource.state,
             known.as_ref().map(|known| &known.state),
             &self.options.algorithms,
             (root, &path),
@@ -131,23 +125,8 @@ impl<'a> Merge<'a, '_> {
             Ok(false) => self.is_damaged(root, &path),
             Err(error) => return self.cannot_be_had(root, &path, &error),
         }
-        let same =
-            known.as_ref().filter(|known| known.state.digests.agrees_with(&state.digests) == Some(true));
-        match same {
-            Some(known) => {
-                state.lastmod = known.state.lastmod;
-                (resource.stamp, resource.history) = (known.stamp, known.history);
-            }
-            None => {
-                state.lastmod = Some(self.catalogue.now());
-                match stamp(root, &path) {
-                    Ok(stamp) => {
-                        resource.stamp = stamp;
-                        self.keep(root, &path, &resource.state);
-                    }
-                    Err(error) => return self.cannot_be_had(root, &path, &error),
-                }
-            }
+        if let Err(error) = self.date(root, &path, &mut resource, known.as_ref()) {
+            return self.cannot_be_had(root, &path, &error);
         }
         if known.as_ref() == Some(&resource) {
             return Ok(());
@@ -160,6 +139,40 @@ impl<'a> Merge<'a, '_> {
         } else {
             Observation::Found(resource)
         })
+    }
+
+    /// Drops a length that cannot be right.
+    fn drop_wrong_length(&mut self, root: &Root, path: &[u8], state: &mut ResourceState) {
+        if state.length.is_some_and(|length| length > MOST_BYTES) {
+            state.length = None;
+            self.skips.unpublishable += 1;
+            let what = "is published without its length, which cannot be right";
+            self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));
+        }
+    }
+
+    /// Gives a resource its times: the known ones if it has the same bytes, otherwise those of now. A new state is
+    /// also copied.
+    fn date(
+        &mut self,
+        root: &Root,
+        path: &[u8],
+        resource: &mut Resource,
+        known: Option<&Resource>,
+    ) -> io::Result<()> {
+        let state = &mut resource.state;
+        match known.filter(|known| known.state.digests.agrees_with(&state.digests) == Some(true)) {
+            Some(known) => {
+                state.lastmod = known.state.lastmod;
+                (resource.stamp, resource.history) = (known.stamp, known.history);
+            }
+            None => {
+                state.lastmod = Some(self.catalogue.now());
+                resource.stamp = stamp(root, path)?;
+                self.keep(root, path, &resource.state);
+            }
+        }
+        Ok(())
     }
 
     /// Copies a new state. If the bytes differ from it, they belong to a later state, which follows.

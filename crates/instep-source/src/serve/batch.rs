@@ -1,4 +1,10 @@
 //! Batches: many resources in one answer.
+//!
+//! A client posts a JSON array of URIs, or `{"since": "..."}`, and gets a ZIP with a manifest. More than the limits
+//! allow is answered with 413, unknown URIs with 422 and their list. Small members have sizes and CRC in their local
+//! header, so that the ZIP can be read while it arrives. A member that no longer matches its line of the manifest is
+//! left out, and clients fetch it by `loc`. The Capability List names the service by an `rs:ln` whose relation is a
+//! URI of this project.
 
 mod admission;
 mod asked;

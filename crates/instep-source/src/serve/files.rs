@@ -52,7 +52,7 @@ struct FoundFile {
 }
 
 impl Files {
-    /// Files of a provider.
+    /// Returns the files of a provider.
     pub(crate) fn new(provider: impl FileProvider + 'static) -> Self {
         Self { provider: Box::new(provider), cache: Cache::new(CACHE_BYTES) }
     }

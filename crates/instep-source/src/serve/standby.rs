@@ -2,6 +2,10 @@
 //! and publishes itself once the publishing server has ended.
 //!
 //! It reads numbered rows of the catalogue. A wake-up by the database only shortens the wait for the next reading.
+//!
+//! It reads the numbers of documents and messages first, then the documents, then the messages up to that number, so
+//! that every document that a message announces is in place. It has the lock of its own folder, and tries to take the
+//! lease of the Source all the time, on another thread.
 
 use std::{
     net::SocketAddr,

@@ -222,47 +222,55 @@ async fn keep(
     }
     output.object("ready", json!({ "fleet": dir, "sources": number, "url": url }));
     service::ready();
-    let ending = shutdown.clone();
-    let mut running = pin!(async {
-        match server {
-            None => Ok(fleet.run(shutdown).await?),
-            Some(server) => {
-                let keeping = async {
-                    let ended = fleet.run(shutdown.clone()).await;
-                    shutdown.request();
-                    ended
-                };
-                let serving = async {
-                    let served = server.run(ending.requested(), output).await;
-                    ending.request();
-                    served
-                };
-                let (kept, served) = tokio::join!(keeping, serving);
-                served?;
-                Ok::<_, anyhow::Error>(kept?)
-            }
-        }
-    });
+    let mut running = pin!(keep_and_serve(&fleet, server, shutdown, output));
     loop {
         tokio::select! {
             ended = &mut running => return ended,
             next = runtime::reloaded(hangups, reload, false, output) => {
-                let stays = |which: &str| {
-                    let what = format!("SIGHUP: {which} stay as they are until instep run is started again");
-                    output.log(LineLevel::Warn, &what);
-                };
-                if next.pages != pages {
-                    stays("listen, operators, operator-header and the callbacks");
-                }
-                if !fleet.is_at(&next.options) {
-                    stays("fleet, state and store");
-                }
-                match fleet.reload(next.options, &next.sources).await {
-                    Ok(()) => output.note(format!("{} now", counted(fleet.sources().len() as u64, "Source"))),
-                    Err(error) => runtime::restored(hangups, &error.into(), output),
-                }
+                apply(&fleet, next, &pages, hangups, output).await;
                 service::ready();
             }
         }
+    }
+}
+
+/// Runs the fleet, and its server if it has one. The end of one of them ends the other.
+async fn keep_and_serve(
+    fleet: &Fleet,
+    server: Option<FleetServer>,
+    shutdown: Shutdown,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let Some(server) = server else { return Ok(fleet.run(shutdown).await?) };
+    let keeping = async {
+        let ended = fleet.run(shutdown.clone()).await;
+        shutdown.request();
+        ended
+    };
+    let serving = async {
+        let served = server.run(shutdown.requested(), output).await;
+        shutdown.request();
+        served
+    };
+    let (kept, served) = tokio::join!(keeping, serving);
+    served?;
+    Ok(kept?)
+}
+
+/// Applies the configuration of a SIGHUP, and names settings that need another start.
+async fn apply(fleet: &Fleet, next: FleetSetup, pages: &PagesSetup, hangups: &Hangups, output: &Output) {
+    let stays = |which: &str| {
+        let what = format!("SIGHUP: {which} stay as they are until instep run is started again");
+        output.log(LineLevel::Warn, &what);
+    };
+    if next.pages != *pages {
+        stays("listen, operators, operator-header and the callbacks");
+    }
+    if !fleet.is_at(&next.options) {
+        stays("fleet, state and store");
+    }
+    match fleet.reload(next.options, &next.sources).await {
+        Ok(()) => output.note(format!("{} now", counted(fleet.sources().len() as u64, "Source"))),
+        Err(error) => runtime::restored(hangups, &error.into(), output),
     }
 }

@@ -1,9 +1,6 @@
 //! Reads the records of an archive as states of resources. A fault concerns only its record.
 
-use std::{
-    io::{self, BufRead},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::io::{self, BufRead};
 
 use instep_warc::{HttpHead, WarcHead, WarcKind, WarcRecord, payload};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -185,7 +182,6 @@ fn uri_of(target: &str) -> Result<String, String> {
 
 /// Returns a date of HTTP in the form of documents (W3C); `None` if it cannot be read.
 fn w3c(date: &str) -> Option<String> {
-    let time: SystemTime = httpdate::parse_http_date(date).ok()?;
-    let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?).to_string())
+    let time = DateTime::from(httpdate::parse_http_date(date).ok()?);
+    Some(DateTime::from_unix_seconds(time.instant().0).to_string())
 }

@@ -109,41 +109,11 @@ impl Validator {
         judged: &mut Findings,
         out: &mut Findings,
     ) -> io::Result<()> {
-        let mut named = BTreeSet::from([MANIFEST.to_owned()]);
         let last_only = report.header.as_ref().is_some_and(|header| header.dialect.repeats_paths());
-        // In reverse order: in some dialects, only the last of several entries with one path can be verified
-        // (CDM-10).
-        for promise in promises.iter().rev() {
-            let found = package.find(&promise.path)?;
-            if matches!(found, FoundMember::Unusable(_)) {
-                // Reported with the directory.
-                continue;
-            }
-            let FoundMember::Member(member) = found else {
-                let found = format!("no member for path=\"{}\"", promise.path);
-                judged.weigh(
-                    "ZIP-6",
-                    Severity::Error,
-                    promise.position,
-                    found.clone(),
-                    "a member of the package",
-                );
-                judged.weigh(
-                    promise.rule,
-                    Severity::Error,
-                    promise.position,
-                    found,
-                    "a member of the package",
-                );
-                continue;
-            };
-            let fresh = named.insert(member.name.to_string());
-            if fresh || !last_only {
-                check_bitstream(package, promise, judged)?;
-            }
-        }
-        let changes =
+        let named = check_promises(package, promises, last_only, judged)?;
+        let is_of_changes =
             report.header.as_ref().and_then(Header::capability) == Some(&Capability::ChangeDumpManifest);
+        let rule = if is_of_changes { "CDM-5" } else { "RDM-4" };
         for member in package.members() {
             let member = member?;
             if named.contains(&*member.name) {
@@ -157,11 +127,42 @@ impl Validator {
                 found.clone(),
                 "an entry of the manifest",
             );
-            let rule = if changes { "CDM-5" } else { "RDM-4" };
             out.also(rule, Position::default(), found, "an entry for each bitstream");
         }
         Ok(())
     }
+}
+
+/// Compares each bitstream that the manifest names with its member. Returns the names of these members, and that of
+/// the manifest.
+fn check_promises<R: Read + Seek>(
+    package: &mut Package<R>,
+    promises: &[Promise],
+    last_only: bool,
+    judged: &mut Findings,
+) -> io::Result<BTreeSet<String>> {
+    let mut named = BTreeSet::from([MANIFEST.to_owned()]);
+    // In reverse order: in some dialects, only the last of several entries with one path can be verified (CDM-10).
+    for promise in promises.iter().rev() {
+        match package.find(&promise.path)? {
+            // Reported with the directory.
+            FoundMember::Unusable(_) => {}
+            FoundMember::Member(member) => {
+                let fresh = named.insert(member.name.to_string());
+                if fresh || !last_only {
+                    check_bitstream(package, promise, judged)?;
+                }
+            }
+            FoundMember::Missing => {
+                let found = format!("no member for path=\"{}\"", promise.path);
+                for rule in ["ZIP-6", promise.rule] {
+                    let expected = "a member of the package";
+                    judged.weigh(rule, Severity::Error, promise.position, found.clone(), expected);
+                }
+            }
+        }
+    }
+    Ok(named)
 }
 
 impl Report {

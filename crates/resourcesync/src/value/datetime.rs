@@ -4,7 +4,10 @@ mod calendar;
 mod fields;
 mod figures;
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use calendar::{civil_from_days, date_seconds, days_from_civil};
 use fields::{DateTimeFields, IN_RANGE};
@@ -163,6 +166,17 @@ impl DateTime {
         value.seconds += i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second)
             - i64::from(value.offset_minutes) * 60;
         Ok(value)
+    }
+}
+
+/// A time of a clock or a file: an instant in UTC with six fraction digits, the form that a Source of this project writes.
+impl From<SystemTime> for DateTime {
+    fn from(time: SystemTime) -> Self {
+        let micros = |length: Duration| i64::try_from(length.as_micros()).unwrap_or(i64::MAX);
+        Self::from_unix_micros(match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => micros(since),
+            Err(before) => -micros(before.duration()),
+        })
     }
 }
 

@@ -53,7 +53,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Does nothing about a resource.
+    /// Leaves a resource as it is.
     pub(super) fn rest(
         &mut self,
         desired: &Desired,

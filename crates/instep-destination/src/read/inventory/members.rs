@@ -18,6 +18,15 @@ use crate::{
 /// The number of members that are fetched ahead.
 const AHEAD: usize = 4;
 
+/// The times of the members that were read.
+#[derive(Default)]
+struct MemberTimes {
+    /// `true` if a member is older than the index states.
+    are_mixed: bool,
+    /// `true` if that of a member is unknown.
+    are_incomplete: bool,
+}
+
 impl Inventory {
     /// Plans the entries of the members of an index. Returns `true` if all members are of one state of the Source. If
     /// the index does not change with its members, `digest` becomes that of all of them.
@@ -29,8 +38,7 @@ impl Inventory {
         digest: &mut [u8; 32],
     ) -> Result<bool, Error> {
         let (generation, members) = Generation::of(index)?;
-        let tells_changes = generation.tells_changes();
-        let (mut is_mixed, mut is_undated) = (false, false);
+        let mut times = MemberTimes::default();
         let (mut is_any_read, mut first_lost) = (false, None);
         if members.contains(&index.uri) {
             let what = "an index that contains itself (GEN-12)".to_owned();
@@ -47,32 +55,12 @@ impl Inventory {
         });
         let mut opened = std::pin::pin!(opened.buffered(AHEAD));
         while let Some((uri, document)) = opened.next().await {
-            let document = match document {
-                Ok(document) => ExpectedKind::ResourceList.check(&document).map(|()| document),
-                Err(error) => Err(error.into()),
-            };
             let read = match document {
-                Ok(document) if document.header.form == Form::List => {
-                    let at = plausible_time(run, &uri, &document);
-                    is_mixed |= generation.is_before(&uri, at);
-                    let stated = generation.time_of(&uri);
-                    let at = at.or(stated);
-                    is_undated |= at.is_none();
-                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-                    let own = if tells_changes { Ok(None) } else { digest_of(&document).await.map(Some) };
-                    match own {
-                        Ok(own) => {
-                            *digest = own.map_or(*digest, |own| joined(*digest, own));
-                            set.read_list(&document, stated, self.was_applied).await
-                        }
-                        Err(error) => Err(error),
-                    }
+                Ok(document) => {
+                    let member = (&uri, &document);
+                    self.read_member(run, set, member, (&generation, &mut *digest), &mut times).await
                 }
-                Ok(_) => Err(Error::InvalidDocument {
-                    url: uri.as_str().to_owned(),
-                    what: "an index within an index (GEN-12)".to_owned(),
-                }),
-                Err(error) => Err(error),
+                Err(error) => Err(error.into()),
             };
             match read {
                 Ok(()) => is_any_read = true,
@@ -99,10 +87,36 @@ impl Inventory {
             run.reporter.lost_document(&uri, &error);
         }
         // The earliest time is unknown if that of a part is (DST-2).
-        self.at = self.at.filter(|_| !is_undated);
+        self.at = self.at.filter(|_| !times.are_incomplete);
         // If each part confirms the time that the index states for it, more is needed only to infer deletions.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
-        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
+        Ok(!times.are_mixed && (!doubtful || generation.stands(run, index).await))
+    }
+
+    /// Plans the entries of a member, and adds its digest to that of the index if the index does not change with it.
+    async fn read_member(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        set: &mut SetRun,
+        (uri, document): (&Uri, &Document),
+        (generation, digest): (&Generation, &mut [u8; 32]),
+        times: &mut MemberTimes,
+    ) -> Result<(), Error> {
+        ExpectedKind::ResourceList.check(document)?;
+        if document.header.form != Form::List {
+            let what = "an index within an index (GEN-12)".to_owned();
+            return Err(Error::InvalidDocument { url: uri.as_str().to_owned(), what });
+        }
+        let at = plausible_time(run, uri, document);
+        times.are_mixed |= generation.is_before(uri, at);
+        let stated = generation.time_of(uri);
+        let at = at.or(stated);
+        times.are_incomplete |= at.is_none();
+        self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
+        if !generation.tells_changes() {
+            *digest = joined(*digest, digest_of(document).await?);
+        }
+        set.read_list(document, stated, self.was_applied).await
     }
 }
 

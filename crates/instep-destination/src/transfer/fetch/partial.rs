@@ -1,7 +1,5 @@
 //! The received part of a resource, and the conditions for its continuation.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use http::header;
 use instep_net::{Response, ResponseTimes, Validators};
 use resourcesync::{Algorithm, DateTime, Uri};
@@ -11,7 +9,7 @@ use super::{
     decoding::{Decoding, DecodingError},
 };
 use crate::{
-    clock::now,
+    clock::{in_seconds, now},
     store::{StagingArea, StagingFile, StoreError},
 };
 
@@ -62,7 +60,7 @@ impl Partial {
             total: response.content_range().map_or_else(|| response.length(), |range| range.total),
             validators: response.validators_beside(&times),
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
-            modified: times.modified.and_then(datetime),
+            modified: times.modified.and_then(in_seconds),
             sent: Some(sent_at(&times)),
             came_whole: response.content_range().is_none(),
             has_open_end: response.has_open_end,
@@ -228,10 +226,5 @@ const SKEW: i64 = 60 * 1_000_000;
 /// machine's.
 pub(super) fn sent_at(times: &ResponseTimes) -> DateTime {
     let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
-    times.sent.and_then(datetime).unwrap_or_else(by_own_clock)
-}
-
-fn datetime(time: SystemTime) -> Option<DateTime> {
-    let since = time.duration_since(UNIX_EPOCH).ok()?;
-    Some(DateTime::from_unix_seconds(i64::try_from(since.as_secs()).ok()?))
+    times.sent.and_then(in_seconds).unwrap_or_else(by_own_clock)
 }

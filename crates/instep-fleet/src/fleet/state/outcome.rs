@@ -76,6 +76,7 @@ impl FleetState {
         let was_ours = standing.exit_code.is_some_and(is_fault_of_this_side);
         standing.ended = Some(now);
         (standing.exit_code, standing.in_step) = (Some(outcome.exit_code), outcome.in_step);
+        standing.cause = outcome.cause;
         standing.summary.clone_from(&outcome.summary);
         standing.sized = outcome.sized.or(standing.sized);
         if let Some(verdict) = outcome.verdict {

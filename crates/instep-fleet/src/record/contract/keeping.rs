@@ -6,7 +6,7 @@ use instep_testkit::wait_until;
 
 use super::support::{TestFleet, name, operate, source, worker};
 use crate::{
-    Cadence, FleetError, FleetRecord, LookSample, SourceDefinition, SourceOperation,
+    Cadence, FleetError, FleetRecord, LookCause, LookSample, SourceDefinition, SourceOperation,
     record::{Claim, LookEnding},
     standing::SourceStanding,
 };
@@ -27,7 +27,7 @@ pub(super) fn what_is_written_is_read_again(at: &TestFleet) {
         (Some(9), Some(5), Some("failing".to_owned()));
     (standing.held, standing.bytes, standing.pending, standing.failures) = (1, 2, 3, 4);
     "+1 ~0 -0".clone_into(&mut standing.summary);
-    standing.in_step = true;
+    (standing.in_step, standing.cause) = (true, Some(LookCause::NoLogin));
     record.register(&worker(1)).unwrap();
     let Claim::Taken(held) = record.claim(1, (&a.name, 0), ("https://a.example", 4), 8).unwrap() else {
         panic!("it is free")

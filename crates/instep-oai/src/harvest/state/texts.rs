@@ -197,10 +197,7 @@ impl HarvestCommit<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{super::folder::HarvestFolder, HarvestState},
-        *,
-    };
+    use super::super::{super::folder::HarvestFolder, HarvestState};
     use crate::response::OaiRecord;
 
     #[test]

@@ -4,7 +4,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
 
 use instep_postgres::EngineFault;
 use resourcesync::{ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
-use tokio_postgres::Row;
+use tokio_postgres::{Row, types::ToSql};
 
 use crate::catalogue::{
     ChangeRecord, FileStamp, Head, History, Resource, ResourceState,
@@ -117,13 +117,13 @@ pub(super) fn read_change(row: &Row, types: &mut SharedTypes) -> Result<ChangeRe
 /// The states of many rows as one array per column, for one statement.
 #[derive(Debug, Default)]
 pub(super) struct StateArrays<'a> {
-    pub(super) lastmod: Vec<Option<String>>,
-    pub(super) length: Vec<Option<i64>>,
-    pub(super) digests: Vec<Option<Vec<u8>>>,
-    pub(super) media_type: Vec<Option<&'a str>>,
-    pub(super) encoding: Vec<Option<&'a str>>,
-    pub(super) changefreq: Vec<Option<&'static str>>,
-    pub(super) links: Vec<Option<String>>,
+    lastmod: Vec<Option<String>>,
+    length: Vec<Option<i64>>,
+    digests: Vec<Option<Vec<u8>>>,
+    media_type: Vec<Option<&'a str>>,
+    encoding: Vec<Option<&'a str>>,
+    changefreq: Vec<Option<&'static str>>,
+    links: Vec<Option<String>>,
 }
 
 impl<'a> StateArrays<'a> {
@@ -139,5 +139,23 @@ impl<'a> StateArrays<'a> {
             columns.links.push((!state.links.is_empty()).then(|| Link::list_to_json(&state.links)));
         }
         columns
+    }
+
+    /// Returns the values of a statement that has these columns between others.
+    pub(super) fn between<'r>(
+        &'r self,
+        before: &[&'r (dyn ToSql + Sync)],
+        after: &[&'r (dyn ToSql + Sync)],
+    ) -> Vec<&'r (dyn ToSql + Sync)> {
+        let own: [&'r (dyn ToSql + Sync); 7] = [
+            &self.lastmod,
+            &self.length,
+            &self.digests,
+            &self.media_type,
+            &self.encoding,
+            &self.changefreq,
+            &self.links,
+        ];
+        before.iter().chain(&own).chain(after).copied().collect()
     }
 }

@@ -53,22 +53,7 @@ pub(super) fn keep(
                links)
                SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::text[], $6::bigint[], $7::bytea[],
                $8::text[], $9::text[], $10::text[], $11::text[]) ON CONFLICT DO NOTHING";
-    session.execute(
-        sql,
-        &[
-            &source,
-            &uris,
-            &datetimes,
-            &are_gone,
-            &states.lastmod,
-            &states.length,
-            &states.digests,
-            &states.media_type,
-            &states.encoding,
-            &states.changefreq,
-            &states.links,
-        ],
-    )?;
+    session.execute(sql, &states.between(&[&source, &uris, &datetimes, &are_gone], &[]))?;
     drop_surplus(session, source, &uris, keep)
 }
 

@@ -55,27 +55,10 @@ pub(super) fn write_resources(
     );
     session.execute(
         sql,
-        &[
-            &source,
-            &keys,
-            &lengths,
-            &mtimes,
-            &ctimes,
-            &inodes,
-            &rehashes,
-            &sets,
-            &uris,
-            &states.lastmod,
-            &states.length,
-            &states.digests,
-            &states.media_type,
-            &states.encoding,
-            &states.changefreq,
-            &states.links,
-            &files,
-            &since,
-            &changes,
-        ],
+        &states.between(
+            &[&source, &keys, &lengths, &mtimes, &ctimes, &inodes, &rehashes, &sets, &uris],
+            &[&files, &since, &changes],
+        ),
     )?;
     Ok(())
 }
@@ -92,22 +75,17 @@ pub(super) fn write_lines(session: &Session, source: i64, lines: &[LogLine]) -> 
                $8::bigint[], $9::bytea[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bytea[])";
     session.execute(
         sql,
-        &[
-            &source,
-            &numbers(|line| line.sequence),
-            &numbers(|line| line.datetime),
-            &numbers(|line| line.kind),
-            &numbers(|line| line.sets),
-            &uris,
-            &states.lastmod,
-            &states.length,
-            &states.digests,
-            &states.media_type,
-            &states.encoding,
-            &states.changefreq,
-            &states.links,
-            &before,
-        ],
+        &states.between(
+            &[
+                &source,
+                &numbers(|line| line.sequence),
+                &numbers(|line| line.datetime),
+                &numbers(|line| line.kind),
+                &numbers(|line| line.sets),
+                &uris,
+            ],
+            &[&before],
+        ),
     )?;
     Ok(())
 }

@@ -167,21 +167,7 @@ pub(super) struct ImportArgs {
 
 impl ImportArgs {
     pub(super) fn run(self, fleet: &FleetPlace, output: &Output) -> anyhow::Result<Exit> {
-        let is_piped = self.file.as_os_str() == "-";
-        let shown = if is_piped { "standard input".into() } else { self.file.display().to_string() };
-        let mut bytes = Vec::new();
-        let read = if is_piped {
-            io::stdin().read_to_end(&mut bytes)
-        } else {
-            File::open(&self.file).and_then(|mut file| file.read_to_end(&mut bytes))
-        };
-        read.with_context(|| format!("Cannot read {shown}"))?;
-        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-            bail!("{shown} is in UTF-16; save it as UTF-8");
-        }
-        // Bytes that are not UTF-8 are replaced: in a name they do not matter, and a URL with them is refused by
-        // itself.
-        let text = String::from_utf8_lossy(&bytes);
+        let (shown, text) = read_list(&self.file)?;
         let format = self.format.unwrap_or_else(|| ImportFormat::of(&self.file.to_string_lossy(), &text));
         let ImportedList { sources: listed, faults, without_url, .. } =
             import(&text, format).with_context(|| format!("Cannot read {shown}"))?;
@@ -229,4 +215,22 @@ impl ImportArgs {
         );
         Ok(if faults.is_empty() { Exit::Done } else { Exit::Problems })
     }
+}
+
+/// Reads a list from a file, or from standard input for `-`. Returns its name for messages, and its text.
+fn read_list(file: &Path) -> anyhow::Result<(String, String)> {
+    let is_piped = file.as_os_str() == "-";
+    let shown = if is_piped { "standard input".to_owned() } else { file.display().to_string() };
+    let mut bytes = Vec::new();
+    let read = if is_piped {
+        io::stdin().read_to_end(&mut bytes)
+    } else {
+        File::open(file).and_then(|mut file| file.read_to_end(&mut bytes))
+    };
+    read.with_context(|| format!("Cannot read {shown}"))?;
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        bail!("{shown} is in UTF-16; save it as UTF-8");
+    }
+    // Bytes that are not UTF-8 are replaced: in a name they do not matter, and a URL with them is refused by itself.
+    Ok((shown, String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -97,16 +97,7 @@ impl SyncTask {
             destination::discard_unused(&options.dir);
         }
         let report = report?;
-        let (read, excluded) = (report.entries.read, report.entries.excluded);
-        // An empty selection is reported (finding D8). The library does it for the other filters, but it knows the
-        // result of `--where-metadata` only after the records were fetched.
-        if options.selection.where_metadata.is_some() && read > 0 && excluded == read && report.unchanged == 0
-        {
-            output.note(format!(
-                "{} listed, 0 selected: no metadata record matches",
-                counted(read, "resource")
-            ));
-        }
+        note_empty_selection(&options, &report, output);
         if let Some(next) = next {
             return Ok(Ended::Reloaded(Box::new(next)));
         }
@@ -120,6 +111,16 @@ impl SyncTask {
             Outcome::Interrupted => Ended::Interrupted,
             _ => Ended::Done(Exit::from(&report)),
         })
+    }
+}
+
+/// Reports that `--where-metadata` selected nothing (finding D8). The library reports it for the other filters, but knows
+/// the result of this one only after the records were fetched.
+fn note_empty_selection(options: &SyncOptions, report: &SyncReport, output: &Output) {
+    let (read, excluded) = (report.entries.read, report.entries.excluded);
+    if options.selection.where_metadata.is_some() && read > 0 && excluded == read && report.unchanged == 0 {
+        let listed = counted(read, "resource");
+        output.note(format!("{listed} listed, 0 selected: no metadata record matches"));
     }
 }
 

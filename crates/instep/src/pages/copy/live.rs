@@ -168,7 +168,7 @@ impl<'a> CopyMonitor<'a> {
         Self { run: Arc::default(), changed: watch::Sender::new(0), file: None, beside }
     }
 
-    /// Also writes the figures to a file in the copy in a folder, for pages of other processes.
+    /// Writes the figures also to a file in the copy in a folder, for pages of other processes.
     pub(crate) fn shared_in(mut self, dir: &Path) -> Self {
         self.file = Some(FiguresFile::of(dir));
         self

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use instep_fleet::{Cadence, FleetSource, LookSample, SourceOperation, SourceStanding};
+use instep_fleet::{Cadence, FleetSource, LookCause, LookSample, SourceOperation, SourceStanding};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
@@ -62,24 +62,23 @@ pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
 
 /// Returns what an operator can do about a Source that fails.
 fn remedy(standing: &SourceStanding) -> &'static str {
-    let says = |part: &str| standing.summary.contains(part);
-    match standing.exit_code.map(Exit::from_code) {
+    match (standing.exit_code.map(Exit::from_code), standing.cause) {
         _ if standing.quarantined => {
             "It is in quarantine and runs only once a week. Fix the cause, then run it now: one successful run ends the quarantine."
         }
-        Some(Exit::Refused) if says("delete") => {
+        (Some(Exit::Refused), Some(LookCause::TooManyDeletions)) => {
             "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
         }
-        Some(Exit::Refused) if says("is another Source") => {
+        (Some(Exit::Refused), Some(LookCause::OtherSource)) => {
             "Give this Source a folder of its own with into, or move the copy that lies there away."
         }
-        Some(Exit::Refused) => "The guard keeps the copy as it is. Check the Source.",
-        Some(Exit::Usage) => "Correct the definition of this Source, then run it now.",
-        Some(Exit::Locked) => "Another process works on the copy. It is tried again automatically.",
-        Some(Exit::Storage) => {
+        (Some(Exit::Refused), _) => "The guard keeps the copy as it is. Check the Source.",
+        (Some(Exit::Usage), _) => "Correct the definition of this Source, then run it now.",
+        (Some(Exit::Locked), _) => "Another process works on the copy. It is tried again automatically.",
+        (Some(Exit::Storage), _) => {
             "Check that the copy can be written and that its disk has space. It is tried again automatically."
         }
-        _ if says("it answers 401") || says("it answers 403") => {
+        (Some(Exit::Unreachable), Some(LookCause::NoLogin)) => {
             "It asks for a login: set bearer-file or netrc-file for this Source."
         }
         _ => "It is tried again automatically, after longer and longer pauses.",
@@ -176,21 +175,19 @@ mod tests {
 
     #[test]
     fn o115_the_remedy_fits_the_cause_of_the_failure() {
-        for (code, summary, part) in [
-            (6, "Refused: 50 of 60 resources would be deleted", "raise max-delete"),
-            (
-                6,
-                "Refused: /a holds a copy of http://b.example/, and http://c.example/ is another Source",
-                "with into",
-            ),
-            (6, "Refused: the list is empty", "Check the Source."),
-            (4, "http://a.example/: it answers 401 Unauthorized", "bearer-file"),
-            (4, "no connection", "tried again automatically"),
-            (8, "No space left on device", "space"),
+        for (code, cause, part) in [
+            (6, Some(LookCause::TooManyDeletions), "raise max-delete"),
+            (6, Some(LookCause::OtherSource), "with into"),
+            (6, None, "Check the Source."),
+            (4, Some(LookCause::NoLogin), "bearer-file"),
+            (4, None, "tried again automatically"),
+            (8, None, "space"),
+            // A worker of an earlier version left the cause of the look before.
+            (8, Some(LookCause::NoLogin), "space"),
         ] {
             let mut standing = SourceStanding::default();
-            (standing.exit_code, standing.summary) = (Some(code), summary.to_owned());
-            assert!(remedy(&standing).contains(part), "{summary}: {}", remedy(&standing));
+            (standing.exit_code, standing.cause) = (Some(code), cause);
+            assert!(remedy(&standing).contains(part), "{code} {cause:?}: {}", remedy(&standing));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     fs::{self, File, Metadata},
     io::BufReader,
     path::{Component, Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use anyhow::{Context, bail};
@@ -29,15 +29,7 @@ pub(super) struct ListChanges {
 
 /// Returns the current time.
 pub(super) fn now() -> DateTime {
-    time_of(SystemTime::now())
-}
-
-fn time_of(time: SystemTime) -> DateTime {
-    let micros = match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => since.as_micros() as i64,
-        Err(before) => -(before.duration().as_micros() as i64),
-    };
-    DateTime::from_unix_micros(micros)
+    SystemTime::now().into()
 }
 
 impl ComparedList {
@@ -136,7 +128,7 @@ fn differs(old: &Entry, new: &Entry) -> bool {
 
 fn entry_of(uri: &str, path: &Path, metadata: &Metadata, algorithms: &[Algorithm]) -> anyhow::Result<Entry> {
     let entry = Entry::new(Uri::parse(uri)?);
-    let mut entry = entry.with_lastmod(time_of(metadata.modified()?)).with_length(metadata.len());
+    let mut entry = entry.with_lastmod(metadata.modified()?.into()).with_length(metadata.len());
     if !algorithms.is_empty() {
         let mut hasher = Hasher::new(algorithms);
         hasher.take_all(&mut File::open(path)?, &mut vec![0; 128 << 10])?;

@@ -1,5 +1,7 @@
 //! Datetimes in the six forms, and texts that are none.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use super::{
     DateTime,
     fields::{FORM, IN_RANGE, WITH_ZONE},
@@ -20,6 +22,13 @@ fn the_six_forms_are_written_as_they_were_read() {
     ] {
         assert_eq!(DateTime::parse(text).map(|value| value.to_string()), Ok(text.to_owned()));
     }
+}
+
+#[test]
+fn a_time_of_a_clock_has_six_fraction_digits() {
+    let written = |time: SystemTime| DateTime::from(time).to_string();
+    assert_eq!(written(UNIX_EPOCH + Duration::from_nanos(1_500)), "1970-01-01T00:00:00.000001Z");
+    assert_eq!(written(UNIX_EPOCH - Duration::from_secs(1)), "1969-12-31T23:59:59.000000Z");
 }
 
 #[test]

@@ -110,40 +110,9 @@ impl<R: BufRead> DocumentReader<R> {
                     entry.places.links.push(self.at);
                 }
             }
-            Element::Loc => {
+            Element::Loc | Element::LastMod | Element::ChangeFreq | Element::Priority => {
                 self.read_text(empty, LEAF_DEPTH)?;
-                if once(&mut seen.loc) {
-                    seen.usable = self.loc(entry)
-                } else {
-                    self.report("GEN-14", Severity::Error, "a second loc", FIRST_TAKEN)
-                }
-                return Ok(());
-            }
-            Element::LastMod => {
-                self.read_text(empty, LEAF_DEPTH)?;
-                if once(&mut seen.lastmod) {
-                    entry.lastmod = self.lastmod()
-                } else {
-                    self.report("GEN-15", Severity::Error, "a second lastmod", FIRST_TAKEN)
-                }
-                return Ok(());
-            }
-            Element::ChangeFreq => {
-                self.read_text(empty, LEAF_DEPTH)?;
-                if once(&mut seen.changefreq) {
-                    entry.changefreq = self.changefreq()
-                } else {
-                    self.report("GEN-16", Severity::Error, "a second changefreq", FIRST_TAKEN)
-                }
-                return Ok(());
-            }
-            Element::Priority => {
-                self.read_text(empty, LEAF_DEPTH)?;
-                if once(&mut seen.priority) {
-                    entry.priority = Some(self.priority())
-                } else {
-                    self.report("GEN-23", Severity::Warning, "a second priority", FIRST_TAKEN)
-                }
+                self.take_leaf(entry, kind, seen);
                 return Ok(());
             }
             Element::Media => return self.read_media(entry, empty),
@@ -154,6 +123,21 @@ impl<R: BufRead> DocumentReader<R> {
             }
         }
         self.skip(3, empty)
+    }
+
+    /// Takes the text of `loc`, `lastmod`, `changefreq` or `priority`; of several with one name, the first.
+    fn take_leaf(&mut self, entry: &mut Entry, kind: Element, seen: &mut SeenElements) {
+        let (rule, severity, second) = match kind {
+            Element::Loc if once(&mut seen.loc) => return seen.usable = self.loc(entry),
+            Element::LastMod if once(&mut seen.lastmod) => return entry.lastmod = self.lastmod(),
+            Element::ChangeFreq if once(&mut seen.changefreq) => return entry.changefreq = self.changefreq(),
+            Element::Priority if once(&mut seen.priority) => return entry.priority = Some(self.priority()),
+            Element::Loc => ("GEN-14", Severity::Error, "a second loc"),
+            Element::LastMod => ("GEN-15", Severity::Error, "a second lastmod"),
+            Element::ChangeFreq => ("GEN-16", Severity::Error, "a second changefreq"),
+            _ => ("GEN-23", Severity::Warning, "a second priority"),
+        };
+        self.report(rule, severity, second, FIRST_TAKEN);
     }
 
     /// Checks the order of an entry's elements, which the Sitemap schema prescribes (GEN-23).
