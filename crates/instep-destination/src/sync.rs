@@ -74,9 +74,9 @@ impl SyncRun<'_> {
                 result => result?,
             }
         }
+        self.retry_unnamed_sets(&source).await?;
         self.release_shared(&source)?;
         self.note_unnamed_sets(&source)?;
-        self.retry_unnamed_sets(&source).await?;
         self.report_beyond_repair()?;
         refused.map_or(Ok(()), Err)
     }

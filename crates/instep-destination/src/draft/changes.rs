@@ -211,6 +211,9 @@ impl Draft {
         let planned = |kind| self.actions.totals(kind).0;
         let mut gone = planned(ActionKind::Delete);
         let (may_return, mut returned) = (gone > 0, 0);
+        for desired in part {
+            gone += u64::from(self.addition_taken_back(desired)?.is_some());
+        }
         for desired in part.iter().filter(|_| self.policy.delete) {
             let is_absent = desired.presence == DesiredPresence::Absent;
             if !is_absent && !may_return {
@@ -252,11 +255,27 @@ impl Draft {
         deletion.says_when && is_later(changed, deletion.metadata.datetime)
     }
 
+    /// Returns the planned addition that a change takes back: the resource does not come, so another one may.
+    fn addition_taken_back(&self, desired: &Desired) -> Result<Option<Action>, Error> {
+        if matches!(desired.presence, DesiredPresence::Present | DesiredPresence::Unclear) {
+            return Ok(None);
+        }
+        let earlier = self.actions.for_uri(desired.uri.as_str())?;
+        Ok(earlier.filter(|earlier| {
+            earlier.kind == ActionKind::Create && supersedes(desired.place(), earlier.desired.place())
+        }))
+    }
+
     /// Counts the held resources among changes that no document of the plan named before: they count for the limit as
     /// much as those that the changes add, otherwise each comparison of the complete copy would add others (O61). Those
-    /// that count already and go make room.
+    /// that count already and go make room, and so do additions that are taken back.
     fn count_held_beside_inventory(&mut self, part: &[Desired]) -> Result<(), Error> {
         for desired in part {
+            if let Some(addition) = self.addition_taken_back(desired)? {
+                // A pending retry that the inventory does not list took no room.
+                let counts = addition.desired.is_listed || !self.state.is_owed(desired.uri.as_str())?;
+                self.inventory.selected = self.inventory.selected.saturating_sub(u64::from(counts));
+            }
             let held = self.state.held(desired.uri.as_str())?;
             let Some(held) = held.filter(|held| !self.marks.has(held.id)) else { continue };
             let counts = self.was_taken_from_limit(&held)?;

@@ -197,9 +197,11 @@ impl Merging<'_> {
         Ok(decide(desired, *known, &self.rules))
     }
 
-    /// Returns the decision, or that a new resource is left out because the operator's limit is reached (A10).
+    /// Returns the decision, or that a new resource is left out because the operator's limit is reached (A10). One that the
+    /// plan adds already has its room.
     fn within_limit(&mut self, decision: Decision, known: &Known<'_>) -> Decision {
-        if decision != Decision::Act(ActionKind::Create) || known.earlier.is_some() {
+        let is_added = known.earlier.is_some_and(|earlier| earlier.kind == ActionKind::Create);
+        if decision != Decision::Act(ActionKind::Create) || is_added {
             return decision;
         }
         match self.room.as_deref_mut() {

@@ -85,7 +85,8 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
 /// reach back to it without a gap between neighbours (TIME-13).
 ///
 /// A list is complete from its beginning on (TIME-5): one without an end is not read if a later one begins before the
-/// checkpoint. Its entries without a time could not be distinguished from new ones (O3).
+/// checkpoint, or states no beginning and ends before it. Its entries without a time could not be distinguished from new
+/// ones (O3).
 ///
 /// A list that ends before it begins is over once its beginning is: until then, the times in it and in those after it do
 /// not tell what is new (O45). Beginnings before and after it are not compared: those after it are the later lists.
@@ -114,10 +115,21 @@ pub(crate) fn members_to_read<'a>(
             (_, None) => false,
         }
     };
+    // The last member that ends before the checkpoint and does not state its beginning: the order tells what began earlier.
+    let ended = members.iter().enumerate().rev().find_map(|(place, member)| {
+        let until = member.until.filter(|until| member.from.is_none() && is_over(*until))?;
+        Some((place, until))
+    });
+    let precedes_ended = |(place, member): (usize, &IndexMember)| {
+        ended.is_some_and(|(last, until)| {
+            let begins_earlier = member.from.is_none_or(|from| from.end() <= until.instant());
+            place < last && begins_earlier && is_after_step(place) == is_after_step(last)
+        })
+    };
     let ends_before = |(place, member): (usize, &IndexMember)| match member.until {
         Some(_) if member.went_back() => member.from.is_some_and(is_over),
         Some(until) => is_over(until),
-        None => is_followed((place, member)),
+        None => is_followed((place, member)) || precedes_ended((place, member)),
     };
     let wanted = members.iter().enumerate().filter(|member| !ends_before(*member));
     let wanted: Vec<&IndexMember> = wanted.map(|(_, member)| member).collect();
@@ -177,6 +189,16 @@ mod tests {
         assert_eq!(members_to_read(&time(15), &[first, second, third]).0.len(), 2, "their order tells");
         let alike = [member("one", 0, None), member("other", 0, None)];
         assert_eq!(members_to_read(&time(5), &alike).0.len(), 2, "neither is the later one");
+    }
+
+    #[test]
+    fn o355_a_member_without_an_end_is_not_read_if_a_later_one_without_a_beginning_ended() {
+        let mut members = [member("1", 0, None), member("2", 10, Some(20)), member("3", 20, None)];
+        (members[1].from, members[2].from) = (None, None);
+        assert_eq!(members_to_read(&time(25), &members).0, [&members[2]]);
+        assert_eq!(members_to_read(&time(15), &members).0.len(), 3, "the second has not ended");
+        members.swap(0, 1);
+        assert_eq!(members_to_read(&time(25), &members).0.len(), 2, "the first one listed says nothing");
     }
 
     #[test]

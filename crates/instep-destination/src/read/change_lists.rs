@@ -6,7 +6,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     kind::ChangeKind,
-    member_times::find_times,
+    member_times::{find_beginning, find_times},
     passed::{Passed, ReadChanges},
 };
 use crate::{
@@ -74,8 +74,10 @@ impl ChangeDocuments {
                     document.for_each(|entry| members.push(IndexMember::from(entry)))?;
                 }
                 let read = find_times(run, &document, &mut members).await?;
+                let begins = find_beginning(run, &document)?;
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
-                let mut lists = Self::of(&offer.uri, document, members, kind, checkpoint, is_doubtful);
+                let mut lists =
+                    Self::of(&offer.uri, document, members, kind, checkpoint, begins, is_doubtful);
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -108,8 +110,10 @@ impl ChangeDocuments {
     /// as far back as before.
     fn unchanged(kind: ChangeKind, checkpoint: &Checkpoint, top: DocumentRecord) -> Self {
         let last = checkpoint.document.clone().filter(|last| *last != top.uri);
+        // The list that was read last has everything since then, also if it seems to begin in years.
+        let begins = if last.is_none() { top.at.and(checkpoint.datetime) } else { top.at };
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
-        let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, top.at.as_ref()));
+        let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, begins.as_ref()));
         Self { reach, lists: lists.into_iter().collect(), speaker: top.uri, top: None, kind }
     }
 
@@ -119,17 +123,18 @@ impl ChangeDocuments {
         members: Vec<IndexMember>,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
+        begins: Option<DateTime>,
         is_doubtful: bool,
     ) -> Self {
         let mut top = record_of(uri, &document);
         let root = document.header.metadata.clone().unwrap_or_default();
         if document.header.form == Form::List {
             let reach = match &checkpoint.datetime {
-                Some(time) => reach(time, root.from.as_ref()),
+                Some(time) => reach(time, begins.as_ref()),
                 None if checkpoint.document.as_ref() == Some(uri) => Reach::Covered,
                 None => Reach::Unknown,
             };
-            let member = IndexMember { from: root.from, until: root.until, ..IndexMember::new(uri.clone()) };
+            let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
             return Self { reach, lists, speaker: uri.clone(), top: None, kind };
         }

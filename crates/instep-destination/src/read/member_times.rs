@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Form, Uri};
 
 use crate::{
     Error,
@@ -53,6 +53,20 @@ pub(super) async fn find_times(
         opened.insert(member.uri.clone(), document);
     }
     Ok(opened)
+}
+
+/// Returns the time at which a list begins. If no clock has reached the one that it states, its first entry tells:
+/// otherwise the list would seem to begin after each inventory, and archived ones from before would take that back.
+pub(super) fn find_beginning(run: &SyncRun<'_>, document: &Document) -> Result<Option<DateTime>, Error> {
+    let stated = document.header.metadata.as_ref().and_then(|root| root.from);
+    if document.header.form == Form::Index || run.believed(stated) == stated {
+        return Ok(stated);
+    }
+    match first_time(document) {
+        // It is reported when it is read.
+        Err(error) if error.loses_document() => Ok(stated),
+        first => Ok(first?.or(stated)),
+    }
 }
 
 /// Returns the earliest time of an entry: of a package its beginning, of a change the time that it has (DIA-4).

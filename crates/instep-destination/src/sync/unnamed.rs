@@ -26,6 +26,7 @@ impl SyncRun<'_> {
             if self.state().held_in(&named)? + held <= self.state().held_in(&all)? {
                 continue;
             }
+            self.date_pending(id)?;
             // The checkpoint is removed first: if the Source names the set again, all of it is compared.
             self.write(Ledger { checkpoints: [(id, Checkpoint::new())].into(), ..Ledger::default() })?;
             let released = self.release(id, &named)?;
@@ -34,6 +35,27 @@ impl SyncRun<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Gives the pending retries of a set the time that the set has reached, because its checkpoint is removed: that time
+    /// shows if another set has described a resource since (O44).
+    fn date_pending(&mut self, set: SetId) -> Result<(), Error> {
+        let reached = self.state().checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
+        if reached.is_none() {
+            return Ok(());
+        }
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.state().owed_after(set, after.as_deref(), PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.desired.uri.as_str().to_owned());
+            let mut ledger = Ledger::default();
+            for mut owed in page {
+                owed.desired.metadata.datetime = owed.desired.metadata.datetime.max(reached);
+                ledger.owe(set, owed);
+            }
+            self.write(ledger)?;
+        }
     }
 
     /// Returns the sets that the Source names and whose state the copy knows completely.

@@ -1,9 +1,9 @@
 //! Sets of a Source that are renamed or merged.
 
-use instep_testkit::{FakeSource, Layout};
+use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::{
-    sets::{document, publish},
+    sets::{document, list_shared, publish},
     support::{Copy, Run},
 };
 
@@ -57,4 +57,38 @@ fn o416_what_no_other_set_has_stays_and_is_reported() {
     let said = format!("{:?}", run.heard);
     assert!(said.contains("1 resources of it stay as they are"), "{said}");
     assert_eq!(copy.read("b.txt").as_deref(), Some("of b"));
+}
+
+#[test]
+fn o356_a_set_that_is_not_named_any_more_waits_for_nothing_that_another_one_described_since() {
+    for was_released in [false, true] {
+        let mut layout = Layout::new();
+        layout.change_list = false;
+        let copy = Copy::of(FakeSource::start_with(layout).with_resources([("shared.txt", "first")]));
+        let list = |day: u32, length| {
+            let at = format!("at='2026-01-{:02}T00:00:00Z'", day + 1);
+            for set in ["one", "two"] {
+                list_shared(&copy.source, set, &at, day, length);
+            }
+        };
+        publish(&copy.source, 0, [&["shared.txt"], &["shared.txt"]]);
+        list(1, "first".len());
+        assert!(is_complete(&copy.sync()));
+        copy.source.put("shared.txt", "the second");
+        list(3, "the second".len());
+        copy.source.fail_always("shared.txt", Fault::Status(404));
+        let run = copy.sync();
+        assert_eq!((run.exit_code(), run.report().owed), (3, 2), "{:?}", run.heard);
+        if was_released {
+            name(&copy.source, &["two.xml"]);
+            assert_eq!(copy.sync().exit_code(), 3, "neither set has it");
+        }
+        copy.source.heal();
+        copy.source.put("shared.txt", "third");
+        list(5, "third".len());
+        name(&copy.source, &["two.xml"]);
+        let run = copy.sync();
+        assert!(is_complete(&run), "{:?}", run.heard);
+        assert_eq!((copy.read("shared.txt").as_deref(), run.report().owed), (Some("third"), 0));
+    }
 }

@@ -219,6 +219,34 @@ fn o285_a_limit_holds_if_the_changes_before_are_not_read_again() {
     hold_to_two(&copy, "completed");
 }
 
+#[test]
+fn o353_a_limit_holds_for_a_resource_that_lists_create_and_delete() {
+    const CREATED: (&str, &str) = ("b.txt", "<rs:md change='created' datetime='2026-01-02T00:00:01Z'/>");
+    const DELETED: (&str, &str) = ("b.txt", "<rs:md change='deleted' datetime='2026-01-02T00:00:01Z'/>");
+    let of_second_3 = |(path, md): (&'static str, &str)| (path, md.replace(":01Z", ":03Z"));
+    let other = ("c.txt", CREATED.1);
+    // An addition that the next list takes back makes room. One after a deletion needs some.
+    for (first, second) in [(vec![CREATED], vec![DELETED, other]), (vec![DELETED, other], vec![CREATED])] {
+        let copy = copy_with_changes([("b.txt", 1), ("c.txt", 1)]);
+        let second: Vec<_> = second.into_iter().map(of_second_3).collect();
+        let second: Vec<_> = second.iter().map(|(path, md)| (*path, md.as_str())).collect();
+        let times =
+            ["from='2026-01-02T00:00:00Z' until='2026-01-02T00:00:02Z'", "from='2026-01-02T00:00:02Z'"];
+        copy.source.serve("1.xml", document(&copy.source, "changelist", times[0], &first));
+        copy.source.serve("2.xml", document(&copy.source, "changelist", times[1], &second));
+        let members = times.map(|times| format!("<rs:md {times}/>"));
+        let members = [("1.xml", members[0].as_str()), ("2.xml", members[1].as_str())];
+        let index = document(&copy.source, "changelist", "from='2026-01-02T00:00:00Z'", &members);
+        let index = index.replace("urlset", "sitemapindex").replace("url>", "sitemap>");
+        copy.source.serve("changelist.xml", index);
+        let at = "at='2026-01-02T00:00:00Z'";
+        copy.source.serve("resourcelist.xml", document(&copy.source, "resourcelist", at, &[("a.txt", "")]));
+        let run = copy.sync_with(|options| options.selection.limit = Some(2));
+        let held = ["a.txt", "b.txt", "c.txt"].map(|path| copy.read(path).is_some());
+        assert_eq!((run.exit_code(), held), (0, [true, false, true]), "{:?}", run.heard);
+    }
+}
+
 /// Returns a copy of a Source with a list of `a.txt`, and changes of two others, each in a second.
 fn copy_with_changes(changes: [(&str, u32); 2]) -> Copy {
     let names = ["a.txt", "b.txt", "c.txt"].map(|name| (name, name));

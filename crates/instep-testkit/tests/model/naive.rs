@@ -92,8 +92,15 @@ impl Knowledge {
         }
     }
 
-    /// Reads everything that is published, except for the broken paths. Returns the right outcome.
-    pub(crate) fn read(&mut self, offer: &Offer, broken: &BTreeSet<String>, published: i64) -> Verdict {
+    /// Reads everything that is published, except for the broken paths. Returns the right outcome. The copy `was_narrow`
+    /// if resources may have been left out before.
+    pub(crate) fn read(
+        &mut self,
+        offer: &Offer,
+        broken: &BTreeSet<String>,
+        published: i64,
+        was_narrow: bool,
+    ) -> Verdict {
         let is_whole = |part: &Part| part.is_whole(&|path| broken.contains(path));
         let before = self.newest.clone();
         // A copy that never read everything knows the changes up to the inventory, if all parts of that can be read.
@@ -124,7 +131,9 @@ impl Knowledge {
             readable < inventory.parts.len()
                 && (readable > 0 || offer.inventories.len() > 1 && !offer.certain)
         };
-        let may_wait = offer.inventories.iter().any(some_parts);
+        // Changes of resources that were left out are forgotten, and wait until all of their lists can be read again.
+        let may_wait =
+            offer.inventories.iter().any(some_parts) || was_narrow && !offer.changes.iter().all(is_whole);
         // If the documents do not tell what came first, each of their claims may be right.
         let is_doubtful = !offer.certain && !broken.is_empty();
 

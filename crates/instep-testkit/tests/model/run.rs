@@ -209,11 +209,11 @@ impl Story<'_> {
         let before = files(self.copy.path());
         let paths: BTreeSet<_> = broken.keys().cloned().collect();
         let sets = self.source.sets.iter().zip(&site.offers).zip(&mut self.knowledge).enumerate();
-        let vanished = self.source.vanished;
+        let (vanished, was_narrow) = (self.source.vanished, self.was_narrow);
         let verdicts: Vec<_> = sets
             .map(|(number, ((set, offer), knowledge))| match vanished {
                 Some(vanished) if vanished == number => knowledge.stay(),
-                _ => knowledge.read(offer, &paths, set.published),
+                _ => knowledge.read(offer, &paths, set.published, was_narrow),
             })
             .collect();
         let wishes = self.wishes;
