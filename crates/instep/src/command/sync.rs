@@ -276,7 +276,8 @@ impl SyncCommand {
         let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?
             .map(|webhook| Events::Webhook(Box::new(webhook), shutdown.clone()));
         let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
-        let events = self.events.map(Events::to).transpose()?.or(on_change).or(webhook);
+        let file = self.events.map(|file| Events::to(file, shutdown.clone())).transpose()?;
+        let events = file.or(on_change).or(webhook);
         options.shutdown = shutdown;
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.archive = self.warc.map(|dir| archive(dir, self.warc_size)).transpose()?;
