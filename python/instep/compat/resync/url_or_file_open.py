@@ -42,5 +42,5 @@ def url_or_file_open(uri: str, method: Optional[str] = None, timeout: Optional[f
     NUM_REQUESTS += 1
     request = Request(url=uri, headers=headers, method=method)
     # The opener that a program may have installed is for requests without a token.
-    opened = urlopen if CONFIG["bearer_token"] is None else build_opener(_KeepingToken()).open
+    opened: Any = urlopen if CONFIG["bearer_token"] is None else build_opener(_KeepingToken()).open
     return opened(request) if timeout is None else opened(request, timeout=timeout)
