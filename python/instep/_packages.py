@@ -16,6 +16,8 @@ from .errors import PackageError
 
 __all__ = ["PackageWriter"]
 
+_BLOCK = 1 << 16
+
 
 class PackageWriter:
     """Writes a package: the manifest first, then one bitstream after the other. Equal input gives equal bytes.
@@ -104,9 +106,12 @@ class PackageWriter:
 
 def _measured(content: Any) -> tuple[Any, int]:
     """Return a file, or its bytes if it cannot seek, with the length from here to its end."""
-    if not (hasattr(content, "seek") and hasattr(content, "tell")):
-        content = content.read(-1)
-        return content, len(content)
+    # A pipe and a response have these methods too, which raise there.
+    can_seek = getattr(content, "seekable", lambda: True)
+    if not (hasattr(content, "seek") and hasattr(content, "tell") and can_seek()):
+        # In blocks, because a file need not know a size that means all.
+        whole = b"".join(iter(lambda: content.read(_BLOCK), b""))
+        return whole, len(whole)
     start = content.tell()
     length = content.seek(0, io.SEEK_END) - start
     content.seek(start)

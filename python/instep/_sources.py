@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import os
 import urllib.error
 import urllib.request
@@ -45,7 +46,7 @@ def fetch(url: str, timeout: float) -> tuple[IO[bytes], str]:
     request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip", "User-Agent": "instep-python"})
     try:
         response = urllib.request.urlopen(request, timeout=timeout)
-    except (urllib.error.URLError, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
         code = f"{error.code} " if isinstance(error, urllib.error.HTTPError) else ""
         raise FetchError(f"Cannot fetch {url}: {code}{reason}", 4) from error

@@ -41,6 +41,8 @@ class Reader:
     def __init__(self, reader: BlockingReader) -> None:
         self._reader = reader
         self._ready: list[Entry] = []
+        #: The entries that a thread is reading. It has the reader meanwhile, also if nobody waits for it any more.
+        self._reading: Optional[asyncio.Future[list[Entry]]] = None
 
     @property
     def header(self) -> Header:
@@ -52,8 +54,17 @@ class Reader:
         return self._reader.take_findings()
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Let go of the source, at the end of a read that is under way."""
         self._ready.clear()
+        reading, self._reading = self._reading, None
+        if reading is None or reading.done():
+            self._reader.close()
+        else:
+            reading.add_done_callback(self._close_after)
+
+    def _close_after(self, reading: asyncio.Future[list[Entry]]) -> None:
+        # An exception that nobody asks for would be logged.
+        reading.exception()
         self._reader.close()
 
     async def __aenter__(self) -> Reader:
@@ -71,11 +82,17 @@ class Reader:
         return self
 
     async def __anext__(self) -> Entry:
-        if not self._ready:
-            self._ready = await asyncio.to_thread(self._reader.next_batch)
-            self._ready.reverse()
-        if not self._ready:
-            raise StopAsyncIteration
+        while not self._ready:
+            if self._reading is None:
+                self._reading = asyncio.get_running_loop().run_in_executor(None, self._reader.next_batch)
+            reading = self._reading
+            # Not awaited itself: a task that is cancelled leaves the entries to the next one that asks.
+            await asyncio.wait([reading])
+            if self._reading is reading:
+                self._reading = None
+                self._ready = reading.result()[::-1]
+                if not self._ready:
+                    raise StopAsyncIteration
         return self._ready.pop()
 
 

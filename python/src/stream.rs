@@ -10,7 +10,7 @@ use pyo3::{
     exceptions::{PyOSError, PyTypeError},
     prelude::*,
     pybacked::PyBackedBytes,
-    types::PyBytes,
+    types::{PyBytes, PyInt},
 };
 
 use crate::errors;
@@ -43,8 +43,11 @@ impl Read for PythonFile {
 impl Write for PythonFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Python::attach(|py| {
-            self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            Ok(bytes.len())
+            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
+            // A file without a buffer may take less, for instance when the disk is full. An object of the user takes
+            // everything if it does not say how much.
+            let count = written.cast_exact::<PyInt>().ok().and_then(|count| count.extract::<usize>().ok());
+            Ok(count.map_or(bytes.len(), |count| count.min(bytes.len())))
         })
     }
 

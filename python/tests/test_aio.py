@@ -16,6 +16,7 @@ import instep
 from instep import aio
 
 from .conftest import Source
+from .test_documents import resources
 
 
 def test_the_module_needs_no_import_of_its_own() -> None:
@@ -98,3 +99,48 @@ def test_o491_a_run_whose_events_nobody_takes_waits() -> None:
 
     assert asyncio.run(aio._finished(command, finish, take)) == "done"
     assert numbers == list(range(count))
+
+
+class Halting:
+    """A document whose entries arrive up to the tenth, and then wait."""
+
+    def __init__(self) -> None:
+        self.goes_on = threading.Event()
+        self._text = resources(1_000).to_xml().encode()
+        self._given = self._text.index(b"http://example.com/res10<")
+
+    def read(self, size: int, /) -> bytes:
+        if self._given:
+            piece, self._text, self._given = self._text[: self._given], self._text[self._given :], 0
+            return piece
+        assert self.goes_on.wait(60)
+        piece, self._text = self._text[:size], self._text[size:]
+        return piece
+
+
+def test_o566_entries_that_a_cancelled_task_waited_for_go_to_the_next_one() -> None:
+    async def main() -> list[str]:
+        document = Halting()
+        reader = await aio.read(document)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(reader.__anext__(), 0.2)
+        document.goes_on.set()
+        return [entry.loc async for entry in reader]
+
+    assert asyncio.run(main()) == [entry.loc for entry in resources(1_000)]
+
+
+def test_o566_a_cancelled_task_lets_go_of_a_reader_that_is_reading() -> None:
+    async def main() -> None:
+        document = Halting()
+
+        async def read() -> None:
+            async with await aio.read(document) as reader:
+                async for _ in reader:
+                    pass
+
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(read(), 0.2)
+        document.goes_on.set()
+
+    asyncio.run(main())

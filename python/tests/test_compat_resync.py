@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import os
 import pathlib
+import threading
 import zipfile
+from typing import Iterator, Optional
 
 import pytest
 
@@ -20,6 +23,7 @@ from instep.compat.resync.resource_list import ResourceListDupeError
 from instep.compat.resync.resource_list_builder import ResourceListBuilder
 from instep.compat.resync.sitemap import Sitemap, SitemapParseError
 from instep.compat.resync.url_authority import UrlAuthority
+from instep.compat.resync.url_or_file_open import CONFIG, url_or_file_open
 
 from .conftest import Source
 
@@ -163,3 +167,57 @@ def test_a_doctype_is_refused() -> None:
         resync.ResourceList().parse(str_data=bomb)
     with pytest.raises(SitemapParseError):
         Sitemap().parse_xml(fh=io.StringIO("<html/>"))
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """Redirects what is below `/to/`, and breaks off every other answer after five bytes of nine."""
+
+    def do_GET(self) -> None:
+        seen: list[tuple[str, Optional[str]]] = getattr(self.server, "seen")
+        seen.append((self.path, self.headers["Authorization"]))
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path[len("/to/") :])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", "9")
+        self.end_headers()
+        self.wfile.write(b"begin")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def answers() -> Iterator[tuple[str, list[tuple[str, Optional[str]]]]]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    seen: list[tuple[str, Optional[str]]] = []
+    setattr(server, "seen", seen)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f":{server.server_address[1]}/", seen
+    server.shutdown()
+    server.server_close()
+
+
+def test_o567_a_token_is_not_sent_to_the_host_that_a_redirect_leads_to(
+    answers: tuple[str, list[tuple[str, Optional[str]]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, seen = answers
+    monkeypatch.setitem(CONFIG, "bearer_token", "secret")
+    for host in ("127.0.0.1", "localhost"):
+        with url_or_file_open(f"http://127.0.0.1{port}to/http://{host}{port}file"):
+            pass
+    assert [token for path, token in seen if path == "/file"] == ["Bearer secret", None]
+    assert [token for path, token in seen if path != "/file"] == ["Bearer secret", "Bearer secret"]
+
+
+def test_o568_a_body_that_breaks_off_is_a_failure(
+    answers: tuple[str, list[tuple[str, Optional[str]]]], tmp_path: pathlib.Path
+) -> None:
+    resource = resync.Resource(f"http://127.0.0.1{answers[0]}file", lastmod="2013-01-01T00:00:00Z")
+    with pytest.raises(ClientFatalError, match="4 bytes did not arrive"):
+        Client().update_resource(resource, str(tmp_path / "file"), "created")
+    # The next run takes no file for current whose time is another one.
+    assert (tmp_path / "file").stat().st_mtime != resource.timestamp

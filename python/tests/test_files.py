@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pathlib
+import socket
 import threading
 
 import pytest
@@ -61,3 +62,58 @@ def test_o335_a_package_has_what_its_manifest_names_or_is_not_made(
         writer.add("b", io.BytesIO(b"two"))
     assert instep.Package(path).read("/b") == b"two"
     assert capfd.readouterr().err == ""
+
+
+def test_o563_a_file_that_takes_less_than_all_is_written_whole() -> None:
+    class Short:
+        """A file without a buffer, on a disk that is nearly full."""
+
+        taken = b""
+
+        def write(self, data: bytes, /) -> int:
+            self.taken += data[:1_000]
+            return len(data[:1_000])
+
+    document, short = resources(500), Short()
+    with instep.Writer(short, document.header) as writer:
+        writer.write_batch(document.entries)
+    assert short.taken == document.to_xml().encode()
+
+    class Silent(Short):
+        """An object that takes everything, and does not say how much."""
+
+        def write(self, data: bytes, /) -> int:
+            self.taken += data
+            return True
+
+    silent = Silent()
+    with instep.Writer(silent, document.header) as writer:
+        writer.write_batch(document.entries)
+    assert silent.taken == short.taken
+
+
+def test_o564_content_that_cannot_seek_is_read_as_a_whole(tmp_path: pathlib.Path) -> None:
+    manifest = instep.ResourceDumpManifest([instep.Entry("http://example.com/a", path="/a")], at=AT, up=UP)
+    content = b"from a pipe" * 1_000
+    out, into = os.pipe()
+    with os.fdopen(into, "wb") as end:
+        end.write(content)
+    with os.fdopen(out, "rb") as pipe, instep.PackageWriter(tmp_path / "package.zip", manifest) as writer:
+        writer.add("/a", pipe)
+    assert instep.Package(tmp_path / "package.zip").read("/a") == content
+
+
+def test_o565_a_server_that_speaks_another_protocol_is_no_source() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"220 ready for mail\r\n")
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        with pytest.raises(instep.FetchError, match="Cannot fetch http://127.0.0.1.*220 ready"):
+            instep.read(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        answering.join()

@@ -107,6 +107,9 @@ impl Host {
     /// The pause that all processes make if a host is overloaded and does not say for how long.
     const UNSAID: Duration = Duration::from_secs(1);
 
+    /// The time for which the pace of a host is remembered after its last request: a run may read lists for that long.
+    const PACED: Duration = Duration::from_secs(3_600);
+
     pub(crate) fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
             pool: Arc::new(ConnectionPool::new(limits.most_idle, Arc::clone(&limits.kept))),
@@ -257,11 +260,12 @@ impl Host {
         Traffic { most_transfers, ..taken }
     }
 
-    /// Closes idle connections. Returns `true` if it has neither a connection nor a pause any more.
+    /// Closes idle connections. Returns `true` if it has neither a connection nor a pause nor a pace any more.
     pub(crate) fn close_idle(&self) -> bool {
         // `&` and not `&&`: both pools must be searched.
         let is_closed = self.pool.close_idle() & self.private_pool.close_idle();
-        is_closed && self.pause.current().is_none()
+        let is_paced = self.rate.get().is_some_and(|rate| rate.was_used_within(Self::PACED));
+        is_closed && !is_paced && self.pause.current().is_none()
     }
 }
 

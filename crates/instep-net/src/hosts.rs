@@ -99,8 +99,8 @@ impl Hosts {
         shown.map(|(host, traffic)| (host.origin().to_string(), traffic)).collect()
     }
 
-    /// Closes idle connections, and removes hosts without a connection, a request or a pause. Returns `false` once
-    /// none is left.
+    /// Closes idle connections, and removes hosts without a connection, a request, a pause or a pace. Returns `false`
+    /// once none is left.
     fn close_idle(&self) -> bool {
         let mut hosts = self.lock();
         hosts.retain(|_, host| !host.close_idle() || Arc::strong_count(host) > 1);

@@ -42,6 +42,11 @@ impl Rate {
         }
     }
 
+    /// Returns `true` if units were used within a time, or the next ones are not due yet.
+    pub(crate) fn was_used_within(&self, time: Duration) -> bool {
+        *self.free_at.lock().unwrap_or_else(PoisonError::into_inner) + time > Instant::now()
+    }
+
     /// Reserves units and returns the moment from which they may be used.
     fn reserve(&self, units: u64, now: Instant) -> Instant {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);

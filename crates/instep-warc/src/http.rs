@@ -8,6 +8,9 @@ use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 /// The most bytes of a head that are read.
 const MOST_HEAD: u64 = 256 << 10;
 
+/// The bytes at the start of a body that show its form.
+const START: u64 = 1_024;
+
 /// The head of an HTTP response in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,12 +59,8 @@ impl HttpHead {
 pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn Read + 'b>> {
     let is_chunked =
         head.get("Transfer-Encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
-    // A program that removed the chunks may have kept the header, so the first bytes of the body decide.
-    let body: Box<dyn BufRead + 'b> = if is_chunked && begins_with_chunk(body) {
-        Box::new(BufReader::new(Chunks { body, left: 0, ended: false }))
-    } else {
-        Box::new(body)
-    };
+    let body: Box<dyn BufRead + 'b> = Box::new(body);
+    let body = if is_chunked { BodyCoding::Chunks.removed(body) } else { body };
     let codings = head.get("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
     // Codings are listed in the order in which they were applied, so the last one is removed first.
     codings
@@ -70,28 +69,14 @@ pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn
         .try_fold(body, |body, coding| {
             let coding = match coding {
                 "" | "identity" => return Some(body),
-                "gzip" | "x-gzip" => ContentCoding::Gzip,
-                "deflate" => ContentCoding::Deflate,
-                "br" => ContentCoding::Brotli,
+                "gzip" | "x-gzip" => BodyCoding::Gzip,
+                "deflate" => BodyCoding::Deflate,
+                "br" => BodyCoding::Brotli,
                 _ => return None,
             };
-            Some(Box::new(BufReader::new(DecodedBody {
-                coding,
-                coded: Some(body),
-                content: Box::new(io::empty()),
-            })) as _)
+            Some(coding.removed(body))
         })
         .map(|body| Box::new(body) as _)
-}
-
-fn begins_with_chunk(body: &mut dyn BufRead) -> bool {
-    loop {
-        match body.fill_buf() {
-            Ok(start) => return is_chunk(start),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return false,
-        }
-    }
 }
 
 fn is_chunk(start: &[u8]) -> bool {
@@ -100,21 +85,30 @@ fn is_chunk(start: &[u8]) -> bool {
     line.len() < start.len() && !size.is_empty() && size.len() <= 16 && size.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// A coding of contents that is removed.
+/// A coding of a body that is removed.
 #[derive(Clone, Copy, Debug)]
-enum ContentCoding {
+enum BodyCoding {
+    /// Its division into chunks.
+    Chunks,
     Gzip,
     Deflate,
     Brotli,
 }
 
-impl ContentCoding {
+impl BodyCoding {
+    /// Returns a body without this coding.
+    fn removed<'b>(self, body: Box<dyn BufRead + 'b>) -> Box<dyn BufRead + 'b> {
+        let (start, content) = (Vec::new(), Box::new(io::empty()));
+        Box::new(BufReader::new(DecodedBody { coding: self, start, coded: Some(body), content }))
+    }
+
     /// Returns the decoder of a body that begins with these bytes; the body itself if it was unpacked already, and only
     /// the header was left.
     fn decoder<'b>(self, start: &[u8], body: Box<dyn BufRead + 'b>) -> Box<dyn Read + 'b> {
         let is_zlib = matches!(start, [first, second, ..] if first & 0x0f == 8 && u16::from_be_bytes([*first, *second]) % 31 == 0);
         match self {
             _ if start.is_empty() => body_of(body),
+            Self::Chunks if is_chunk(start) => Box::new(Chunks { body, left: 0, ended: false }),
             Self::Gzip if start.starts_with(&[0x1f, 0x8b]) => Box::new(MultiGzDecoder::new(body)),
             Self::Deflate if is_zlib => Box::new(ZlibDecoder::new(body)),
             // Neither format begins with a signature, but compressed bytes do not look like text.
@@ -145,8 +139,10 @@ fn is_text(start: &[u8]) -> bool {
 
 /// The content of a coded body.
 struct DecodedBody<'b> {
-    coding: ContentCoding,
-    /// The body until its first bytes are there.
+    coding: BodyCoding,
+    /// The first bytes of the body, as far as they have come.
+    start: Vec<u8>,
+    /// The rest of the body, until it is known how the body begins.
     coded: Option<Box<dyn BufRead + 'b>>,
     content: Box<dyn Read + 'b>,
 }
@@ -154,14 +150,16 @@ struct DecodedBody<'b> {
 impl Read for DecodedBody<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(mut coded) = self.coded.take() {
-            match coded.fill_buf().map(<[u8]>::to_vec) {
-                Ok(start) => self.content = self.coding.decoder(&start, coded),
-                Err(error) => {
-                    // The caller reads again after an interruption, and must not find the end of the content then.
-                    self.coded = Some(coded);
-                    return Err(error);
-                }
+            // More than what is ready: where the buffer of the reader ends, that may be a single byte, which shows nothing.
+            let missing = START - self.start.len() as u64;
+            if let Err(error) = coded.by_ref().take(missing).read_to_end(&mut self.start) {
+                // The caller may read again, and must not find the end of the content then.
+                self.coded = Some(coded);
+                return Err(error);
             }
+            let start = std::mem::take(&mut self.start);
+            let body = Box::new(io::Cursor::new(start.clone()).chain(coded));
+            self.content = self.coding.decoder(&start, body);
         }
         self.content.read(buffer)
     }
@@ -169,7 +167,7 @@ impl Read for DecodedBody<'_> {
 
 /// The content of chunks (RFC 9112 §7.1).
 struct Chunks<'b> {
-    body: &'b mut dyn BufRead,
+    body: Box<dyn BufRead + 'b>,
     left: u64,
     ended: bool,
 }
@@ -318,6 +316,48 @@ mod tests {
             let mut body = InterruptedBody(coded, false);
             let mut all = Vec::new();
             payload(&head, &mut body).unwrap().read_to_end(&mut all).unwrap();
+            assert_eq!(all, b"text", "{field}");
+        }
+    }
+
+    /// A body of which one byte at a time is ready, as where the buffer of a reader ends.
+    struct DrippingBody<'b>(&'b [u8]);
+
+    impl Read for DrippingBody<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = self.fill_buf()?.read(buffer)?;
+            self.consume(read);
+            Ok(read)
+        }
+    }
+
+    impl BufRead for DrippingBody<'_> {
+        fn fill_buf(&mut self) -> io::Result<&[u8]> {
+            Ok(&self.0[..self.0.len().min(1)])
+        }
+
+        fn consume(&mut self, bytes: usize) {
+            self.0 = &self.0[bytes..];
+        }
+    }
+
+    #[test]
+    fn o550_a_payload_comes_without_its_codings_also_if_only_its_first_byte_is_ready() {
+        let fast = flate2::Compression::fast();
+        let (mut gzip, mut zlib) = (Vec::new(), Vec::new());
+        flate2::read::GzEncoder::new(&b"text"[..], fast).read_to_end(&mut gzip).unwrap();
+        flate2::read::ZlibEncoder::new(&b"text"[..], fast).read_to_end(&mut zlib).unwrap();
+        let cases: [(&str, &[u8]); 3] = [
+            ("Transfer-Encoding: chunked", b"4\r\ntext\r\n0\r\n\r\n"),
+            ("Content-Encoding: gzip", &gzip),
+            ("Content-Encoding: deflate", &zlib),
+        ];
+        for (field, coded) in cases {
+            let message = [format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n").as_bytes(), coded].concat();
+            let mut block = DrippingBody(&message);
+            let head = HttpHead::read(&mut block).unwrap();
+            let mut all = Vec::new();
+            payload(&head, &mut block).unwrap().read_to_end(&mut all).unwrap();
             assert_eq!(all, b"text", "{field}");
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod fleet;
 pub(crate) mod folders;
 pub(crate) mod headings;
 pub(crate) mod packages;
+pub(crate) mod piped;
 pub(crate) mod republishing;
 pub(crate) mod rules;
 pub(crate) mod selection;

@@ -282,9 +282,9 @@ fn long_name(word: &OsString) -> Option<&str> {
     word.to_str()?.strip_prefix("--")?.split('=').next()
 }
 
-/// Returns `true` if the command line or the environment sets an option.
+/// Returns `true` if the command line or the environment sets an option. An empty variable sets none.
 fn is_set(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
-    is_typed(argv, subcommand, key) || env::var_os(variable(key)).is_some()
+    is_typed(argv, subcommand, key) || env::var_os(variable(key)).is_some_and(|value| !value.is_empty())
 }
 
 /// Returns `true` if the command line sets an option.

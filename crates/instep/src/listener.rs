@@ -21,6 +21,9 @@ const TIMEOUT: Duration = Duration::from_secs(70);
 /// The timeout for the answer to a compaction, which takes minutes for a large catalogue.
 const COMPACTION_TIMEOUT: Duration = Duration::from_secs(1_860);
 
+/// The most bytes of one report. The listener takes twice as many.
+const MOST_BYTES: usize = 2 << 20;
+
 /// The address of the listener and the token that it requires.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RunningServer {
@@ -76,12 +79,14 @@ impl RunningServer {
     ///
     /// Errors: the server does not answer, or refuses.
     pub(crate) fn report_items(&self, items: &[impl Serialize]) -> anyhow::Result<Recorded> {
-        let body = serde_json::to_vec(items)?;
-        let answer: RecordedCounts = self.ask("/changes", &body, TIMEOUT)?;
         let mut recorded = Recorded::default();
-        recorded.sequence = answer.sequence;
-        (recorded.created, recorded.updated, recorded.deleted) =
-            (answer.created, answer.updated, answer.deleted);
+        for body in reports(items)? {
+            let answer: RecordedCounts = self.ask("/changes", &body, TIMEOUT)?;
+            let mut part = Recorded::default();
+            part.sequence = answer.sequence;
+            (part.created, part.updated, part.deleted) = (answer.created, answer.updated, answer.deleted);
+            recorded.add(&part);
+        }
         Ok(recorded)
     }
 
@@ -131,6 +136,41 @@ impl RunningServer {
     }
 }
 
+/// Returns changes as arrays of JSON, as few as the limit of the listener allows.
+fn reports(items: &[impl Serialize]) -> serde_json::Result<Vec<Vec<u8>>> {
+    let mut reports: Vec<Vec<u8>> = Vec::new();
+    for item in items {
+        let item = serde_json::to_vec(item)?;
+        let has_room = reports.last().is_some_and(|report| report.len() + item.len() < MOST_BYTES);
+        if !has_room {
+            reports.push(Vec::new());
+        }
+        if let Some(report) = reports.last_mut() {
+            report.push(if has_room { b',' } else { b'[' });
+            report.extend_from_slice(&item);
+        }
+    }
+    reports.iter_mut().for_each(|report| report.push(b']'));
+    Ok(reports)
+}
+
 trait ListenerStream: Read + Write {}
 
 impl<S: Read + Write> ListenerStream for S {}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn o559_changes_in_long_lines_are_reported_in_parts_that_the_listener_takes() {
+        let item = json!({ "uri": "http://a/b", "links": "x".repeat(100 << 10) });
+        let reports = reports(&vec![item; 60]).unwrap();
+        let items = |report: &Vec<u8>| serde_json::from_slice::<Vec<Value>>(report).unwrap().len();
+        assert_eq!(reports.iter().map(items).sum::<usize>(), 60);
+        assert!(reports.iter().all(|report| report.len() <= 4 << 20));
+        assert_eq!(reports.len(), 3);
+    }
+}

@@ -109,6 +109,17 @@ fn o479_an_empty_variable_names_no_configuration_file() {
 }
 
 #[test]
+fn o561_an_empty_variable_leaves_an_option_to_the_file() {
+    let folder =
+        folder("[publish]\nbase-url = \"http://file.example/\"\ndry-run = true\nmax-delete = \"5\"\n");
+    for variable in ["INSTEP_DRY_RUN", "INSTEP_MAX_DELETE", "INSTEP_BASE_URL"] {
+        let output = instep(folder.path()).env(variable, "").args(["publish", "data"]).output().unwrap();
+        assert!(output.status.success(), "{variable}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(!folder.path().join("data/.instep").exists(), "{variable}");
+    }
+}
+
+#[test]
 fn o329_the_variables_of_the_log_are_used_or_named() {
     let folder = folder("[publish]\nbase-url = \"http://file.example/\"\n");
     let said = |variable: &str, value: &str| {

@@ -1,4 +1,4 @@
-//! Tests of a host whose limits several processes share.
+//! Tests of a host: limits that several processes share, and its pace.
 
 use super::*;
 use crate::{pool::KeptConnections, seating::Seating};
@@ -35,4 +35,15 @@ async fn o79_a_host_that_has_too_much_to_do_and_names_no_pause_rests_and_narrows
     assert!(after < before, "{after} of {before} transfers");
     drop(host_of_other.admit(&seating).await.unwrap());
     assert_eq!(host_of_other.take_traffic().most_transfers, after, "once for each rest");
+}
+
+#[tokio::test(start_paused = true)]
+async fn o560_the_pace_of_a_host_is_remembered_while_it_gets_no_requests() {
+    let host = host(&SharedSeats::new());
+    assert!(host.close_idle());
+    host.keep_pause(Duration::from_secs(10));
+    tokio::time::advance(Duration::from_secs(600)).await;
+    assert!(!host.close_idle());
+    tokio::time::advance(Duration::from_secs(7_200)).await;
+    assert!(host.close_idle());
 }

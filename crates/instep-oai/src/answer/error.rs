@@ -25,4 +25,7 @@ pub(super) enum AnswerError {
     /// The index has to follow the catalogue further.
     #[error("the index of records is being built")]
     Behind,
+    /// As many harvesters are answered as may be at a time.
+    #[error("others are being answered")]
+    Busy,
 }

@@ -1,7 +1,7 @@
 //! The index follows the catalogue: by the change log, or by all resources if the log does not reach back.
 
 use instep_source::{
-    catalogue::{Resource, Snapshot},
+    catalogue::{Head, Resource, Snapshot},
     serve::SourceView,
 };
 use resourcesync::{Change, DateTime};
@@ -48,13 +48,9 @@ impl RepositoryIndex {
 
     fn take_changes(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let head = snapshot.head();
-        let (last, forgotten) = (signed(head.sequence), signed(head.forgotten));
+        let last = signed(head.sequence);
         let is_passing = self.number(PASS_SEQUENCE)?.is_some();
-        let sequence = self.number(SEQUENCE)?;
-        // The resources of a new set are in no change log.
-        let reaches_back = sequence.is_some_and(|sequence| sequence >= forgotten && sequence <= last)
-            && self.number(BASELINED)? == Some(signed(head.baselined));
-        if is_passing || !reaches_back {
+        if is_passing || !self.is_in_reach(&head)? {
             if !is_passing {
                 self.set_number(PASS, Some(self.number(PASS)?.unwrap_or(0) + 1))?;
                 self.set_number(PASS_SEQUENCE, Some(last))?;
@@ -85,7 +81,24 @@ impl RepositoryIndex {
         Ok(reached == last)
     }
 
-    /// Continues a pass over all resources; returns `true` at its end.
+    /// Returns `true` if the change log leads from the state that the index shows to the present one.
+    fn is_in_reach(&self, head: &Head) -> rusqlite::Result<bool> {
+        let reach = signed(head.forgotten)..=signed(head.sequence);
+        // The resources of a new set are in no change log.
+        Ok(self.number(SEQUENCE)?.is_some_and(|sequence| reach.contains(&sequence))
+            && self.number(BASELINED)? == Some(signed(head.baselined)))
+    }
+
+    /// Ends a pass; returns `true` if the change log has what changed meanwhile. A pass may take hours, and publications
+    /// shorten the log: then the next one begins.
+    fn end_pass(&self, head: &Head) -> rusqlite::Result<bool> {
+        self.set_number(SEQUENCE, self.number(PASS_SEQUENCE)?)?;
+        self.set_number(BASELINED, self.number(PASS_BASELINED)?)?;
+        self.set_number(PASS_SEQUENCE, None)?;
+        self.is_in_reach(head)
+    }
+
+    /// Continues a pass over all resources; returns `true` at its end, if the change log leads on from there.
     fn pass(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let pass = self.number(PASS)?.unwrap_or(0);
         let now = snapshot.at().instant().0;
@@ -110,10 +123,7 @@ impl RepositoryIndex {
             return Ok(false);
         }
         self.delete_unseen(pass, now)?;
-        self.set_number(SEQUENCE, self.number(PASS_SEQUENCE)?)?;
-        self.set_number(BASELINED, self.number(PASS_BASELINED)?)?;
-        self.set_number(PASS_SEQUENCE, None)?;
-        Ok(true)
+        Ok(self.end_pass(&snapshot.head())?)
     }
 
     fn index(
@@ -185,5 +195,22 @@ mod tests {
         };
         assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
         assert_eq!(index.in_transaction(|| Ok(index.number(SEQUENCE)?)).unwrap(), None);
+    }
+
+    #[test]
+    fn o551_a_pass_whose_changes_were_forgotten_meanwhile_is_followed_by_another_one() {
+        let state = tempfile::tempdir().unwrap();
+        let index = RepositoryIndex::open(state.path()).unwrap();
+        let ended_at = |forgotten, baselined| {
+            index.set_number(PASS_SEQUENCE, Some(5)).unwrap();
+            index.set_number(PASS_BASELINED, Some(1)).unwrap();
+            let mut head = Head::default();
+            (head.sequence, head.forgotten, head.baselined) = (9, forgotten, baselined);
+            index.end_pass(&head).unwrap()
+        };
+        assert!(ended_at(5, 1));
+        assert!(!ended_at(7, 1), "the changes 6 and 7 are in the log no more");
+        assert!(!ended_at(5, 3), "a set was added");
+        assert_eq!(index.number(PASS_SEQUENCE).unwrap(), None);
     }
 }

@@ -17,7 +17,10 @@ use axum::{
 use http::{Method, StatusCode, header};
 use instep_source::serve::{Gateway, SourceView, with_methods};
 use instep_store::error_chain;
-use tokio::task::spawn_blocking;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::spawn_blocking,
+};
 
 use super::{
     arguments::{OaiRequest, pairs},
@@ -37,7 +40,10 @@ const MOST_ARGUMENTS: usize = 64 << 10;
 const STEP: usize = 1_000;
 /// The longest that a request waits for the index; after that the client must repeat it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Seconds after which such a request should be repeated.
+/// The most requests at a time. They wait for the index one after the other, and each holds a thread; the server has 512
+/// for everything that blocks.
+const MOST_AT_ONCE: usize = 16;
+/// Seconds after which a request that is not answered should be repeated.
 const RETRY_AFTER: &str = "5";
 
 /// OAI-PMH 2.0 over the resources of a Source, at `oai` below its base URL.
@@ -67,6 +73,7 @@ impl Gateway for OaiGateway {
             index: Mutex::new(index),
             base_url,
             options: self.options.clone(),
+            turns: Turns::default(),
         };
         Ok(Router::new()
             .route(&format!("/{PATH}"), with_methods("GET, HEAD, POST, OPTIONS", get(answer).post(answer)))
@@ -80,6 +87,23 @@ struct Answerer {
     index: Mutex<RepositoryIndex>,
     base_url: String,
     options: RepositoryOptions,
+    turns: Turns,
+}
+
+/// The right to a thread, for as many requests as may have one.
+struct Turns(Arc<Semaphore>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST_AT_ONCE)))
+    }
+}
+
+impl Turns {
+    /// Takes one of the turns until the result is dropped; `None` if all are taken.
+    fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).try_acquire_owned().ok()
+    }
 }
 
 async fn answer(State(answerer): State<Arc<Answerer>>, request: Request) -> Response {
@@ -91,19 +115,29 @@ async fn answer(State(answerer): State<Arc<Answerer>>, request: Request) -> Resp
         },
         _ => head.uri.query().unwrap_or_default().to_owned(),
     };
-    match spawn_blocking(move || answerer.respond(&query)).await {
+    let Some(turn) = answerer.turns.take() else { return unanswered(&AnswerError::Busy) };
+    let respond = move || {
+        let _turn = turn;
+        answerer.respond(&query)
+    };
+    match spawn_blocking(respond).await {
         Ok(Ok(text)) => {
             ([(header::CONTENT_TYPE, "text/xml; charset=utf-8")], Body::from(text)).into_response()
         }
-        Ok(Err(error)) => {
-            match error {
-                AnswerError::Behind => tracing::info!("a harvester is asked to come back: {error}"),
-                _ => tracing::error!("a harvester cannot be answered: {}", error_chain(&error)),
-            }
-            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, RETRY_AFTER)]).into_response()
-        }
+        Ok(Err(error)) => unanswered(&error),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+/// Returns the response to a request that is not answered now.
+fn unanswered(error: &AnswerError) -> Response {
+    match error {
+        AnswerError::Behind | AnswerError::Busy => {
+            tracing::info!("a harvester is asked to come back: {error}");
+        }
+        _ => tracing::error!("a harvester cannot be answered: {}", error_chain(error)),
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, RETRY_AFTER)]).into_response()
 }
 
 impl Answerer {
@@ -133,5 +167,19 @@ impl Answerer {
                 return Err(AnswerError::Behind);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o562_a_limited_number_of_harvesters_hold_threads_of_the_server() {
+        let turns = Turns::default();
+        let mut taken: Vec<_> = (0..MOST_AT_ONCE).map(|_| turns.take().unwrap()).collect();
+        assert!(turns.take().is_none());
+        taken.pop();
+        assert!(turns.take().is_some());
     }
 }

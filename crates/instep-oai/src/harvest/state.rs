@@ -148,13 +148,15 @@ impl HarvestStateView {
         }
     }
 
-    /// Returns `true` if each of these formats was harvested to its end once.
+    /// Returns `true` if each of these formats was harvested to its end once. A list that begins anew, because a comparison
+    /// found records that are not held, has no `next_from` until it is complete.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn is_complete(&self, formats: &[String]) -> rusqlite::Result<bool> {
         for format in formats {
-            let sql = "SELECT count(*) FROM list WHERE format = ?1 AND next_from IS NOT NULL";
+            let sql = "SELECT count(*) FROM list
+                       WHERE format = ?1 AND (next_from IS NOT NULL OR inventoried_at IS NOT NULL)";
             if self.0.query_row(sql, [format], |row| row.get::<_, i64>(0))? == 0 {
                 return Ok(false);
             }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs,
+    env,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -17,6 +17,7 @@ use toml::Value;
 
 use super::{
     headings::{CREDENTIALS, SPEED},
+    piped::text_of,
     values,
 };
 use crate::config::Config;
@@ -207,5 +208,5 @@ fn read_secret(path: &PathBuf) -> anyhow::Result<String> {
 }
 
 fn read_text(path: &PathBuf) -> anyhow::Result<String> {
-    fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))
+    text_of(path).with_context(|| format!("Cannot read {}", path.display()))
 }

@@ -1,16 +1,13 @@
 //! Options that select resources of a Source.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use instep_destination::SelectionOptions;
 use resourcesync::DateTime;
 
-use super::{headings::WHAT_TO_COPY, values};
+use super::{headings::WHAT_TO_COPY, piped::text_of, values};
 
 /// The part of the Source's resources to copy or compare; all if no option is given.
 #[derive(Clone, Debug, Args)]
@@ -87,9 +84,7 @@ impl SelectionArgs {
 /// Reads a list of paths as rsync does: empty lines and lines that begin with `#` or `;` are skipped. If the list
 /// contains a NUL, as the output of `find -print0` does, each path ends with one and may have line breaks.
 fn paths(file: &Path) -> anyhow::Result<Vec<String>> {
-    let text =
-        if file.as_os_str() == "-" { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
-    let text = text.with_context(|| format!("Cannot read {}", file.display()))?;
+    let text = text_of(file).with_context(|| format!("Cannot read {}", file.display()))?;
     // Some editors begin a file with a byte order mark, which would become a part of the first path.
     Ok(listed(text.trim_start_matches('\u{feff}')))
 }

@@ -232,7 +232,8 @@ impl SyncCommand {
     /// Returns one run of it.
     fn task(self, config: &Config, shutdown: Shutdown) -> anyhow::Result<SyncTask> {
         let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
-        let metrics_file = self.metrics_file.clone();
+        // A dry run is no run of the copy: its success would hide that the real ones fail.
+        let metrics_file = self.metrics_file.clone().filter(|_| !self.dry_run);
         // A copy that is published again has the pages of a Source at this address.
         let pages = self.server.listen.clone().filter(|_| !self.republish);
         let (options, relay) = self.options(config, shutdown)?;
@@ -276,7 +277,8 @@ impl SyncCommand {
         let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?
             .map(|webhook| Events::Webhook(Box::new(webhook), shutdown.clone()));
         let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
-        let events = self.events.map(Events::to).transpose()?.or(on_change).or(webhook);
+        let events = self.events.map(|file| Events::to(file, shutdown.clone())).transpose()?;
+        let events = events.or(on_change).or(webhook);
         options.shutdown = shutdown;
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.archive = self.warc.map(|dir| archive(dir, self.warc_size)).transpose()?;
@@ -290,8 +292,47 @@ impl SyncCommand {
                 "--listen shows a copy that is followed, or serves it again with --republish; add --follow"
             );
         }
-        let relay =
-            self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
+        let is_published = self.republish && !self.dry_run;
+        let relay = is_published.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
         Ok((options, relay))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsStr, path::Path};
+
+    use clap::Parser;
+
+    use super::*;
+
+    /// A command line of `sync` alone.
+    #[derive(Parser)]
+    struct SyncLine {
+        #[command(flatten)]
+        sync: SyncCommand,
+    }
+
+    /// Returns the run of a command line for a copy in a folder.
+    fn task(dir: &Path, options: &[&str]) -> SyncTask {
+        let words = ["sync", "http://127.0.0.1:9/"].into_iter().map(OsStr::new).chain([dir.as_os_str()]);
+        let line = SyncLine::try_parse_from(words.chain(options.iter().map(OsStr::new))).unwrap();
+        line.sync.task(&Config::default(), Shutdown::new()).unwrap()
+    }
+
+    #[test]
+    fn o553_a_dry_run_publishes_nothing_and_makes_no_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("copy");
+        assert!(task(&dir, &["--follow", "--republish", "--dry-run"]).relay.is_none());
+        assert!(!dir.exists());
+        assert!(task(&dir, &["--follow", "--republish"]).relay.is_some());
+    }
+
+    #[test]
+    fn o554_a_dry_run_writes_no_metrics() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(task(place.path(), &["--metrics-file", "m.prom", "--dry-run"]).metrics_file.is_none());
+        assert!(task(place.path(), &["--metrics-file", "m.prom"]).metrics_file.is_some());
     }
 }

@@ -3,10 +3,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use instep_source::{Content, DumpPolicy, MaxDeletions, PublishOptions};
-use resourcesync::{Finding, Uri};
+use resourcesync::Finding;
 use serde_json::json;
 
 use crate::{
@@ -91,10 +90,8 @@ impl UpgradeSitemapCommand {
         }
         let publish = || {
             publish_once_and(NAME, &options, self.wait, output, &|report| {
-                let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
-                let up = up.with_context(|| format!("{} is not a folder", self.base_url))?;
                 let has_changed = report.created + report.updated + report.deleted > 0;
-                let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
+                let written = sitemap.amend(report.at, has_changed)?;
                 output.note(format!("Written as Resource Lists: {}", counted(written, "Sitemap")));
                 Ok(())
             })

@@ -22,6 +22,9 @@ use crate::foreign::ForeignResources;
 /// The most bytes of a Sitemap that was compressed: four times the number that the protocol allows.
 const MOST_BYTES: u64 = 200 << 20;
 
+/// The most Sitemaps of an index, by the protocol.
+const MOST_PARTS: usize = 50_000;
+
 /// The entries of a Sitemap that cannot be used, or not completely.
 #[derive(Debug)]
 pub(crate) struct EntryFaults {
@@ -67,14 +70,22 @@ impl SitemapFiles {
             base_url.push('/');
         }
         let mut files = Self { folder: folder.to_owned(), base_url, top: file.to_owned(), parts: Vec::new() };
-        let mut parts = Vec::new();
+        let (mut parts, mut entries) = (Vec::new(), 0);
         let (form, faults) = each_entry(file, &mut |entry| {
-            parts.push(entry.loc.as_str().to_owned());
+            entries += 1;
             // Only an index needs its entries; if this is a long list, they must not fill the memory.
-            parts.truncate(50_000);
+            if entries <= MOST_PARTS {
+                parts.push(entry.loc.as_str().to_owned());
+            }
             Ok(())
         })?;
         if form == Form::Index {
+            if entries > MOST_PARTS {
+                bail!(
+                    "{} names {entries} Sitemaps, and an index may name {MOST_PARTS}; divide it",
+                    file.display()
+                );
+            }
             // A part must not be left out: everything that it lists would seem to be deleted.
             if let Some(first) = faults.findings.first().filter(|_| faults.nameless > 0) {
                 bail!("{}: {first}; correct it first", file.display());
@@ -154,10 +165,11 @@ impl SitemapFiles {
     /// Returns the number of files written. A concurrent reader gets the old file or the new one.
     ///
     /// Errors: a file cannot be written.
-    pub(crate) fn amend(&self, up: &str, at: DateTime, has_changed: bool) -> anyhow::Result<u64> {
+    pub(crate) fn amend(&self, at: DateTime, has_changed: bool) -> anyhow::Result<u64> {
         let at = at.to_string();
         let name = self.top.file_name().unwrap_or_default().to_string_lossy();
         let index = format!("{}{name}", self.base_url);
+        let up = format!("{}resourcesync/capabilitylist.xml", self.base_url);
         let mut written = 0;
         // The index comes last, so that its members are correct when it is written.
         for path in self.parts.iter().chain([&self.top]) {
@@ -166,7 +178,7 @@ impl SitemapFiles {
             if is_amended(&text) && !has_changed {
                 continue;
             }
-            let addition = Addition { up, index, at: &at };
+            let addition = Addition { up: &up, index, at: &at };
             let text = amended(&text, &addition).with_context(|| path.display().to_string())?;
             replace(path, &text, is_coded).with_context(|| format!("Cannot write {}", path.display()))?;
             written += 1;
@@ -249,4 +261,37 @@ fn replace(path: &Path, text: &[u8], is_coded: bool) -> anyhow::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(folder: &Path, root: &str, entries: &str) -> PathBuf {
+        let file = folder.join("sitemap.xml");
+        let namespace = "http://www.sitemaps.org/schemas/sitemap/0.9";
+        fs::write(&file, format!("<{root} xmlns=\"{namespace}\">{entries}</{root}>")).unwrap();
+        file
+    }
+
+    #[test]
+    fn o555_the_link_up_leads_to_the_capability_list_also_if_the_base_url_has_no_slash_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = written(folder.path(), "urlset", "<url><loc>https://example.org/shop/a</loc></url>");
+        for base_url in ["https://example.org/shop", "https://example.org/shop/"] {
+            let files = SitemapFiles::find(&file, base_url).unwrap();
+            assert_eq!(files.amend(DateTime::from_unix_seconds(1), true).unwrap(), 1);
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(text.contains("\"https://example.org/shop/resourcesync/capabilitylist.xml\""), "{text}");
+        }
+    }
+
+    #[test]
+    fn o558_no_part_of_an_index_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = "<sitemap><loc>https://example.org/a.xml</loc></sitemap>";
+        let file = written(folder.path(), "sitemapindex", &part.repeat(MOST_PARTS + 1));
+        let refused = SitemapFiles::find(&file, "https://example.org/").err().unwrap().to_string();
+        assert!(refused.contains("50001 Sitemaps"), "{refused}");
+    }
 }

@@ -8,35 +8,33 @@ mod webhook;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write},
-    os::unix::process::CommandExt as _,
+    os::unix::{fs::FileTypeExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
-    time::Duration,
 };
 
 use anyhow::Context as _;
 use instep_destination::{ChangeSink, CopyChange, Shutdown};
 use rustix::{
-    fs::{Access, access},
+    fs::{Access, Mode, OFlags, access, open},
+    io::Errno,
     process::{Pid, Signal, kill_process_group},
 };
 
 use super::output::typed;
 use fields::fields;
-use grace::GRACE;
+use grace::Patience;
 pub(crate) use webhook::Webhook;
-
-/// The longest pause between two checks if a command has ended.
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The receiver of a JSON line per change.
 #[derive(Debug)]
 pub(crate) enum Events {
     /// Lines are written to standard output.
     Stdout,
-    /// Lines are appended to a file, or written to a pipe.
-    File(PathBuf),
+    /// Lines are appended to a file, or written to a pipe once it has a reader. After the shutdown was requested that
+    /// reader has a few seconds left.
+    File(PathBuf, Shutdown),
     /// A shell command runs once for each group of changes and reads the lines from its standard input. If its exit
     /// status is not 0, the group is delivered again. After the shutdown was requested it has a few seconds left.
     Command(String, Shutdown),
@@ -49,12 +47,12 @@ impl Events {
     ///
     /// Errors: the file cannot be written. This is checked here, because the run would find it only with its first
     /// change.
-    pub(crate) fn to(path: PathBuf) -> anyhow::Result<Self> {
+    pub(crate) fn to(path: PathBuf, shutdown: Shutdown) -> anyhow::Result<Self> {
         if path.as_os_str() == "-" {
             return Ok(Self::Stdout);
         }
         probe(&path).with_context(|| format!("The changes cannot be written to {}", path.display()))?;
-        Ok(Self::File(path))
+        Ok(Self::File(path, shutdown))
     }
 }
 
@@ -81,7 +79,7 @@ impl ChangeSink for Events {
                 let mut stdout = io::stdout().lock();
                 stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())
             }
-            Self::File(path) => append(path, lines.as_bytes())
+            Self::File(path, shutdown) => append(path, lines.as_bytes(), shutdown)
                 .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
             Self::Command(command, shutdown) => hand_to(command, lines, shutdown),
             Self::Webhook(webhook, shutdown) => webhook.send(changes, shutdown),
@@ -90,7 +88,10 @@ impl ChangeSink for Events {
 }
 
 /// Appends lines and waits until they are on disk, because the copy then forgets the changes.
-fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
+fn append(path: &Path, lines: &[u8], shutdown: &Shutdown) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+        return write_to_pipe(path, lines, shutdown);
+    }
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     let is_file = file.metadata()?.is_file();
     if is_file {
@@ -98,6 +99,33 @@ fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     }
     file.write_all(lines)?;
     if is_file { file.sync_data() } else { Ok(()) }
+}
+
+/// Writes lines to a pipe as its reader takes them. A pipe that is opened for reading too needs no reader: it would take the
+/// lines, and lose them when it is closed.
+fn write_to_pipe(path: &Path, mut lines: &[u8], shutdown: &Shutdown) -> io::Result<()> {
+    let unread = || io::Error::other("nobody read the pipe before the run was to end");
+    let mut patience = Patience::new(shutdown);
+    let mut pipe = loop {
+        match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::NXIO) if patience.wait() => {}
+            Err(Errno::NXIO) => return Err(unread()),
+            opened => break File::from(opened?),
+        }
+    };
+    while !lines.is_empty() {
+        match pipe.write(lines) {
+            Ok(written) => {
+                lines = &lines[written..];
+                patience.renew();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) if patience.wait() => {}
+            Err(_) => return Err(unread()),
+        }
+    }
+    Ok(())
 }
 
 /// Removes an incomplete line that a killed run left at the end; the complete line will be written again. The end of a
@@ -150,30 +178,41 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?} ended with {status}"))) }
 }
 
-/// Waits for a command. Returns `None` if the run was asked to end and the command has not ended within [`GRACE`].
+/// Waits for a command. Returns `None` if the run was asked to end and the command has not ended in its time.
 fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>> {
-    let mut pause = Duration::from_millis(1);
-    let mut left = GRACE;
+    let mut patience = Patience::new(shutdown);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if left.is_zero() {
+        if !patience.wait() {
             return Ok(None);
         }
-        thread::sleep(pause);
-        if shutdown.is_requested() {
-            left = left.saturating_sub(pause);
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn o552_changes_wait_until_somebody_reads_their_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("events");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let lines = "a line\n".repeat(20_000);
+        thread::scope(|scope| {
+            let writing = scope.spawn(|| append(&pipe, lines.as_bytes(), &Shutdown::new()));
+            thread::sleep(Duration::from_millis(100));
+            assert!(!writing.is_finished(), "nobody has the lines");
+            assert_eq!(fs::read_to_string(&pipe).unwrap(), lines);
+            writing.join().unwrap().unwrap();
+        });
+    }
 
     #[test]
     fn o185_a_file_that_something_else_has_written_loses_nothing() {
@@ -190,7 +229,7 @@ mod tests {
         ] {
             let path = folder.path().join("events");
             fs::write(&path, held).unwrap();
-            append(&path, line.as_bytes()).unwrap();
+            append(&path, line.as_bytes(), &Shutdown::new()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}{line}"), "{held:?}");
         }
     }

@@ -303,6 +303,10 @@ class Client(ClientWriter):
                 with url_or_file_open(resource.uri, timeout=self.timeout) as source:
                     with open(filename, "wb") as target:
                         shutil.copyfileobj(source, target)
+                    # What a response lacks if its connection is closed early; copying ends there without an error.
+                    missing = getattr(source, "length", None)
+                if isinstance(missing, int) and missing > 0:
+                    raise OSError(f"{missing} bytes did not arrive")
                 return
             except socket.timeout as error:
                 if attempt == self.tries:

@@ -1,4 +1,4 @@
-//! The state of a harvest that cannot be reached.
+//! The state of a harvest for readers beside it.
 
 use std::os::unix::fs::symlink;
 
@@ -10,4 +10,23 @@ fn o445_a_fault_on_the_way_to_the_state_is_not_taken_for_a_harvest_without_recor
     assert!(HarvestStateView::open(dir.path()).unwrap().is_none());
     symlink(".instep", dir.path().join(".instep")).unwrap();
     assert!(HarvestStateView::open(dir.path()).is_err());
+}
+
+#[test]
+fn o556_records_stay_published_while_a_comparison_has_the_list_read_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join(STATE).parent().unwrap()).unwrap();
+    let state = HarvestState::open(dir.path()).unwrap();
+    let view = HarvestStateView::open(dir.path()).unwrap().unwrap();
+    let formats = ["oai_dc".to_owned()];
+    let is_complete_at = |at: ListPosition| {
+        position::write(&state.connection, "oai_dc", &at).unwrap();
+        view.is_complete(&formats).unwrap()
+    };
+    let begun = ListPosition { run: 1, is_open: true, ..ListPosition::default() };
+    assert!(!is_complete_at(begun.clone()), "the first list");
+    assert!(is_complete_at(ListPosition { next_from: Some(5), ..begun.clone() }));
+    assert!(is_complete_at(ListPosition { inventoried_at: Some(9), ..begun }), "a list that is read anew");
+    state.begin_anew("other").unwrap();
+    assert!(!view.is_complete(&formats).unwrap(), "the first list of another harvest");
 }
