@@ -3,8 +3,10 @@
 //! A URL can have the parameters of libpq, and also `schema` for the schema (`instep` unless given) and `copy` for
 //! the name of the copy. It need not contain a password: `PGPASSWORD` and the password file of libpq are used.
 
+mod password;
+
 use std::{
-    env, fmt, fs,
+    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -14,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{error::PostgresError, hosts::as_parameters};
+use password::password;
 
 /// The schema whose tables are used unless the URL names one.
 const SCHEMA: &str = "instep";
@@ -57,11 +60,11 @@ pub struct Address {
     pub source: Option<String>,
     /// The URL without its password: equal for each URL of the same tables.
     pub shown: String,
-    /// Ends all waiting for the server.
-    pub(crate) ending: CancellationToken,
     /// The same with the files that the URL names, for a note by which later commands connect: without its authorities a
     /// connection would trust any server.
     pub recorded: String,
+    /// Ends all waiting for the server.
+    pub(crate) ending: CancellationToken,
 }
 
 impl fmt::Debug for Address {
@@ -261,48 +264,6 @@ fn trust(mode: Option<&str>, roots: Option<PathBuf>, config: &mut Config) -> Res
     };
     config.ssl_mode(ssl);
     Ok(trust)
-}
-
-/// Returns the password of the environment, or that of the password file of libpq.
-fn password(config: &Config, passfile: Option<PathBuf>) -> Option<String> {
-    if let Some(password) = env::var("PGPASSWORD").ok().filter(|password| !password.is_empty()) {
-        return Some(password);
-    }
-    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".pgpass"));
-    let file = passfile.or_else(|| env::var_os("PGPASSFILE").map(PathBuf::from)).or_else(home)?;
-    let text = fs::read_to_string(file).ok()?;
-    let host = config.get_hosts().first().map_or_else(
-        || "localhost".to_owned(),
-        |host| match host {
-            tokio_postgres::config::Host::Tcp(host) => host.clone(),
-            // As in libpq: a socket is the local host.
-            tokio_postgres::config::Host::Unix(_) => "localhost".to_owned(),
-        },
-    );
-    let port = config.get_ports().first().copied().unwrap_or(5_432).to_string();
-    let user = config.get_user().unwrap_or_default();
-    let database = config.get_dbname().unwrap_or(user);
-    text.lines().find_map(|line| password_in(line, [&host, &port, database, user]))
-}
-
-/// Returns the password of a line of a password file, if the line is about a login.
-fn password_in(line: &str, login: [&str; 4]) -> Option<String> {
-    if line.starts_with('#') {
-        return None;
-    }
-    let mut fields = vec![String::new()];
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            // The password is the rest.
-            ':' if fields.len() < 5 => fields.push(String::new()),
-            '\\' => fields.last_mut()?.extend(characters.next()),
-            character => fields.last_mut()?.push(character),
-        }
-    }
-    let password = (fields.len() == 5).then(|| fields.pop()).flatten()?;
-    let fits = fields.iter().zip(login).all(|(field, value)| field == "*" || field == value);
-    fits.then_some(password)
 }
 
 #[cfg(test)]

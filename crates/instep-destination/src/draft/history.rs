@@ -16,7 +16,8 @@ pub(crate) struct SetHistory {
     /// `true` if no changes were applied, and the Source lists none.
     pub(super) has_no_changes: bool,
     /// The end of the last gap in the changes of the set, before which a deletion may have been missed, or the time of an
-    /// inventory since: of what changed before it, a new inventory without a time can tell.
+    /// inventory since: of what changed before it, a new inventory without a time can tell. An inventory that states none
+    /// counts with the time that the copy had reached before it, once it was applied.
     pub(crate) last_gap: Option<DateTime>,
     /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     pub(super) keeps_deletions: bool,

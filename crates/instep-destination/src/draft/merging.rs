@@ -58,6 +58,7 @@ impl Draft {
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
             kept: &mut self.inventory.kept,
+            selected: self.policy.limit.is_some().then_some(&mut self.inventory.selected),
             room,
             awaited: &mut self.awaited,
             failure: None,
@@ -107,6 +108,8 @@ pub(super) struct Merging<'a> {
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut KeptCount,
+    /// The selected entries of the inventory, if the operator limits the resources.
+    pub(super) selected: Option<&'a mut u64>,
     /// The number of resources that may still be added, if the operator limits them and the entries are not counted
     /// yet.
     pub(super) room: Option<&'a mut u64>,

@@ -25,7 +25,7 @@ use crate::{
     draft::Draft,
     plan::{check_age, check_inventory_time, deciding_time, plausible},
     run::{SetRun, SyncRun, record_of},
-    state::DocumentRecord,
+    state::{Checkpoint, DocumentRecord},
 };
 use generation::Generation;
 
@@ -51,6 +51,13 @@ impl Inventory {
     /// Returns the time that decides between it and changes that were applied.
     pub(crate) fn deciding_time(&self) -> Option<DateTime> {
         deciding_time(self.at, self.was_applied)
+    }
+
+    /// Returns the time since which the next inventory can tell what was deleted, if neither states its own: a new one
+    /// came after what the copy had reached, which is `held`, and the next one is made after it.
+    pub(crate) fn told_by_next(&self, held: Option<&Checkpoint>) -> Option<DateTime> {
+        let is_new = self.complete && self.at.is_none() && !self.was_applied;
+        held.filter(|_| is_new)?.datetime
     }
 
     /// Plans the complete inventory: the Resource List, or otherwise the manifests of the Resource Dump.

@@ -1,12 +1,12 @@
 //! The record of the end of the last gap in the changes of a set: a change before it may have been missed, a later one
 //! was not. The time of an inventory is such an end, because a resource that it names may be gone in the next one
-//! without a change that says so.
+//! without a change that says so. Of a new inventory that states no time, it is the time that the copy had reached before.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{CopyState, ReadState, SetId, StateError};
+use crate::state::{CopyState, ReadState, SetId, Setting, StateError};
 
 const VERSION: u32 = 1;
 
@@ -29,6 +29,11 @@ pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Option<DateTime>
 /// Records the end of the last gap of a set.
 pub(crate) fn write(state: &mut dyn CopyState, set: SetId, ends: DateTime) -> Result<(), StateError> {
     versioned::write(state, &name(set), VERSION, &LastGap { ends: ends.to_string() })
+}
+
+/// Returns the record of the end of the last gap of a set.
+pub(crate) fn setting(state: &dyn ReadState, set: SetId, ends: DateTime) -> Result<Setting, StateError> {
+    versioned::setting(state, &name(set), VERSION, &LastGap { ends: ends.to_string() })
 }
 
 fn name(set: SetId) -> String {

@@ -25,6 +25,8 @@ pub(crate) struct SetRun {
     pub(crate) coverage: Option<Coverage>,
     /// The time of the inventory that the plan was made of, if all of it was read.
     pub(crate) inventory: Option<DateTime>,
+    /// The time since which the next inventory can tell what was deleted, also if it does not state its own.
+    pub(crate) told_by_next: Option<DateTime>,
     /// The time before which no deletion of the set needs to be known once the plan is done; `None` if that is as before.
     pub(crate) forgets_before: Option<DateTime>,
     /// The held resources that are gone at the Source and stay.
@@ -54,6 +56,7 @@ impl SetRun {
             new_documents: false,
             coverage: None,
             inventory: None,
+            told_by_next: None,
             forgets_before: None,
             kept: KeptResources::default(),
             unusable: None,

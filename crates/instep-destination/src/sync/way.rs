@@ -112,6 +112,7 @@ impl SyncRun<'_> {
         let entries = set.with(|draft| draft.inventory.usable);
         if self.options.as_of.is_none() {
             stay_at_least(&mut read.checkpoint, held.as_ref());
+            set.told_by_next = inventory.told_by_next(held.as_ref());
         }
         set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
         // Earlier plans may have left out resources that the lost changes name, so the next run compares the complete

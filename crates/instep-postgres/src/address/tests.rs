@@ -1,6 +1,6 @@
 //! Addresses of databases, and what is refused in them.
 
-use super::{Address, Trust, password_in};
+use super::{Address, Trust, password::password_in};
 
 #[test]
 fn a_password_is_never_shown() {

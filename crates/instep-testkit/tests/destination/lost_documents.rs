@@ -8,7 +8,7 @@ use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::{
     sets,
-    support::{Copy, three, without},
+    support::{Copy, three, with_one_change_list, without},
 };
 
 const SECOND_LIST: &str = "changelist-000002.xml";
@@ -222,6 +222,31 @@ fn o21_a_broken_copy_of_a_manifest_is_made_up_for_by_its_package() {
     copy.source.rotate();
     let run = copy.sync();
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o484_what_neither_of_two_new_inventories_without_a_time_names_goes_although_a_change_brought_it() {
+    let copy = with_one_change_list();
+    let undated = |text: &str| without(&without(text, "at"), "completed");
+    copy.source.rewrite("resourcelist.xml", move |text| undated(&text));
+    copy.source.rewrite("changelist.xml", |text| without(&text, "from"));
+    let delete = |options: &mut SyncOptions| options.delete = true;
+    copy.sync_with(delete);
+    copy.source.put("new.txt", "changed later than all that the next inventories list");
+    copy.source.delete("b.txt");
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    copy.source.delete("new.txt");
+    copy.source.snapshot();
+    copy.source.gap();
+    // The first one may be from before the change. The second one is not, because it was made after the first one.
+    for (end, deleted) in [("", 0), ("\n", 1)] {
+        copy.source.rewrite("resourcelist.xml", move |text| undated(&text) + end);
+        let run = copy.sync_with(delete);
+        assert_eq!((run.exit_code(), run.report().deleted), (0, deleted), "{:?}", run.heard);
+        let (audited, heard) = copy.audit();
+        assert_eq!(audited.unwrap().exit_code(), 0, "{heard:?}");
+    }
     assert_eq!(copy.differences(), [""; 0]);
 }
 

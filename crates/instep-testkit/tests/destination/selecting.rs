@@ -209,14 +209,14 @@ fn o58_a_dry_run_and_an_audit_count_a_limit_over_all_sets_as_a_run_does() {
 fn o61_a_limit_holds_when_the_complete_copy_is_compared_again() {
     let copy = copy_with_changes([("b.txt", 1), ("c.txt", 1)]);
     // A list that is published anew with the same content is compared again.
-    hold_to_two(&copy, "at");
+    hold_to_two(&copy, "at", 3);
 }
 
 #[test]
 fn o285_a_limit_holds_if_the_changes_before_are_not_read_again() {
     // Without a time of the list, the changes since the checkpoint are read: those of the first resource are over.
     let copy = copy_with_changes([("b.txt", 1), ("c.txt", 2)]);
-    hold_to_two(&copy, "completed");
+    hold_to_two(&copy, "completed", 2);
 }
 
 #[test]
@@ -247,6 +247,26 @@ fn o353_a_limit_holds_for_a_resource_that_lists_create_and_delete() {
     }
 }
 
+#[test]
+fn o483_what_is_known_to_be_deleted_takes_no_room_of_a_limit_although_an_inventory_lists_it() {
+    let copy = copy_with_changes([("b.txt", 1), ("c.txt", 2)]);
+    let serve = |capability: &str, metadata: &str, entries: &[(&str, &str)]| {
+        copy.source
+            .serve(&format!("{capability}.xml"), document(&copy.source, capability, metadata, entries));
+    };
+    serve("resourcelist", "at='2026-01-02T00:00:00Z'", &[("a.txt", ""), ("b.txt", "")]);
+    let deleted = ("b.txt", "<rs:md change='deleted' datetime='2026-01-02T00:00:01Z'/>");
+    let created = ("c.txt", "<rs:md change='created' datetime='2026-01-02T00:00:02Z'/>");
+    for (changes, comes, goes) in [(vec![], 2, 0), (vec![deleted], 0, 1), (vec![deleted, created], 1, 0)] {
+        serve("changelist", "from='2026-01-02T00:00:00Z'", &changes);
+        let run = copy.sync_with(|options| {
+            (options.selection.limit, options.delete, options.repair) = (Some(2), true, true);
+        });
+        let report = run.report();
+        assert_eq!((run.exit_code(), report.created, report.deleted), (0, comes, goes), "{:?}", run.heard);
+    }
+}
+
 /// Returns a copy of a Source with a list of `a.txt`, and changes of two others, each in a second.
 fn copy_with_changes(changes: [(&str, u32); 2]) -> Copy {
     let names = ["a.txt", "b.txt", "c.txt"].map(|name| (name, name));
@@ -266,9 +286,9 @@ fn copy_with_changes(changes: [(&str, u32); 2]) -> Copy {
     copy
 }
 
-/// Publishes the list anew with an attribute, and allows two resources.
-fn hold_to_two(copy: &Copy, attribute: &str) {
-    for (second, created) in [(0, 2), (1, 0), (2, 0)] {
+/// Publishes lists with an attribute, and allows two resources. A third one without a time would tell what is gone.
+fn hold_to_two(copy: &Copy, attribute: &str, times: usize) {
+    for (second, created) in [(0, 2), (1, 0), (2, 0)].into_iter().take(times) {
         let at = format!("{attribute}='2026-01-02T00:00:0{second}Z'");
         copy.source.serve("resourcelist.xml", document(&copy.source, "resourcelist", &at, &[("a.txt", "")]));
         let run = copy.sync_with(|options| {

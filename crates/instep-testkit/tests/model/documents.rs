@@ -62,6 +62,18 @@ pub(crate) struct Offer {
     pub(crate) certain: bool,
 }
 
+impl Offer {
+    /// Returns `true` if changes since the inventory name a resource and delete it again.
+    fn takes_back(&self) -> bool {
+        let at = self.inventories.iter().map(|inventory| inventory.at).max();
+        let claims = || self.changes.iter().chain(&self.archived).flat_map(|part| &part.claims);
+        claims().filter(|named| named.version.is_some() && Some(named.time) > at).any(|named| {
+            let is_later = |claim: &Claim| claim.resource == named.resource && claim.time > named.time;
+            claims().any(|claim| claim.version.is_none() && is_later(claim))
+        })
+    }
+}
+
 /// The documents and resources that a Source serves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
@@ -70,6 +82,13 @@ pub(crate) struct Site {
     pub(crate) offers: Vec<Offer>,
     /// The path of the URL that the Destination is given.
     pub(crate) start: String,
+}
+
+impl Site {
+    /// Returns `true` if changes since an inventory name a resource and delete it again.
+    pub(crate) fn takes_back(&self) -> bool {
+        self.offers.iter().any(Offer::takes_back)
+    }
 }
 
 /// Renders all documents of a Source at this base URL, and its resources.

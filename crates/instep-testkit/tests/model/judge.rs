@@ -168,7 +168,7 @@ impl Story<'_> {
         // resources that are not selected are forgotten, so that an inventory without a time may seem to be later.
         let alike = alike && !(state.holds_left_out && (self.oddities.damages || !is_certain));
         // Deletions make room for resources that the limit left out, which the next run with an inventory adds.
-        let alike = alike && (self.wishes.limit.is_none() || !has_deleted);
+        let alike = alike && (self.wishes.limit.is_none() || !(has_deleted || phase.site.takes_back()));
         // If the limit is reached, an audit expects the resources that the inventory lists first. A run that follows
         // changes adds none to a copy that already holds as many others.
         let is_cut = self.wishes.limit.is_some_and(|limit| limit < state.resources);

@@ -62,6 +62,14 @@ impl Merging<'_> {
     ) -> Result<(), StateError> {
         self.account.rest(rest);
         *self.unchanged += u64::from(desired.presence == DesiredPresence::Present);
+        let is_gone = rest == Rest::HeldIsLater && known.held.is_none();
+        if desired.is_listed
+            && is_gone
+            && let Some(selected) = &mut self.selected
+        {
+            // It was deleted after the inventory, so that another resource may come.
+            **selected = selected.saturating_sub(1);
+        }
         // Nothing is pending of a current resource: otherwise an earlier failure would be retried for ever.
         if known.earlier.is_some() || known.is_awaited {
             self.actions.add_note(PlanNote::Settled, desired.uri.as_str())?;

@@ -98,6 +98,10 @@ impl LocalCopy {
         if let Some(coverage) = set.coverage {
             settings.push(records::coverage::setting(state, id, coverage)?);
         }
+        if let Some(told) = set.told_by_next {
+            let ends = records::last_gap::read(state, id)?.map_or(told, |known| known.max(told));
+            settings.push(records::last_gap::setting(state, id, ends)?);
+        }
         let mut changed = Vec::new();
         for setting in settings {
             if state.setting(&setting.name)?.as_ref() != Some(&setting.text) {
