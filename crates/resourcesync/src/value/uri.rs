@@ -89,7 +89,7 @@ impl Uri {
         self.resolve(&Self::escape(reference.trim_ascii()))
     }
 
-    /// Percent-encodes the characters that a URI must not have: blanks, controls, non-ASCII, quotes, brackets.
+    /// Writes characters that a URI must not have in percent-encoding: blanks, controls, non-ASCII, quotes, brackets.
     pub(crate) fn escape(text: &[u8]) -> String {
         let mut escaped = String::with_capacity(text.len() + 8);
         for &byte in text {
