@@ -7,6 +7,9 @@ pub(crate) struct ChangeFindings {
     pub(crate) record: bool,
     /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
     pub(crate) undated: bool,
+    /// `true` if a list was lost after such a change was read: only it may show that the list before it ends earlier
+    /// than an inventory.
+    pub(crate) doubtful: bool,
     /// `true` if a Change List no longer has changes that were applied (O411).
     pub(crate) lost_changes: bool,
     /// `true` if changes may be missing between the Change Dumps and the Change Lists (O451).

@@ -185,7 +185,7 @@ impl ChangeDocuments {
         for list in std::mem::take(&mut self.lists) {
             let uri = list.member.uri.clone();
             match self.read_one(run, set, list, since, &mut read).await {
-                Err(error) if error.loses_document() => read.lost.push((uri, error)),
+                Err(error) if error.loses_document() => read.lose(set, uri, error),
                 done => done?,
             }
         }

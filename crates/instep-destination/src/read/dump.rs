@@ -39,7 +39,8 @@ impl Dump {
     pub(crate) async fn look(run: &mut SyncRun<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
         let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
         let top = Self::top(run, found, offer).await?;
-        let at = top.header.metadata.as_ref().and_then(|root| root.at);
+        // A time that no clock has reached would hide every following change (B4).
+        let at = run.believed(top.header.metadata.as_ref().and_then(|root| root.at));
         let digest = digest_of(&top).await?;
         let packages = PackageList::new(run.network.documents.folder());
         let mut dump = Self { uri: offer.uri.clone(), at, packages, digest, complete: true };
@@ -140,6 +141,7 @@ impl Dump {
             run.reporter.problems_of(set);
             match read {
                 Ok(at) => {
+                    let at = run.believed(at);
                     is_undated |= package.manifest.is_some() && at.or(stated).is_none();
                     self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
                 }

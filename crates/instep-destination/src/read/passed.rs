@@ -6,7 +6,7 @@ use super::packages::PackageList;
 use crate::{
     Error,
     plan::{Reach, Shape, plausible},
-    run::SyncRun,
+    run::{SetRun, SyncRun},
     state::Checkpoint,
 };
 
@@ -34,6 +34,12 @@ impl ReadChanges {
     pub(crate) fn without_packages(run: &SyncRun<'_>, checkpoint: Checkpoint) -> Self {
         let packages = PackageList::new(run.network.documents.folder());
         Self { checkpoint, packages, complete: true, lost: Vec::new(), seam: None }
+    }
+
+    /// Takes note that a list is lost.
+    pub(super) fn lose(&mut self, set: &SetRun, uri: Uri, error: Error) {
+        set.with(|draft| draft.met.doubtful |= draft.met.undated);
+        self.lost.push((uri, error));
     }
 
     /// Returns the reach of everything that was read, if `first` is that of the documents that were read first.

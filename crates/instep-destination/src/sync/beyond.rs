@@ -4,7 +4,7 @@ use crate::{
     Error, Strategy, Via,
     discover::CapabilitySet,
     plan::{Choice, Coverage},
-    read::{LostDocument, is_gone},
+    read::{Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
     state::{Checkpoint, SetId},
 };
@@ -85,6 +85,27 @@ impl SyncRun<'_> {
     /// inventory.
     fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
         error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
+    }
+
+    /// Returns `true` if an inventory and the changes after it settle the state of a set. If changes are lost, the next
+    /// run compares the complete copy again in two cases: earlier plans may have left out resources that the lost
+    /// changes name, or changes without a time that were applied over the inventory may be older than it.
+    pub(super) fn settles(
+        &mut self,
+        set: &mut SetRun,
+        inventory: &Inventory,
+        read: &ReadChanges,
+        anew: bool,
+    ) -> Result<bool, Error> {
+        let is_doubtful = inventory.at.is_some() && set.with(|draft| draft.met.doubtful);
+        if is_doubtful {
+            set.coverage = Some(Coverage::Unknown);
+            if !self.options.dry_run {
+                // Recorded at once: the next run may find nothing in the lists that leads it to the inventory.
+                self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+            }
+        }
+        Ok(!is_doubtful && (!anew || read.is_whole()))
     }
 
     /// Reports and records that a Change List no longer has changes that were applied. As after a step of the clock

@@ -115,9 +115,7 @@ impl SyncRun<'_> {
             set.told_by_next = inventory.told_by_next(held.as_ref());
         }
         set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
-        // Earlier plans may have left out resources that the lost changes name, so the next run compares the complete
-        // copy again.
-        let is_settled = !anew || self.options.as_of.is_some() || read.is_whole();
+        let is_settled = self.options.as_of.is_some() || self.settles(set, &inventory, &read, anew)?;
         let checkpoint = (inventory.complete && is_settled).then_some(read.checkpoint);
         let packages = FoundPackages { dump: inventory.dump, changes: read.packages };
         let way = self.carrier(found, held.as_ref(), set, choice, packages).await?;

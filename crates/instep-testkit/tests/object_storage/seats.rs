@@ -42,11 +42,11 @@ fn number(fleet: &SharedFleet, sql: &str) -> usize {
 fn three_workers_share_what_a_host_bears_and_the_seats_of_one_that_is_killed_come_back() {
     let Some(fleet) = SharedFleet::new() else { return };
     let host = slow_host();
-    // Three copies of one Source: each worker has one.
+    // Three copies of one Source: each worker has one, and room for no other.
     let names = ["a", "b", "c"];
     names.iter().for_each(|name| fleet.add_url(name, &host.capability_list_url()));
     let limit = LIMIT.to_string();
-    let options = ["--runs-per-host", "3", "--per-host", &limit, "--transfers", "16"];
+    let options = ["--runs", "1", "--runs-per-host", "3", "--per-host", &limit, "--transfers", "16"];
     let workers = ["one", "two", "three"].map(|folder| fleet.work(folder, &options));
     let served = "SELECT count(*) FROM instep_fleet.seat WHERE held > 0";
     wait_until("each of the three has a seat", || number(&fleet, served) == 3);

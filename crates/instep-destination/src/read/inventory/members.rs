@@ -7,7 +7,9 @@ use resourcesync::{DateTime, Form, Uri};
 use super::{Inventory, generation::Generation, plausible_time};
 use crate::{
     Error,
+    clock::latest_time,
     documents::{Document, DocumentError, Documents},
+    plan::plausible,
     read::{
         applied::{digest_of, joined},
         kind::ExpectedKind,
@@ -109,7 +111,8 @@ impl Inventory {
         }
         let at = plausible_time(run, uri, document);
         times.are_mixed |= generation.is_before(uri, at);
-        let stated = generation.time_of(uri);
+        // A time that no clock has reached would hide every following change here too (B4).
+        let stated = plausible(generation.time_of(uri), Some(latest_time(document.date)));
         let at = at.or(stated);
         times.are_incomplete |= at.is_none();
         self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
