@@ -72,6 +72,9 @@ pages! {
     the_commands_about_oai_pmh_run: "docs/how-to/oai-pmh.md",
     the_commands_about_iiif_run: "docs/how-to/iiif.md",
     the_commands_about_testing_clients_run: "docs/how-to/simulate.md",
+    the_commands_about_other_tools_run: "docs/how-to/from-other-tools.md",
+    the_commands_about_following_run: "docs/how-to/follow.md",
+    the_commands_about_troubles_run: "docs/how-to/troubleshoot.md",
 }
 
 #[test]

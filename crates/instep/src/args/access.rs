@@ -199,7 +199,7 @@ fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
     )
 }
 
-fn read_secret(path: &PathBuf) -> anyhow::Result<String> {
+fn read_secret(path: &Path) -> anyhow::Result<String> {
     match read_text(path)?.trim() {
         // An empty secret would be sent, and the Source's refusal would look like a wrong login.
         "" => bail!("{} is empty; write the secret into it", path.display()),
@@ -207,6 +207,6 @@ fn read_secret(path: &PathBuf) -> anyhow::Result<String> {
     }
 }
 
-fn read_text(path: &PathBuf) -> anyhow::Result<String> {
+fn read_text(path: &Path) -> anyhow::Result<String> {
     text_of(path).with_context(|| format!("Cannot read {}", path.display()))
 }
