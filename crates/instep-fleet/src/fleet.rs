@@ -4,6 +4,7 @@
 //! out, so that a killed process can continue, and several processes can keep one fleet.
 
 mod alerting;
+mod beside;
 mod figures;
 mod heartbeat;
 #[cfg(feature = "postgres")]
@@ -130,9 +131,8 @@ impl Fleet {
         }
         self.register().await?;
         self.state().begin_watches();
-        let fleet = self.clone();
-        let beside = async move { tokio::join!(fleet.keep_lease(), fleet.keep_seats(), fleet.send_alerts()) };
-        let beside = tokio::spawn(beside);
+        let shutdown = shutdown.child();
+        let beside = self.begin_beside(&shutdown);
         #[cfg(feature = "postgres")]
         let help = self.begin_to_help(&shutdown);
         let result = self.look_until(&shutdown).await;
@@ -149,8 +149,11 @@ impl Fleet {
         self.end_watches().await;
         self.state().deliver_at(None);
         // Alerts that were not sent stay in the record, and the next process sends them.
-        beside.abort();
+        let fault = beside.end().await;
         self.leave().await;
+        if let Some(fault) = fault {
+            std::panic::resume_unwind(fault);
+        }
         result
     }
 

@@ -205,6 +205,34 @@ async fn o510_an_action_that_is_recorded_is_applied_also_if_whoever_asked_for_it
     until(&fleet, |fleet| fleet.source(&name("a")).is_some_and(|a| a.standing.ended.is_some())).await;
 }
 
+/// Fails when an alert cannot be sent.
+struct Breaking;
+
+impl FleetMonitor for Breaking {
+    fn begins(&self, _: &SourceName, _: &Path) -> Arc<dyn Monitor> {
+        Arc::new(VoidMonitor)
+    }
+    fn ended(&self, _: &SourceName, _: Option<&FleetSource>) {}
+    fn traffic(&self, _: &str, _: &Traffic) {}
+    fn note(&self, text: &str) {
+        assert!(!text.starts_with("An alert could not be sent"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o514_a_fleet_whose_lease_or_alerts_fail_by_a_fault_in_the_program_ends() {
+    let a = with_files(1);
+    a.fail_always("capabilitylist.xml", Fault::Status(404));
+    a.fail_always("hook", Fault::Status(500));
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path());
+    (options.alert_after, options.webhook) = (1, Some(a.url("hook")));
+    let fleet = Fleet::open(options, &[source("a", &a)], Arc::new(Breaking)).unwrap();
+    let running = tokio::spawn(async move { fleet.run(Shutdown::new()).await });
+    let ended = timeout(PATIENCE, running).await.unwrap();
+    assert!(ended.unwrap_err().is_panic());
+}
+
 /// Passes the sentences for the operator on as they come.
 struct Telling(mpsc::UnboundedSender<String>);
 
