@@ -19,7 +19,7 @@ use super::{
     Durability, StagedName, StagingArea, StagingFile, StoreError,
     backup::Backup,
     folder_sink::{FolderStagingSink, OWN, STAGING, shown},
-    partial,
+    partial::{self, PartsInUse},
 };
 
 pub(crate) use options::FolderOptions;
@@ -38,6 +38,7 @@ pub(crate) struct FolderStore {
     path: PathBuf,
     root: RootFolder,
     staging: Arc<Staging>,
+    parts: PartsInUse,
     options: FolderOptions,
     backup: Option<Backup>,
     folds_names: bool,
@@ -88,7 +89,7 @@ impl FolderStore {
     }
 
     fn sink(&self, file: File, name: StagedName) -> FolderStagingSink {
-        FolderStagingSink::new(file, name, Arc::clone(&self.staging))
+        FolderStagingSink::new(file, name, Arc::clone(&self.staging), self.parts.clone())
     }
 }
 
@@ -113,14 +114,14 @@ impl StagingArea for FolderStore {
         will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError> {
         let name = self.fresh_name();
-        let part = partial::name_for(uri);
-        let Some((mut file, validator)) = partial::reopen(&self.staging, &part, will_verify)? else {
+        let Some(part) = self.parts.take(uri) else { return Ok(None) };
+        let Some((mut file, validator)) = partial::reopen(&self.staging, part.name(), will_verify)? else {
             return Ok(None);
         };
         let mut hasher = Hasher::new(algorithms);
         let length = hasher
             .take_all(&mut file, &mut vec![0; 1 << 16])
-            .map_err(|error| StoreError::io("read", &part, error))?;
+            .map_err(|error| StoreError::io("read", part.name(), error))?;
         let sink = Box::new(self.sink(file, name).continuing(part));
         Ok(Some((StagingFile::resumed(sink, name, hasher, length), validator)))
     }

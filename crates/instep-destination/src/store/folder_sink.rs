@@ -6,7 +6,11 @@ use instep_store::Staging;
 use resourcesync::DateTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
-use super::{StagedName, StoreError, partial, staging::StagingSink};
+use super::{
+    StagedName, StoreError,
+    partial::{self, PartInUse, PartsInUse},
+    staging::StagingSink,
+};
 
 /// The folder of everything in a copy that is not a resource.
 pub(super) const OWN: &str = ".instep";
@@ -23,17 +27,18 @@ pub(super) struct FolderStagingSink {
     file: File,
     name: StagedName,
     staging: Arc<Staging>,
-    part: Option<String>,
+    part: Option<PartInUse>,
+    parts: PartsInUse,
     finished: bool,
 }
 
 impl FolderStagingSink {
-    pub(super) fn new(file: File, name: StagedName, staging: Arc<Staging>) -> Self {
-        Self { file, name, staging, part: None, finished: false }
+    pub(super) fn new(file: File, name: StagedName, staging: Arc<Staging>, parts: PartsInUse) -> Self {
+        Self { file, name, staging, part: None, parts, finished: false }
     }
 
     /// Makes the file continue a part, which keeps its name until it is complete.
-    pub(super) fn continuing(mut self, part: String) -> Self {
+    pub(super) fn continuing(mut self, part: PartInUse) -> Self {
         self.part = Some(part);
         self
     }
@@ -46,7 +51,7 @@ impl StagingSink for FolderStagingSink {
 
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
         if let Some(part) = &self.part {
-            partial::finish(&self.staging, part, self.name)?;
+            partial::finish(&self.staging, part.name(), self.name)?;
         }
         if let Some(modified) = modified {
             let (seconds, nanos) = modified.instant();
@@ -62,8 +67,9 @@ impl StagingSink for FolderStagingSink {
     }
 
     fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
-        let part = partial::name_for(uri);
-        partial::keep(&self.staging, self.name, &part, validator)?;
+        // What another transfer from there keeps is enough.
+        let Some(part) = self.parts.take(uri) else { return Ok(()) };
+        partial::keep(&self.staging, self.name, part.name(), validator)?;
         self.part = Some(part);
         Ok(())
     }
