@@ -18,7 +18,7 @@ use resourcesync::{Algorithm, Hasher};
 use super::{
     Durability, StagedName, StagingArea, StagingFile, StoreError,
     backup::Backup,
-    folder_sink::{FolderStagingSink, OWN, STAGING, shown},
+    folder_sink::{FolderStagingSink, OWN, STAGING, shown, space},
     partial::{self, PartsInUse},
 };
 
@@ -62,15 +62,7 @@ impl FolderStore {
     }
 
     fn space(&self) -> Result<(u64, u64), StoreError> {
-        const MOST_RESERVED: u64 = 1 << 30;
-        let space =
-            rustix::fs::fstatvfs(&self.root).map_err(|error| self.failed("read the free space of", error))?;
-        let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
-        Ok((
-            // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
-            space.f_bavail.saturating_mul(space.f_frsize),
-            self.options.reserve.unwrap_or_else(|| share.min(MOST_RESERVED)),
-        ))
+        space(&self.root, self.options.reserve).map_err(|error| self.failed("read the free space of", error))
     }
 
     /// Returns the free bytes on the disk of the copy; `None` if the system does not report them.
@@ -89,7 +81,8 @@ impl FolderStore {
     }
 
     fn sink(&self, file: File, name: StagedName) -> FolderStagingSink {
-        FolderStagingSink::new(file, name, Arc::clone(&self.staging), self.parts.clone())
+        let (staging, parts) = (Arc::clone(&self.staging), self.parts.clone());
+        FolderStagingSink::new((file, name), staging, parts, self.options.reserve)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The staging file of a copy in a folder.
 
-use std::{fs::File, io::Write as _, sync::Arc};
+use std::{fs::File, io::Write as _, os::fd::AsFd, sync::Arc};
 
 use instep_store::Staging;
 use resourcesync::DateTime;
@@ -21,6 +21,20 @@ pub(super) fn shown(name: StagedName) -> String {
     format!("{OWN}/{STAGING}/{name}")
 }
 
+/// The bytes of a file between two checks of the free space: one file may be larger than the reserve, and nobody may know
+/// its length.
+const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
+
+/// Returns the free bytes on a disk, and the number of them that stay free: by default 1 % of it, at most 1 GiB.
+pub(super) fn space(of: impl AsFd, reserve: Option<u64>) -> rustix::io::Result<(u64, u64)> {
+    const MOST_RESERVED: u64 = 1 << 30;
+    let space = rustix::fs::fstatvfs(of)?;
+    let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
+    // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    Ok((free, reserve.unwrap_or_else(|| share.min(MOST_RESERVED))))
+}
+
 /// A file in the staging folder.
 #[derive(Debug)]
 pub(super) struct FolderStagingSink {
@@ -29,12 +43,33 @@ pub(super) struct FolderStagingSink {
     staging: Arc<Staging>,
     part: Option<PartInUse>,
     parts: PartsInUse,
+    /// The number of bytes to leave free, as [`space`] takes it.
+    reserve: Option<u64>,
+    /// The bytes written since the free space was checked.
+    unchecked: u64,
     finished: bool,
 }
 
 impl FolderStagingSink {
-    pub(super) fn new(file: File, name: StagedName, staging: Arc<Staging>, parts: PartsInUse) -> Self {
-        Self { file, name, staging, part: None, parts, finished: false }
+    pub(super) fn new(
+        (file, name): (File, StagedName),
+        staging: Arc<Staging>,
+        parts: PartsInUse,
+        reserve: Option<u64>,
+    ) -> Self {
+        Self { file, name, staging, part: None, parts, reserve, unchecked: 0, finished: false }
+    }
+
+    fn check_reserve(&mut self, written: usize) -> Result<(), StoreError> {
+        self.unchecked += written as u64;
+        if self.unchecked < WRITTEN_BETWEEN_LOOKS {
+            return Ok(());
+        }
+        self.unchecked = 0;
+        let space = space(&*self.staging, self.reserve);
+        let (free, reserve) =
+            space.map_err(|error| StoreError::of("read the free space of", STAGING, error))?;
+        if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }
     }
 
     /// Makes the file continue a part, which keeps its name until it is complete.
@@ -46,7 +81,8 @@ impl FolderStagingSink {
 
 impl StagingSink for FolderStagingSink {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(bytes).map_err(|error| StoreError::io("write", shown(self.name), error))
+        self.file.write_all(bytes).map_err(|error| StoreError::io("write", shown(self.name), error))?;
+        self.check_reserve(bytes.len())
     }
 
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
