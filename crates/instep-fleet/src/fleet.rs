@@ -4,6 +4,7 @@
 //! out, so that a killed process can continue, and several processes can keep one fleet.
 
 mod alerting;
+mod beside;
 mod figures;
 mod heartbeat;
 #[cfg(feature = "postgres")]
@@ -130,9 +131,8 @@ impl Fleet {
         }
         self.register().await?;
         self.state().begin_watches();
-        let fleet = self.clone();
-        let beside = async move { tokio::join!(fleet.keep_lease(), fleet.keep_seats(), fleet.send_alerts()) };
-        let beside = tokio::spawn(beside);
+        let shutdown = shutdown.child();
+        let beside = self.begin_beside(&shutdown);
         #[cfg(feature = "postgres")]
         let help = self.begin_to_help(&shutdown);
         let result = self.look_until(&shutdown).await;
@@ -149,8 +149,11 @@ impl Fleet {
         self.end_watches().await;
         self.state().deliver_at(None);
         // Alerts that were not sent stay in the record, and the next process sends them.
-        beside.abort();
+        let fault = beside.end().await;
         self.leave().await;
+        if let Some(fault) = fault {
+            std::panic::resume_unwind(fault);
+        }
         result
     }
 
@@ -201,6 +204,23 @@ impl Fleet {
         done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
     }
 
+    /// Reads or writes the record, and applies what came of it before anyone else can use the record. Applied later, an
+    /// older listing could undo what was added, removed or claimed since; and a caller that goes away, as a client of the
+    /// API may, would leave the record and this process apart.
+    async fn applied<T: 'static, U: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut FleetRecord) -> Result<T, FleetError> + Send + 'static,
+        apply: impl FnOnce(&mut FleetState, T) -> U + Send + 'static,
+    ) -> Result<U, FleetError> {
+        let fleet = self.clone();
+        self.recorded(move |record| {
+            let done = work(record)?;
+            let mut state = fleet.state();
+            Ok(apply(&mut state, done))
+        })
+        .await
+    }
+
     /// Returns `true` if options name the place that the fleet has: its folder, its database and its object storage.
     pub fn is_at(&self, options: &FleetOptions) -> bool {
         self.state().options().is_at(options)
@@ -221,17 +241,16 @@ impl Fleet {
         let client = self.state().client_for(&options)?;
         let configured = configured.to_vec();
         let checked = options.clone();
-        let sources = self.recorded(move |record| {
+        let change = move |record: &mut FleetRecord| {
             check(&checked, &configured)?;
             configure(record, &configured)?;
             record.sources()
-        });
-        let sources = sources.await?;
-        {
-            let mut state = self.state();
+        };
+        let reload = move |state: &mut FleetState, sources| {
             state.reload(options, client);
-            state.load(ReadSources { sources, are_all: true, number: None });
-        }
+            state.load(ReadSources::all(sources));
+        };
+        self.applied(change, reload).await?;
         self.news();
         Ok(())
     }
@@ -242,25 +261,16 @@ impl Fleet {
             self.0.monitor.traffic(&host, &traffic);
         }
         self.free_unrecorded().await;
-        let read = self.recorded(FleetRecord::read_again).await?;
-        if read.are_all || !read.sources.is_empty() || read.number.is_some() {
-            self.take_up(read).await?;
+        // Changes that commands and other workers have written.
+        let mut taken = self.applied(FleetRecord::read_again, FleetState::take_up).await?;
+        if taken.differs {
+            let load = |state: &mut FleetState, sources| state.load(ReadSources::all(sources));
+            taken.unknown = self.applied(|record| record.sources(), load).await?;
         }
-        Ok(())
-    }
-
-    /// Applies changes that commands and other workers have written.
-    async fn take_up(&self, read: ReadSources) -> Result<(), FleetError> {
-        let (number, is_news) = (read.number, read.are_all || !read.sources.is_empty());
-        let mut unknown = self.state().load(read);
-        if number.is_some_and(|number| number != self.state().sources().len() as u64) {
-            let sources = self.recorded(|record| record.sources()).await?;
-            unknown = self.state().load(ReadSources { sources, are_all: true, number: None });
-        }
-        for (name, hold) in unknown {
+        for (name, hold) in taken.unknown {
             self.recorded(move |record| record.give_back(&name, hold)).await?;
         }
-        if is_news {
+        if taken.is_news || taken.differs {
             self.news();
         }
         Ok(())

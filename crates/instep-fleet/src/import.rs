@@ -149,10 +149,8 @@ impl ImportedList {
     /// Takes the outlines up to the first place that is no XML.
     fn take_outlines(&mut self, text: &str) -> Result<(), FleetError> {
         let mut reader = Reader::from_str(text);
-        let line_at = |position: u64| {
-            let end = usize::try_from(position).unwrap_or(usize::MAX).min(text.len());
-            text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
-        };
+        let mut lines = LineCount { text, line: 1, counted: 0 };
+        let mut line_at = |position| lines.at(position);
         let mut open = 0_u32;
         loop {
             let before = reader.buffer_position();
@@ -237,6 +235,24 @@ impl ImportedList {
             }
         }
         Ok(())
+    }
+}
+
+/// The lines of a text up to a place in it that only moves on: each byte is counted once.
+struct LineCount<'t> {
+    text: &'t str,
+    line: u64,
+    counted: usize,
+}
+
+impl LineCount<'_> {
+    /// Returns the line of a place, which is not before the last one.
+    fn at(&mut self, position: u64) -> u64 {
+        let end = usize::try_from(position).unwrap_or(usize::MAX).min(self.text.len());
+        let passed = self.text.as_bytes().get(self.counted..end).unwrap_or_default();
+        self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.counted = self.counted.max(end);
+        self.line
     }
 }
 

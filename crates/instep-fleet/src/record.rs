@@ -54,6 +54,13 @@ pub(crate) struct ReadSources {
     pub(crate) number: Option<u64>,
 }
 
+impl ReadSources {
+    /// Returns all Sources of a record, as they are now.
+    pub(crate) fn all(sources: Vec<FleetSource>) -> Self {
+        Self { sources, are_all: true, number: None }
+    }
+}
+
 impl FleetRecord {
     /// Returns `true` if several workers can share it.
     pub(crate) fn is_shared(&self) -> bool {

@@ -169,6 +169,8 @@ impl Placing {
             replaces,
             place: HeldAt::Path,
         };
-        (operation, OperationReport { set: Some(file.set), length, offered, order })
+        let report =
+            OperationReport { set: Some(file.set), length, offered, order, retrieval: file.retrieval };
+        (operation, report)
     }
 }

@@ -50,8 +50,10 @@ impl Committer {
     fn refuse(&mut self, file: NewFile, error: StoreError) {
         self.group.superseded.push(file.staged.name);
         let mut desired = Desired::new(file.uri.clone());
-        desired.metadata = file.metadata;
-        self.group.ledger.owe(file.set, Owed::new(desired, format!("storage: {error}")));
+        (desired.metadata, desired.retrieval) = (file.metadata, file.retrieval);
+        if desired.can_be_requested() {
+            self.group.ledger.owe(file.set, Owed::new(desired, format!("storage: {error}")));
+        }
         self.group.refused.push((file.uri, error));
     }
 

@@ -7,6 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     map::CopyPath,
+    plan::Retrieval,
     state::{
         Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId, Setting, ShareCounts, SliceFailure,
         SliceLedger, SliceProgress,
@@ -161,6 +162,8 @@ pub(crate) struct NewFile {
     pub is_new: bool,
     /// `true` if the last modification may be that of later bytes too.
     pub is_racy: bool,
+    /// Other ways to get its bytes again than its URI, if something in the copy blocks its place.
+    pub retrieval: Option<Box<Retrieval>>,
 }
 
 impl NewFile {
@@ -172,7 +175,7 @@ impl NewFile {
         metadata: ResourceMetadata,
         set: SetId,
     ) -> Self {
-        Self { uri, path, staged, metadata, set, is_new: false, is_racy: false }
+        Self { uri, path, staged, metadata, set, is_new: false, is_racy: false, retrieval: None }
     }
 }
 

@@ -5,7 +5,7 @@ use resourcesync::{Change, Digests};
 use super::{Committed, Flushed, record::Refused};
 use crate::{
     error::error_chain,
-    plan::{Desired, DesiredPresence},
+    plan::{Desired, DesiredPresence, Retrieval},
     state::{Ledger, Operation, Owed, ResourceMetadata, SetId},
     store::StagedName,
 };
@@ -32,6 +32,8 @@ pub(super) struct OperationReport {
     pub(super) length: u64,
     /// The length and the digests that the Source gives a file that gets a name.
     pub(super) offered: (Option<u64>, Digests),
+    /// The ways to get its bytes again.
+    pub(super) retrieval: Option<Box<Retrieval>>,
     /// Its position in the order of the requests.
     pub(super) order: usize,
 }
@@ -71,12 +73,13 @@ impl Work {
                     self.leftovers.push(StagedName::from(staged));
                     let (length, digests) = note.offered;
                     desired.metadata = ResourceMetadata { length, digests, ..metadata };
+                    desired.retrieval = note.retrieval;
                 }
                 _ => {
                     desired.presence = DesiredPresence::Absent;
                 }
             }
-            if let Some(set) = note.set {
+            if let Some(set) = note.set.filter(|_| desired.can_be_requested()) {
                 self.ledger.owe(set, Owed::new(desired, format!("storage: {}", error_chain(&error))));
             }
             self.flushed.refused.push((uri, error));

@@ -71,7 +71,7 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let tests = split_outside_quotes(text).into_iter().map(str::parse).collect::<Result<_, _>>()?;
+        let tests = split_outside_quotes(text)?.into_iter().map(str::parse).collect::<Result<_, _>>()?;
         Ok(Self { tests })
     }
 }
@@ -102,13 +102,15 @@ impl FromStr for Test {
     }
 }
 
-fn split_outside_quotes(text: &str) -> Vec<&str> {
+/// Splits a condition into its tests. A quote begins with a value; elsewhere the character is an apostrophe.
+fn split_outside_quotes(text: &str) -> Result<Vec<&str>, String> {
     const AND: &str = " and ";
+    let begins_value = |at: usize| text[..at].trim_end().ends_with(['=', '~', '<', '>']);
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
     for (at, character) in text.char_indices() {
         match (quote, character) {
             (Some(open), _) if open == character => quote = None,
-            (None, '"' | '\'') => quote = Some(character),
+            (None, '"' | '\'') if begins_value(at) => quote = Some(character),
             (None, ' ') if at >= start && text[at..].starts_with(AND) => {
                 parts.push(&text[start..at]);
                 start = at + AND.len();
@@ -116,8 +118,11 @@ fn split_outside_quotes(text: &str) -> Vec<&str> {
             _ => {}
         }
     }
+    if let Some(open) = quote {
+        return Err(format!("{text:?} has a value without its closing {open}"));
+    }
     parts.push(&text[start.min(text.len())..]);
-    parts
+    Ok(parts)
 }
 
 fn unquoted(text: &str) -> &str {

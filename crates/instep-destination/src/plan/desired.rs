@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use resourcesync::{Change, Digests, Entry, Link, Relation, Uri};
 
-use super::{Place, ResourceMetadata};
+use super::{Place, ResourceMetadata, VersionKey};
 use crate::map::without_fragment;
 
 pub(crate) use retrieval::{PatchLink, PatchStep, Retrieval};
@@ -140,6 +140,14 @@ impl Desired {
     pub(crate) fn retrieval(&self) -> &Retrieval {
         static NOTHING: Retrieval = Retrieval::NONE;
         self.retrieval.as_deref().unwrap_or(&NOTHING)
+    }
+
+    /// Returns `true` if a request, or a deletion, can bring about this state. The URI of a version has the present state of
+    /// its resource: only a place of its own has the version.
+    pub(crate) fn can_be_requested(&self) -> bool {
+        self.presence == DesiredPresence::Absent
+            || VersionKey::parse(&self.uri).is_none()
+            || self.retrieval().lies_at.is_some()
     }
 
     /// Sets the ways to get its bytes. The usual case, only the URI, takes no memory.

@@ -19,7 +19,10 @@ use crate::{Error, SelectionOptions};
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     base: String,
+    /// The list of paths, and the patterns of paths to exclude.
     paths: PathFilter,
+    /// The patterns of paths to include.
+    include_paths: PathFilter,
     include: Uris,
     exclude: Uris,
     types: Vec<String>,
@@ -91,14 +94,18 @@ impl Selection {
         let paths = |patterns: &[String]| -> Vec<String> {
             patterns.iter().filter(|pattern| !is_uri(pattern)).cloned().collect()
         };
-        let filter = PathFilter::new(&paths(&options.include), &paths(&options.exclude));
-        let mut filter = filter.map_err(|error| Error::Usage { what: error.to_string() })?;
+        let filter = |include: &[String], exclude: &[String]| {
+            PathFilter::new(include, exclude).map_err(|error| Error::Usage { what: error.to_string() })
+        };
+        let include_paths = filter(&paths(&options.include), &[])?;
+        let mut filter = filter(&[], &paths(&options.exclude))?;
         if let Some(listed) = &options.paths {
             filter = filter.with_list(listed.iter().cloned());
         }
         Ok(Self {
             base: base(url).to_owned(),
             paths: filter,
+            include_paths,
             include: uris(&options.include)?,
             exclude: uris(&options.exclude)?,
             types: options.types.iter().map(|text| text.to_ascii_lowercase()).collect(),
@@ -113,8 +120,19 @@ impl Selection {
 
     /// Returns `true` if a URI is selected, as far as the URI alone shows.
     pub(crate) fn wants_uri(&self, uri: &str) -> bool {
-        let by_uri = (self.include.is_empty() || self.include.matches(uri)) && !self.exclude.matches(uri);
-        by_uri && (self.paths.selects_everything() || self.paths.selects(&self.path_of(uri)))
+        if self.exclude.matches(uri) {
+            return false;
+        }
+        let by_any_path = self.include_paths.selects_everything();
+        let path =
+            if by_any_path && self.paths.selects_everything() { Vec::new() } else { self.path_of(uri) };
+        // If there are patterns of paths and of URIs, one of either kind is enough.
+        let is_included = match self.include.is_empty() {
+            true => self.include_paths.selects(&path),
+            false => self.include.matches(uri) || !by_any_path && self.include_paths.selects(&path),
+        };
+        // Asked in any case, because it notes which paths of the list there are.
+        self.paths.selects(&path) && is_included
     }
 
     /// Returns the number of entries that were tested, and the number of those that were selected (finding D8).
@@ -231,6 +249,20 @@ mod tests {
                 !expected,
                 "not {pattern} {uri}"
             );
+        }
+    }
+
+    #[test]
+    fn o522_of_patterns_of_paths_and_of_uris_one_is_enough() {
+        let both = |options: &mut SelectionOptions| {
+            options.include = vec!["*.pdf".to_owned(), "http://example.com/letters/".to_owned()];
+        };
+        for (uri, expected) in [
+            ("http://example.com/a.pdf", true),
+            ("http://example.com/letters/a.txt", true),
+            ("http://example.com/a.txt", false),
+        ] {
+            assert_eq!(selects(both, &entry(uri)), expected, "{uri}");
         }
     }
 

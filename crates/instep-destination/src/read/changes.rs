@@ -5,7 +5,7 @@ use resourcesync::DateTime;
 use super::{
     change_lists::ChangeDocuments,
     kind::ChangeKind,
-    passed::{LostDocument, ReadChanges},
+    passed::{ChangeSeam, LostDocument, ReadChanges},
 };
 use crate::{
     Error,
@@ -169,7 +169,7 @@ impl ReadChanges {
         let lists = later.look_at(run, found, ChangeKind::Lists, &self.checkpoint, true).await?;
         self.lost.append(&mut later.lost);
         if let Some(lists) = lists {
-            self.seam = Some(lists.reach).filter(|reach| *reach != Reach::Covered);
+            self.seam = ChangeSeam::of(self.checkpoint.datetime, lists.reach);
             let mut read = lists.read(run, set, self.checkpoint.clone()).await?;
             self.checkpoint = read.checkpoint;
             self.lost.append(&mut read.lost);

@@ -24,9 +24,29 @@ pub(crate) struct ReadChanges {
     pub(crate) complete: bool,
     /// The lists that were lost, and the documents that lead to lists and were lost.
     pub(crate) lost: Vec<LostDocument>,
-    /// The reach of the Change Lists that were read after Change Dumps, relative to the end of those. `None` if no change
-    /// between the two can be missing.
-    pub(crate) seam: Option<Reach>,
+    /// `None` if no change can be missing between Change Dumps and the Change Lists that were read after them.
+    pub(crate) seam: Option<ChangeSeam>,
+}
+
+/// The place between Change Dumps and Change Lists at which changes may be missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangeSeam {
+    /// The end of the Change Dumps.
+    begins: Option<DateTime>,
+    /// The reach of the Change Lists relative to that.
+    reach: Reach,
+}
+
+impl ChangeSeam {
+    /// Returns the seam between Change Dumps that end at a time and Change Lists; `None` if the lists reach back to it.
+    pub(super) fn of(begins: Option<DateTime>, reach: Reach) -> Option<Self> {
+        (reach != Reach::Covered).then_some(Self { begins, reach })
+    }
+
+    /// Returns `true` if a change from before a time may be missing.
+    pub(super) fn begins_before(self, time: DateTime) -> bool {
+        self.begins.is_none_or(|begins| begins.instant() < time.instant())
+    }
 }
 
 impl ReadChanges {
@@ -46,7 +66,7 @@ impl ReadChanges {
     pub(crate) fn reach(&self, first: Reach) -> Reach {
         match (first, self.seam) {
             (Reach::Unknown, _) | (_, None) => first,
-            (_, Some(seam)) => seam,
+            (_, Some(seam)) => seam.reach,
         }
     }
 

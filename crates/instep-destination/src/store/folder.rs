@@ -18,8 +18,8 @@ use resourcesync::{Algorithm, Hasher};
 use super::{
     Durability, StagedName, StagingArea, StagingFile, StoreError,
     backup::Backup,
-    folder_sink::{FolderStagingSink, OWN, STAGING, shown},
-    partial,
+    folder_sink::{FolderStagingSink, OWN, STAGING, shown, space},
+    partial::{self, PartsInUse},
 };
 
 pub(crate) use options::FolderOptions;
@@ -38,6 +38,7 @@ pub(crate) struct FolderStore {
     path: PathBuf,
     root: RootFolder,
     staging: Arc<Staging>,
+    parts: PartsInUse,
     options: FolderOptions,
     backup: Option<Backup>,
     folds_names: bool,
@@ -61,15 +62,7 @@ impl FolderStore {
     }
 
     fn space(&self) -> Result<(u64, u64), StoreError> {
-        const MOST_RESERVED: u64 = 1 << 30;
-        let space =
-            rustix::fs::fstatvfs(&self.root).map_err(|error| self.failed("read the free space of", error))?;
-        let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
-        Ok((
-            // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
-            space.f_bavail.saturating_mul(space.f_frsize),
-            self.options.reserve.unwrap_or_else(|| share.min(MOST_RESERVED)),
-        ))
+        space(&self.root, self.options.reserve).map_err(|error| self.failed("read the free space of", error))
     }
 
     /// Returns the free bytes on the disk of the copy; `None` if the system does not report them.
@@ -88,7 +81,8 @@ impl FolderStore {
     }
 
     fn sink(&self, file: File, name: StagedName) -> FolderStagingSink {
-        FolderStagingSink::new(file, name, Arc::clone(&self.staging))
+        let (staging, parts) = (Arc::clone(&self.staging), self.parts.clone());
+        FolderStagingSink::new((file, name), staging, parts, self.options.reserve)
     }
 }
 
@@ -113,14 +107,14 @@ impl StagingArea for FolderStore {
         will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError> {
         let name = self.fresh_name();
-        let part = partial::name_for(uri);
-        let Some((mut file, validator)) = partial::reopen(&self.staging, &part, will_verify)? else {
+        let Some(part) = self.parts.take(uri) else { return Ok(None) };
+        let Some((mut file, validator)) = partial::reopen(&self.staging, part.name(), will_verify)? else {
             return Ok(None);
         };
         let mut hasher = Hasher::new(algorithms);
         let length = hasher
             .take_all(&mut file, &mut vec![0; 1 << 16])
-            .map_err(|error| StoreError::io("read", &part, error))?;
+            .map_err(|error| StoreError::io("read", part.name(), error))?;
         let sink = Box::new(self.sink(file, name).continuing(part));
         Ok(Some((StagingFile::resumed(sink, name, hasher, length), validator)))
     }

@@ -1,12 +1,16 @@
 //! The staging file of a copy in a folder.
 
-use std::{fs::File, io::Write as _, sync::Arc};
+use std::{fs::File, io::Write as _, os::fd::AsFd, sync::Arc};
 
 use instep_store::Staging;
 use resourcesync::DateTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
-use super::{StagedName, StoreError, partial, staging::StagingSink};
+use super::{
+    StagedName, StoreError,
+    partial::{self, PartInUse, PartsInUse},
+    staging::StagingSink,
+};
 
 /// The folder of everything in a copy that is not a resource.
 pub(super) const OWN: &str = ".instep";
@@ -17,23 +21,59 @@ pub(super) fn shown(name: StagedName) -> String {
     format!("{OWN}/{STAGING}/{name}")
 }
 
+/// The bytes of a file between two checks of the free space: one file may be larger than the reserve, and nobody may know
+/// its length.
+const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
+
+/// Returns the free bytes on a disk, and the number of them that stay free: by default 1 % of it, at most 1 GiB.
+pub(super) fn space(of: impl AsFd, reserve: Option<u64>) -> rustix::io::Result<(u64, u64)> {
+    const MOST_RESERVED: u64 = 1 << 30;
+    let space = rustix::fs::fstatvfs(of)?;
+    let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
+    // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    Ok((free, reserve.unwrap_or_else(|| share.min(MOST_RESERVED))))
+}
+
 /// A file in the staging folder.
 #[derive(Debug)]
 pub(super) struct FolderStagingSink {
     file: File,
     name: StagedName,
     staging: Arc<Staging>,
-    part: Option<String>,
+    part: Option<PartInUse>,
+    parts: PartsInUse,
+    /// The number of bytes to leave free, as [`space`] takes it.
+    reserve: Option<u64>,
+    /// The bytes written since the free space was checked.
+    unchecked: u64,
     finished: bool,
 }
 
 impl FolderStagingSink {
-    pub(super) fn new(file: File, name: StagedName, staging: Arc<Staging>) -> Self {
-        Self { file, name, staging, part: None, finished: false }
+    pub(super) fn new(
+        (file, name): (File, StagedName),
+        staging: Arc<Staging>,
+        parts: PartsInUse,
+        reserve: Option<u64>,
+    ) -> Self {
+        Self { file, name, staging, part: None, parts, reserve, unchecked: 0, finished: false }
+    }
+
+    fn check_reserve(&mut self, written: usize) -> Result<(), StoreError> {
+        self.unchecked += written as u64;
+        if self.unchecked < WRITTEN_BETWEEN_LOOKS {
+            return Ok(());
+        }
+        self.unchecked = 0;
+        let space = space(&*self.staging, self.reserve);
+        let (free, reserve) =
+            space.map_err(|error| StoreError::of("read the free space of", STAGING, error))?;
+        if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }
     }
 
     /// Makes the file continue a part, which keeps its name until it is complete.
-    pub(super) fn continuing(mut self, part: String) -> Self {
+    pub(super) fn continuing(mut self, part: PartInUse) -> Self {
         self.part = Some(part);
         self
     }
@@ -41,12 +81,13 @@ impl FolderStagingSink {
 
 impl StagingSink for FolderStagingSink {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(bytes).map_err(|error| StoreError::io("write", shown(self.name), error))
+        self.file.write_all(bytes).map_err(|error| StoreError::io("write", shown(self.name), error))?;
+        self.check_reserve(bytes.len())
     }
 
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
         if let Some(part) = &self.part {
-            partial::finish(&self.staging, part, self.name)?;
+            partial::finish(&self.staging, part.name(), self.name)?;
         }
         if let Some(modified) = modified {
             let (seconds, nanos) = modified.instant();
@@ -62,8 +103,9 @@ impl StagingSink for FolderStagingSink {
     }
 
     fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
-        let part = partial::name_for(uri);
-        partial::keep(&self.staging, self.name, &part, validator)?;
+        // What another transfer from there keeps is enough.
+        let Some(part) = self.parts.take(uri) else { return Ok(()) };
+        partial::keep(&self.staging, self.name, part.name(), validator)?;
         self.part = Some(part);
         Ok(())
     }

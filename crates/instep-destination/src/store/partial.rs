@@ -1,9 +1,10 @@
 //! Parts of large files that outlive a run, with the data that is needed to request the rest.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, Read as _, Write as _},
-    sync::OnceLock,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -23,8 +24,45 @@ const LONGEST_VALIDATOR: u64 = 4_096;
 /// The time after which a part that no run has continued is removed.
 const OLDEST: Duration = Duration::from_secs(14 * 24 * 3_600);
 
+/// The parts that are being written. Two transfers from one URI, as from a mirror that two resources have, must not write
+/// the same file: the first one that is complete would place the bytes of the other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PartsInUse(Arc<Mutex<BTreeSet<String>>>);
+
+impl PartsInUse {
+    /// Returns the part of a URI; `None` if it is being written.
+    pub(super) fn take(&self, uri: &str) -> Option<PartInUse> {
+        let name = name_for(uri);
+        self.names().insert(name.clone()).then(|| PartInUse { name, all: self.clone() })
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A part of which nobody else is a writer, until this is dropped.
+#[derive(Debug)]
+pub(super) struct PartInUse {
+    name: String,
+    all: PartsInUse,
+}
+
+impl PartInUse {
+    /// Returns its name in staging.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for PartInUse {
+    fn drop(&mut self) {
+        self.all.names().remove(&self.name);
+    }
+}
+
 /// Returns the name that the part of a URI has in staging.
-pub(super) fn name_for(uri: &str) -> String {
+fn name_for(uri: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, uri.as_bytes());
     format!("{PREFIX}{}", HEXLOWER.encode(&digest.as_ref()[..16]))
 }
@@ -36,6 +74,11 @@ pub(super) fn keep(
     part: &str,
     validator: &str,
 ) -> Result<(), StoreError> {
+    // A part that is still there is of another version, and must not get the validator of this one.
+    match rustix::fs::unlinkat(staging, part, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(StoreError::of("replace", part, error)),
+    }
     // The validator is written before the part gets its name: a part without a validator is never continued, and a
     // validator without a part does no harm.
     let sidecar = format!("{part}{VALIDATOR}");

@@ -40,6 +40,17 @@ pub(crate) use verify::Seen;
 /// must be others for the remaining hosts.
 const WORKERS_PER_TRANSFER: usize = 4;
 
+/// Lets no further task begin if the worker that has it panics: the task would be lost, and its place at the host too.
+struct EndsAtFault(CancellationToken);
+
+impl Drop for EndsAtFault {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.cancel();
+        }
+    }
+}
+
 /// Fetches resources into staged files whose length and digests are the expected ones.
 ///
 /// # Contract
@@ -96,6 +107,9 @@ impl Fetcher {
     /// Fetches the tasks sent through `tasks` until that ends. Each task is returned with its outcome, in no
     /// particular order. A stalled host delays only its own tasks (B17). No task is begun once `enough` is cancelled
     /// or `outcomes` is closed.
+    ///
+    /// # Panics
+    /// If a transfer does: its task has no outcome.
     pub(crate) async fn run<T: Send + Sync + 'static>(
         &self,
         tasks: mpsc::Receiver<Box<Task<T>>>,
@@ -103,15 +117,20 @@ impl Fetcher {
         enough: CancellationToken,
     ) {
         let options = self.0.client.options();
-        let queue = Arc::new(TaskQueue::new(tasks, options.per_host.min(options.transfers), enough));
+        let per_host = options.per_host.min(options.transfers);
+        let queue = Arc::new(TaskQueue::new(tasks, per_host, enough.clone()));
         let most = options.transfers.max(1) * WORKERS_PER_TRANSFER;
         let mut workers = JoinSet::new();
         // Workers are started as tasks arrive: one more than there are tasks in hand. A run that fetches nothing needs
         // only one.
         while workers.len() < most && queue.has_in_hand(workers.len()).await {
             let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
+            let ends = EndsAtFault(enough.clone());
             // Boxed at once: a future is moved several times before it runs, and this one has 13 KiB.
-            workers.spawn(Box::pin(async move { fetcher.work(&queue, &outcomes).await }));
+            workers.spawn(Box::pin(async move {
+                let _ends = ends;
+                fetcher.work(&queue, &outcomes).await;
+            }));
         }
         workers.join_all().await;
     }

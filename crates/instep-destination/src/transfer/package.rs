@@ -21,7 +21,7 @@ pub(crate) use arriving::{Arriving, PackageReader};
 use crate::{
     Verify,
     documents::{Document, DocumentError, Documents},
-    store::StagingArea,
+    store::{StagingArea, StoreError},
     transfer::fetch::{Arrival, Decoding, DecodingError, Expected, FetchError, FetchOutcome, Fetcher, Task},
 };
 
@@ -166,6 +166,22 @@ impl OpenPackage {
         let missing = || PackageError::NoMember { name: entry.loc.as_str().to_owned() };
         let member = self.zip.bitstream(metadata.path.as_ref().ok_or_else(missing)?)?;
         stage_from(member, entry, &*self.store, (self.verify, self.packed))
+    }
+
+    /// Stages the bitstream of an entry, as [`Self::stage`] does. `None` if the package lacks it as listed, with the reason
+    /// for `lacks`: it is then requested by its own URI.
+    ///
+    /// # Errors
+    /// If it cannot be stored: the disk of the copy is at fault and not the package.
+    pub(crate) fn take(
+        &mut self,
+        entry: &Entry,
+        lacks: impl FnOnce(&FetchError),
+    ) -> Result<Option<Arrival>, StoreError> {
+        match self.stage(entry) {
+            Err(FetchError::Store(error)) => Err(error),
+            staged => Ok(staged.inspect_err(lacks).ok()),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     plan::{Desired, PatchLink, PatchStep},
     run::{SetRun, SyncRun},
     state::{Action, ActionKind, ReadState},
+    store::StoreError,
     transfer::fetch::Arrival,
 };
 
@@ -49,7 +50,7 @@ impl Pipeline {
                 let Some(held) = held_version(&placer, &*reader, &offer.desired)? else { continue };
                 let made = run.stop.unless(offer.make(&run.network.client, held)).await;
                 let Some(bytes) = made.flatten() else { continue };
-                let Some(arrival) = stage(&placer, &offer.desired, &bytes) else { continue };
+                let arrival = stage(&placer, &offer.desired, &bytes)?;
                 let Ok(commit) = placer.place(&offer.desired, None, arrival) else { continue };
                 set.with(|draft| draft.done(offer.desired.uri.as_str()))?;
                 self.send(commit).await?;
@@ -136,14 +137,18 @@ pub(super) fn held_version(
     Ok(read.is_ok().then_some(HeldBytes { bytes, digests: held.metadata.digests }))
 }
 
-pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<Arrival> {
+/// Stages the result of patches.
+///
+/// # Errors
+/// If it cannot be stored: the disk of the copy is at fault, and the run ends.
+pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Result<Arrival, StoreError> {
     let algorithms: Vec<_> =
         desired.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
-    let mut file = placer.store.staging().stage(&algorithms).ok()?;
-    file.write(bytes).ok()?;
-    let staged = file.finish(desired.metadata.lastmod).ok()?;
+    let mut file = placer.store.staging().stage(&algorithms)?;
+    file.write(bytes)?;
+    let staged = file.finish(desired.metadata.lastmod)?;
     let validators = Validators::default();
-    Some(Arrival {
+    Ok(Arrival {
         staged,
         verified: true,
         validators,

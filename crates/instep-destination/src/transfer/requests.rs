@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::OptionFuture;
 use tokio::{
     sync::mpsc,
-    task::AbortHandle,
+    task::JoinHandle,
     time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -31,13 +31,27 @@ const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 /// The number of arrivals at a time up to which the last ones are not collected any more.
 const FEW: usize = 8;
 
-/// Ends the transfers of a fetcher when it is dropped: also if an error ends the loop below, so that nothing is received
-/// any more for a run that has failed.
-struct AbortAtEnd(AbortHandle);
+/// The transfers of a fetcher. They end when it is dropped: also if an error ends the loop below, so that nothing is
+/// received any more for a run that has failed.
+struct RunningTransfers(JoinHandle<()>);
 
-impl Drop for AbortAtEnd {
+impl Drop for RunningTransfers {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+impl RunningTransfers {
+    /// Waits for their end.
+    ///
+    /// # Errors
+    /// If a fault in the program has ended them: the checkpoint must not pass the tasks that they had, which are neither
+    /// held nor pending.
+    async fn ended(mut self) -> Result<(), Error> {
+        match (&mut self.0).await {
+            Err(fault) if fault.is_panic() => Err(fault.into()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -57,7 +71,7 @@ impl Pipeline {
             let (fetcher, enough) = (fetcher.clone(), enough.clone());
             tokio::spawn(async move { fetcher.run(tasks, outcomes_in, enough).await })
         };
-        let working = AbortAtEnd(working.abort_handle());
+        let working = RunningTransfers(working);
         let stop = run.stop.token().clone();
         let mut sender = Some(sender);
         let mut arrived = Vec::with_capacity(QUEUE);
@@ -102,9 +116,11 @@ impl Pipeline {
                 Some(()) = OptionFuture::from(deadline.map(sleep_until)), if deadline.is_some() => break,
             }
         }
-        drop(working);
+        if deadline.is_some() {
+            working.0.abort();
+        }
         report_login_page(run);
-        Ok(())
+        working.ended().await
     }
 }
 
@@ -133,5 +149,19 @@ fn report_login_page(run: &mut SyncRun<'_>) {
             "most answers have the same wrong body ({body}), like a login page: no further requests are sent"
         );
         run.reporter.problem(ProblemKind::Mismatch, &run.options.url, &what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn o518_transfers_that_a_fault_in_the_program_ended_are_not_taken_for_done() {
+        let broken: JoinHandle<()> = tokio::spawn(async { panic!("a fault in the program") });
+        assert!(matches!(RunningTransfers(broken).ended().await, Err(Error::Task { .. })));
+        let stopped: JoinHandle<()> = tokio::spawn(std::future::pending());
+        stopped.abort();
+        RunningTransfers(stopped).ended().await.unwrap();
     }
 }

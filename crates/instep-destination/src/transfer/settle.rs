@@ -218,7 +218,7 @@ impl Placer {
         match self.path(&desired.uri) {
             Ok(path) => {
                 let file = NewFile::new(desired.uri.clone(), path, arrival.staged, metadata, self.set);
-                Ok(Commit::File(NewFile { is_racy, ..file }))
+                Ok(Commit::File(NewFile { is_racy, retrieval: desired.retrieval.clone(), ..file }))
             }
             Err(error) => {
                 self.store.staging().discard(&[arrival.staged.name]);

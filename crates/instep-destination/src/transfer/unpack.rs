@@ -244,10 +244,7 @@ impl Unpacking {
     ) -> Result<Option<Arrival>, Error> {
         let difference = self.fit.difference(entry);
         if entry.metadata.path.is_some() && difference.is_none() {
-            return Ok(package
-                .stage(entry)
-                .inspect_err(|error| lacking.count(entry, is_promised, error))
-                .ok());
+            return Ok(package.take(entry, |error| lacking.count(entry, is_promised, error))?);
         }
         let mut desired = Desired::new(entry.loc.clone());
         (desired.metadata.digests, desired.metadata.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);
@@ -263,7 +260,7 @@ impl Unpacking {
                 && let Ok(bytes) =
                     format.apply(&held.bytes, &patch, &desired.metadata.digests, patches::MOST_BYTES)
             {
-                return Ok(patches::stage(&self.placer, &desired, &bytes));
+                return Ok(Some(patches::stage(&self.placer, &desired, &bytes)?));
             }
         }
         Ok(None)

@@ -115,7 +115,8 @@ pub(super) fn packed(
     let desired = Desired::of_entry(entry, DesiredPresence::Present);
     let named = placer.versions.name_beside_resource(draft.state(), &entry.loc, &desired.metadata)?;
     let Some(version) = named.map(VersionKey::into_uri) else { return Ok(None) };
-    let (Ok(arrival), Ok(path)) = (package.stage(entry), placer.path(&version)) else { return Ok(None) };
+    let Ok(path) = placer.path(&version) else { return Ok(None) };
+    let Some(arrival) = package.take(entry, |_| {})? else { return Ok(None) };
     let metadata = desired.metadata_beside(&arrival.staged.digests);
     Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, metadata, set))))
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use rand::Rng as _;
 use tokio::time::sleep;
 
-use super::{Fleet, TICK, own_record::LeaseRecord, seconds};
+use super::{Fleet, TICK, own_record::LeaseRecord, seconds, state::FleetState};
 use crate::{
     FleetError,
     record::{FleetRecord, FleetWorker, ReadSources},
     share::LeaseState,
+    standing::FleetSource,
 };
 
 /// The time between two checks of due work.
@@ -46,7 +47,7 @@ impl Fleet {
         let id = rand::rng().random_range(1..1 << 53);
         let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
         let (sent, is_shared) = (lease.now(), self.is_shared());
-        let registered = self.recorded(move |record| {
+        let enter = move |record: &mut FleetRecord| {
             let mut freed = None;
             if !is_shared {
                 // The process that has the lock of the folder knows that all others are dead.
@@ -56,24 +57,23 @@ impl Fleet {
                 }
             }
             record.register(&worker)?;
-            Ok((record.workers()?, freed))
-        });
-        let (workers, freed) = registered.await?;
-        // Called before any request may begin, because the seats of the former worker are no longer this process's.
-        if let Some(seat_requests) = lease.seat_requests() {
-            seat_requests.begin(id);
-        }
-        lease.with_state(|state| *state = Some(LeaseState::new(id, sent)));
-        {
-            let mut state = self.state();
+            Ok::<_, FleetError>((record.workers()?, freed))
+        };
+        let become_it = move |state: &mut FleetState, (workers, freed): (_, Option<Vec<FleetSource>>)| {
             state.become_worker(id);
             state.set_workers(workers);
             // These Sources were read as held by the killed process. The row changes that this process made are not
             // reported to it again, so it updates them here (finding D29).
             if let Some(sources) = freed {
-                state.load(ReadSources { sources, are_all: true, number: None });
+                state.load(ReadSources::all(sources));
             }
+        };
+        self.applied(enter, become_it).await?;
+        // Called before any request may begin, because the seats of the former worker are no longer this process's.
+        if let Some(seat_requests) = lease.seat_requests() {
+            seat_requests.begin(id);
         }
+        lease.with_state(|state| *state = Some(LeaseState::new(id, sent)));
         if is_shared {
             lease.open_gate();
         }

@@ -35,6 +35,44 @@ impl Help {
     }
 }
 
+/// The help under way, each with the plan that it is for.
+#[derive(Default)]
+struct Helpers {
+    tasks: JoinSet<SourceName>,
+    names: BTreeSet<SourceName>,
+}
+
+impl Helpers {
+    /// Begins to help with a plan. A fault in the program is a failure of that help only.
+    fn begin(&mut self, name: SourceName, shutdown: &Shutdown, help: impl FnOnce() + Send + 'static) {
+        self.names.insert(name.clone());
+        let shutdown = shutdown.clone();
+        self.tasks.spawn(async move {
+            if spawn_blocking(help).await.is_err() {
+                wait_to_help_again(&shutdown).await;
+            }
+            name
+        });
+    }
+
+    /// Forgets the plans whose help has ended.
+    fn forget_ended(&mut self) {
+        while let Some(ended) = self.tasks.try_join_next() {
+            if let Ok(name) = ended {
+                self.names.remove(&name);
+            }
+        }
+    }
+}
+
+/// Waits before a plan is helped with again.
+async fn wait_to_help_again(shutdown: &Shutdown) {
+    tokio::select! {
+        () = sleep(HELP_AGAIN) => {}
+        () = shutdown.requested() => {}
+    }
+}
+
 impl Fleet {
     /// Begins to help others.
     pub(super) fn begin_to_help(&self, shutdown: &Shutdown) -> Help {
@@ -51,20 +89,18 @@ impl Fleet {
             Ok(plans) => plans,
             Err(error) => return tracing::warn!(%error, "no plan can be shared"),
         };
-        let (mut helping, mut helped) = (JoinSet::new(), BTreeSet::new());
+        let mut helpers = Helpers::default();
         while !shutdown.is_requested() {
-            while let Some(ended) = helping.try_join_next() {
-                helped.retain(|name| ended.as_ref().is_ok_and(|ended| ended != name));
-            }
+            helpers.forget_ended();
             let asked = spawn_blocking(move || {
                 let waiting = plans.waiting();
                 (plans, waiting)
             });
-            let Ok((again, waiting)) = asked.await else { return };
+            let Ok((again, waiting)) = asked.await else { break };
             plans = again;
             let pause = match waiting {
                 Ok(names) => {
-                    self.help_with(&names, (&mut helping, &mut helped), &shutdown);
+                    self.help_with(&names, &mut helpers, &shutdown);
                     LOOK
                 }
                 Err(error) => {
@@ -77,30 +113,21 @@ impl Fleet {
                 () = shutdown.requested() => {}
             }
         }
-        while helping.join_next().await.is_some() {}
+        while helpers.tasks.join_next().await.is_some() {}
     }
 
     /// Begins to help with plans of copies without other work here, if nothing is due.
-    fn help_with(
-        &self,
-        names: &[String],
-        (helping, helped): (&mut JoinSet<SourceName>, &mut BTreeSet<SourceName>),
-        shutdown: &Shutdown,
-    ) {
+    fn help_with(&self, names: &[String], helpers: &mut Helpers, shutdown: &Shutdown) {
         for name in names {
             let Ok(name) = name.parse::<SourceName>() else { continue };
-            if !self.0.lease.acts() || helped.contains(&name) {
+            if !self.0.lease.acts() || helpers.names.contains(&name) {
                 continue;
             }
-            let Some(mut options) = self.state().to_help(&name, helped.len()) else { continue };
+            let Some(mut options) = self.state().to_help(&name, helpers.names.len()) else { continue };
             options.shutdown = shutdown.child();
-            helped.insert(name.clone());
-            let (fleet, runtime) = (self.clone(), Handle::current());
+            let (fleet, of, runtime) = (self.clone(), name.clone(), Handle::current());
             // On its own thread, like a look: it reads and writes the state of the copy.
-            helping.spawn_blocking(move || {
-                runtime.block_on(fleet.help_one(&name, options));
-                name
-            });
+            helpers.begin(name, shutdown, move || runtime.block_on(fleet.help_one(&of, options)));
         }
     }
 
@@ -117,11 +144,34 @@ impl Fleet {
             Err(error) => {
                 let what = instep_store::error_chain(&error);
                 self.0.monitor.note(&format!("Cannot help with the plan of {name}: {what}"));
-                tokio::select! {
-                    () = sleep(HELP_AGAIN) => {}
-                    () = options.shutdown.requested() => {}
-                }
+                wait_to_help_again(&options.shutdown).await;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn o516_a_fault_in_one_help_forgets_no_other_and_is_not_repeated_at_once() {
+        let (mut helpers, shutdown) = (Helpers::default(), Shutdown::new());
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        helpers.begin("fails".parse().unwrap(), &shutdown, || panic!("a fault in the program"));
+        helpers.begin("ends".parse().unwrap(), &shutdown, || {});
+        helpers.begin("goes-on".parse().unwrap(), &shutdown, move || ends.recv().unwrap_or_default());
+        while helpers.names.len() > 2 {
+            tokio::task::yield_now().await;
+            helpers.forget_ended();
+        }
+        let names: Vec<_> = helpers.names.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["fails", "goes-on"]);
+        shutdown.request();
+        drop(end);
+        while !helpers.names.is_empty() {
+            tokio::task::yield_now().await;
+            helpers.forget_ended();
         }
     }
 }

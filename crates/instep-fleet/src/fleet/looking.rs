@@ -7,11 +7,12 @@ use super::{
     Fleet, TICK,
     look::{LookOutcome, LookTask, look},
     seconds,
+    state::{AfterClaim, FleetState},
     watching::{self, SourceWatch},
 };
 use crate::{
     FleetError,
-    record::{Claim, FleetRecord, LookEnding},
+    record::{FleetRecord, LookEnding},
     standing::FleetSource,
 };
 
@@ -31,25 +32,16 @@ impl Fleet {
             };
             let (name, epoch, host) = (next.name.clone(), next.epoch, next.host.clone());
             let claim =
-                self.recorded(move |record| record.claim(me, (&name, epoch), (&host, most), seconds()));
-            match claim.await {
-                Ok(Claim::Taken(source)) => {
-                    let task = self.state().begin(next, *source, shutdown);
-                    self.begin(task, shutdown);
-                }
-                Ok(Claim::NotFree(Some(found))) => self.state().put_back(&next.name, Some(*found)),
-                Ok(Claim::NotFree(None)) => {
-                    // Put back, it would be due, and claimed again, until the record is read: which is after this loop.
-                    self.state().forget(&next);
-                    self.news();
-                }
-                Ok(Claim::HostFull) => self.state().hold_back(&next),
-                Ok(Claim::Removed) => {
-                    self.state().put_back(&next.name, None);
-                    return Ok(());
-                }
+                move |record: &mut FleetRecord| record.claim(me, (&name, epoch), (&host, most), seconds());
+            let (of, until) = (next.name.clone(), shutdown.clone());
+            let claimed = move |state: &mut FleetState, claim| state.claimed(next, claim, &until);
+            match self.applied(claim, claimed).await {
+                Ok(AfterClaim::Look(task)) => self.begin(*task, shutdown),
+                Ok(AfterClaim::Gone) => self.news(),
+                Ok(AfterClaim::Other) => {}
+                Ok(AfterClaim::Removed) => return Ok(()),
                 Err(error) => {
-                    self.state().put_back(&next.name, None);
+                    self.state().put_back(&of, None);
                     return Err(error);
                 }
             }
@@ -81,9 +73,11 @@ impl Fleet {
             let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
             let source = match ending {
                 Some(ending) => fleet.write_down(ending, &shutdown).await,
-                None => None,
+                None => {
+                    fleet.state().ended(&name, None);
+                    None
+                }
             };
-            fleet.state().ended(&name, source.clone());
             fleet.0.monitor.ended(&name, source.as_ref());
             if let Some(source) = source {
                 fleet.watch(&source);
@@ -92,15 +86,19 @@ impl Fleet {
         });
     }
 
-    /// Records the result of a look, and repeats this as long as the record is unavailable. `None` if this worker no
+    /// Records the result of a look and ends it, and repeats this as long as the record is unavailable. `None` if this worker no
     /// longer holds the Source: its new holder finds the commits of the look. A process that is to end does not wait for the
     /// record: the Source is free once others see that its heartbeat has stopped.
     async fn write_down(&self, ending: LookEnding, shutdown: &Shutdown) -> Option<FleetSource> {
         let name = ending.name.clone();
         let mut attempts = 0;
         loop {
-            let written = ending.clone();
-            let error = match self.recorded(move |record| record.finish(&written)).await {
+            let (written, of) = (ending.clone(), name.clone());
+            let end = move |state: &mut FleetState, source: Option<FleetSource>| {
+                state.ended(&of, source.clone());
+                source
+            };
+            let error = match self.applied(move |record| record.finish(&written), end).await {
                 Ok(source) => return source,
                 Err(error) => error,
             };
@@ -108,7 +106,9 @@ impl Fleet {
             if !error.may_pass() || attempts == MOST_ATTEMPTS || shutdown.is_requested() {
                 let what = instep_store::error_chain(&error);
                 self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {what}"));
-                self.state().leave_unrecorded(name, ending.hold);
+                let mut state = self.state();
+                state.leave_unrecorded(name.clone(), ending.hold);
+                state.ended(&name, None);
                 return None;
             }
             sleep(TICK).await;
@@ -121,15 +121,12 @@ impl Fleet {
         let unrecorded = self.state().take_unrecorded();
         for (name, hold) in unrecorded {
             let of = name.clone();
-            let freed = self.recorded(move |record| {
+            let free = move |record: &mut FleetRecord| {
                 record.give_back(&of, hold)?;
                 record.source(&of)
-            });
-            match freed.await {
-                Ok(source) => {
-                    self.state().take(source);
-                    self.news();
-                }
+            };
+            match self.applied(free, FleetState::take).await {
+                Ok(()) => self.news(),
                 Err(FleetError::Unknown { .. }) => {}
                 Err(_) => self.state().leave_unrecorded(name, hold),
             }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use instep_destination::CopyLocation;
 
-use super::{Fleet, FleetFigures, seconds};
+use super::{Fleet, FleetFigures, seconds, state::FleetState};
 use crate::{
     AuditLine, FleetError, LookSample, SourceOperation,
     definition::SourceDefinition,
@@ -49,14 +49,16 @@ impl Fleet {
         &self,
         change: impl FnOnce(&mut FleetRecord) -> Result<(), FleetError> + Send + 'static,
     ) -> Result<(), FleetError> {
-        let sources = self.recorded(move |record| {
+        let change = move |record: &mut FleetRecord| {
             change(record)?;
             record.sources()
-        });
-        let sources = sources.await?;
-        self.state().load(ReadSources { sources, are_all: true, number: None });
-        self.news();
-        Ok(())
+        };
+        let fleet = self.clone();
+        let apply = move |state: &mut FleetState, sources| {
+            state.load(ReadSources::all(sources));
+            fleet.news();
+        };
+        self.applied(change, apply).await
     }
 
     /// Writes something that an operator did, such as a login, into the audit log.

@@ -64,8 +64,8 @@ impl SeatRequests {
         count(self.seats.grant(lane, transfers(lanes.granted(lane))))
     }
 
-    /// Records the present needs of the transfers. Returns the pauses to pass on to the others.
-    fn note(&self, now: Duration, limit: u64) -> Vec<(Origin, LanePause)> {
+    /// Records the present needs of the transfers, and the pauses that hosts requested from them.
+    fn note(&self, now: Duration, limit: u64) {
         let demands = self.seats.demands();
         let demand = |demand: &SeatDemand| {
             let SeatDemand { origin, wanted, kept, .. } = demand;
@@ -75,10 +75,10 @@ impl SeatRequests {
         self.lanes(|lanes| {
             lanes.note(now, limit, &wanted);
             let asked = demands.into_iter().filter_map(|demand| Some((demand.origin, demand.asked?)));
-            let pauses =
-                asked.map(|(lane, length)| (lane, LanePause { number: rand::rng().random(), length }));
-            pauses.filter(|(lane, pause)| lanes.asked_to_pause(now, lane, *pause)).collect()
-        })
+            for (lane, length) in asked {
+                lanes.asked_to_pause(now, lane, LanePause { number: rand::rng().random(), length });
+            }
+        });
     }
 
     /// Reads the lanes of this worker if it is time: seats that belong to another worker are given up, pauses are
@@ -191,15 +191,17 @@ impl SeatRequests {
     /// Does everything that is due.
     pub(super) async fn work(&self, (me, limit): (WorkerId, u64), now: Duration) -> Result<(), FleetError> {
         self.look(me, now).await?;
-        for (lane, pause) in self.note(now, limit) {
-            let name = lane.to_string();
-            self.record.work(move |record| record.begin_pause(&name, pause)).await?;
-        }
+        self.note(now, limit);
         let (mut left, mut asked) = (Vec::new(), Vec::new());
         for step in self.lanes(|lanes| lanes.steps(now)) {
             match step {
                 LaneStep::Ask(lane, wanted) => asked.push((lane, wanted)),
                 LaneStep::Leave(lane) => left.push(lane),
+                LaneStep::BeginPause(lane, pause) => {
+                    let name = lane.to_string();
+                    self.record.work(move |record| record.begin_pause(&name, pause)).await?;
+                    self.lanes(|lanes| lanes.pause_told(&lane, pause.number));
+                }
                 LaneStep::EndPause(lane, number) => {
                     let name = lane.to_string();
                     self.record.work(move |record| record.end_pause(&name, number)).await?;

@@ -1,6 +1,7 @@
 //! The fleet in memory: every Source with its standing, the queue, and the looks in progress. It never waits; its
 //! callers write its decisions into the record.
 
+mod claiming;
 mod disk;
 mod following;
 #[cfg(feature = "postgres")]
@@ -12,13 +13,12 @@ mod sharing;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::Arc,
 };
 
 use instep_destination::{Client, SharedCallbacks, Shutdown, Traffic};
 use instep_net::{RequestGate, SharedSeats};
 
-use super::{figures::FleetFigures, look::LookTask, watching::SourceWatch};
+use super::{figures::FleetFigures, watching::SourceWatch};
 use crate::{
     FleetError,
     index::SourceIndex,
@@ -27,8 +27,9 @@ use crate::{
     record::FleetWorker,
     schedule::SourceQueue,
     share::WorkerId,
-    standing::{CLOCKS_APART, FleetSource, SourceHold},
+    standing::{CLOCKS_APART, SourceHold},
 };
+pub(super) use claiming::AfterClaim;
 
 /// Seconds between two looks at a Source that announces many changes in a row.
 const BETWEEN_PUSHED: i64 = 2;
@@ -147,7 +148,7 @@ impl FleetState {
         names.iter().for_each(|name| self.enqueue(name));
     }
 
-    /// Returns the next Source. It counts as running until [`Self::begin`] or [`Self::put_back`].
+    /// Returns the next Source. It counts as running until [`Self::put_back`] or the end of its look.
     pub(super) fn next(&mut self, now: i64) -> Option<NextSource> {
         let was_set_back = self.searched.saturating_sub(CLOCKS_APART) > now;
         self.searched = now;
@@ -176,60 +177,6 @@ impl FleetState {
             let (hold, host) = (source.hold, definition.host());
             return Some(NextSource { name, epoch: hold.epoch, host, changed: hold.changed, grant });
         }
-    }
-
-    /// Begins a look at a Source that the record has given to this worker.
-    pub(super) fn begin(
-        &mut self,
-        next: NextSource,
-        mut source: FleetSource,
-        shutdown: &Shutdown,
-    ) -> LookTask {
-        let NextSource { name, grant, .. } = next;
-        source.running = source.standing.began;
-        let ending = shutdown.child();
-        let task = LookTask {
-            copy: source.definition.copy(&self.options.place()),
-            definition: source.definition.clone(),
-            standing: source.standing.clone(),
-            hold: source.hold,
-            began: source.standing.began.unwrap_or_default(),
-            client: self.client.clone(),
-            fleet: self.options.clone(),
-            grant,
-            shutdown: ending.clone(),
-        };
-        let (dir, hold) = (task.copy.dir.clone(), task.hold);
-        let look = LookInProgress { ending, grant: grant.unwrap_or(0), dir, hold };
-        self.looks.insert(name, look);
-        self.sources.insert(Arc::new(source));
-        task
-    }
-
-    /// Puts a Source back that could not be claimed. `found` is its present state, if known.
-    pub(super) fn put_back(&mut self, name: &SourceName, found: Option<FleetSource>) {
-        self.queue.done(name);
-        if let Some(found) = found {
-            self.take(found);
-        }
-        self.enqueue(name);
-    }
-
-    /// Forgets a Source that could not be claimed because the record no longer has it.
-    pub(super) fn forget(&mut self, next: &NextSource) {
-        self.queue.done(&next.name);
-        // An operator may have added another one with its name meanwhile.
-        if self.sources.get(&next.name).is_some_and(|known| known.hold.changed == next.changed) {
-            self.sources.remove(&next.name);
-        }
-        self.enqueue(&next.name);
-    }
-
-    /// Puts a Source back whose host has reached the limit of looks over all workers, and does not use the host for a
-    /// while.
-    pub(super) fn hold_back(&mut self, next: &NextSource) {
-        self.put_back(&next.name, None);
-        self.queue.hold_back(&next.host);
     }
 
     /// Requests the end of all looks.

@@ -61,6 +61,16 @@ fn what_cannot_be_used_names_its_line_and_costs_itself() {
 }
 
 #[test]
+fn o515_the_lines_of_a_text_are_counted_once() {
+    let text = "a\n\nb\nc";
+    let mut lines = LineCount { text, line: 1, counted: 0 };
+    assert_eq!(
+        [0, 1, 2, 2, 3, 5, 99].map(|place| (lines.at(place), lines.counted)),
+        [(1, 0), (1, 1), (2, 2), (2, 2), (3, 3), (4, 5), (4, 6),]
+    );
+}
+
+#[test]
 fn the_form_shows_in_name_or_text() {
     assert_eq!(ImportFormat::of("registry.CSV", ""), ImportFormat::Csv);
     assert_eq!(ImportFormat::of("sources.txt", "https://a.example/"), ImportFormat::List);

@@ -66,5 +66,5 @@ each_engine! {
     seating::a_rest_is_heard_of_by_all_and_forgotten_once
     seating::workers_at_the_same_time_get_no_seat_twice
     seating::looks_at_a_host_are_counted_over_all_workers
-    seating::lanes_that_nobody_is_in_are_forgotten
+    seating::o513_lanes_that_nobody_is_in_are_forgotten_with_their_pauses
 }

@@ -123,11 +123,12 @@ impl FleetRecord {
         self.engine.execute(sql, &[lane.into(), number.into()]).map(drop)
     }
 
-    /// Removes empty lanes.
+    /// Removes empty lanes. A worker that keeps a pause has a row: without one, nobody knows how much of it is left, and the
+    /// next worker would keep it in full.
     pub(crate) fn forget_lanes(&self) -> Result<(), FleetError> {
         // A row that is created while this waits for its lane stays: the next request creates the lane again, and
         // finds the row.
-        let sql = "DELETE FROM lane WHERE rest = 0 AND NOT EXISTS (SELECT 1 FROM seat WHERE seat.origin = lane.origin)";
+        let sql = "DELETE FROM lane WHERE NOT EXISTS (SELECT 1 FROM seat WHERE seat.origin = lane.origin)";
         self.engine.execute(sql, &[]).map(drop)
     }
 

@@ -7,6 +7,8 @@
 //! The part of the seats in use that a worker has is also its part of the rate of requests to the host, and of a pause
 //! that the host asks for between them.
 
+mod pauses;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
@@ -44,6 +46,8 @@ pub(crate) enum LaneStep<K> {
     Ask(K, u64),
     /// Remove the row of the worker: it has no transfers to the host any more.
     Leave(K),
+    /// Pass on a pause that the host requested from this worker: what is left of it.
+    BeginPause(K, LanePause),
     /// Remove the pause with this number, which is over by the worker's clock.
     EndPause(K, i64),
 }
@@ -78,8 +82,28 @@ struct KeptLane {
     stretch: Duration,
     /// The rows show that another answer is available.
     is_stale: bool,
-    /// The last known pause, and its end.
-    pause: Option<(i64, Duration)>,
+    pause: Option<KnownPause>,
+}
+
+/// The last known pause of a host.
+#[derive(Clone, Copy, Debug)]
+struct KnownPause {
+    number: i64,
+    until: Duration,
+    /// `true` if the others can read it.
+    is_told: bool,
+}
+
+impl KnownPause {
+    /// Returns the step that the pause needs now.
+    fn step<K: Clone>(self, lane: &K, now: Duration) -> Option<LaneStep<K>> {
+        let Self { number, until, is_told } = self;
+        if until <= now {
+            return Some(LaneStep::EndPause(lane.clone(), number));
+        }
+        let pause = LanePause { number, length: until - now };
+        (!is_told).then(|| LaneStep::BeginPause(lane.clone(), pause))
+    }
 }
 
 impl KeptLane {
@@ -147,9 +171,7 @@ impl<K: Ord + Clone> WorkerLanes<K> {
     pub(crate) fn steps(&self, now: Duration) -> Vec<LaneStep<K>> {
         let mut steps = Vec::new();
         for (lane, kept) in &self.lanes {
-            if let Some((number, _)) = kept.pause.filter(|(_, until)| *until <= now) {
-                steps.push(LaneStep::EndPause(lane.clone(), number));
-            }
+            steps.extend(kept.pause.and_then(|pause| pause.step(lane, now)));
             // The row stays during the pause of the host, because it records the end of the pause.
             if kept.wanted() == 0 && kept.pause.is_none() {
                 steps.push(LaneStep::Leave(lane.clone()));
@@ -242,33 +264,5 @@ impl<K: Ord + Clone> WorkerLanes<K> {
             kept.is_stale |= answer.granted > kept.granted || answer.seat.wanted != kept.said;
         }
         (fewer, unknown)
-    }
-
-    /// Applies a pause from a row. Returns its length if it is new.
-    pub(crate) fn note_pause(&mut self, now: Duration, lane: &K, pause: LanePause) -> Option<Duration> {
-        let kept = self.lanes.get_mut(lane)?;
-        if kept.pause.is_some_and(|(number, _)| number == pause.number) {
-            return None;
-        }
-        kept.pause = Some((pause.number, now + pause.length));
-        Some(pause.length)
-    }
-
-    /// Applies a pause that a host requested from this worker. Returns `true` if it must be passed on to the others,
-    /// who have none of this length.
-    pub(crate) fn asked_to_pause(&mut self, now: Duration, lane: &K, pause: LanePause) -> bool {
-        let kept = self.lanes.entry(lane.clone()).or_insert_with(|| KeptLane::new(now));
-        let is_longer = kept.pause.is_none_or(|(_, until)| until < now + pause.length);
-        if is_longer {
-            kept.pause = Some((pause.number, now + pause.length));
-        }
-        is_longer
-    }
-
-    /// Notes that a pause is over.
-    pub(crate) fn pause_ended(&mut self, lane: &K, number: i64) {
-        if let Some(kept) = self.lanes.get_mut(lane) {
-            kept.pause = kept.pause.filter(|(known, _)| *known != number);
-        }
     }
 }

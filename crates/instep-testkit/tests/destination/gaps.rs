@@ -101,6 +101,21 @@ fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_
 }
 
 #[test]
+fn o517_a_past_state_is_refused_if_changes_are_missing_between_the_change_dumps_and_the_change_lists() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    let then = copy.source.clock().now();
+    copy.source.put("b.txt", "packed");
+    copy.source.rotate();
+    copy.source.freeze(&["changedump.xml", "changedump-000001.zip", "changedump-000001-manifest.xml"]);
+    copy.source.put("a.txt", "neither packed nor listed");
+    copy.source.gap();
+    copy.source.put("d/c.txt", "listed");
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!((run.exit_code(), copy.read("a.txt")), (2, None), "{:?}", run.heard);
+}
+
+#[test]
 fn o458_changes_that_leave_the_lists_while_resources_are_fetched_are_a_gap_of_the_next_run() {
     let copy = Copy::of_three();
     // No list explains it, so the changes are read again.

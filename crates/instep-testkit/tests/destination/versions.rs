@@ -1,9 +1,10 @@
 //! Copies that keep every version.
 
+use instep_destination::{Event, Monitor, Outcome, Phase, Shutdown, SyncOptions, sync};
 use instep_testkit::Page;
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
-use crate::support::{Copy, Run, keeping, link, versions};
+use crate::support::{Copy, Run, keeping, link, runtime, versions};
 
 #[test]
 fn what_is_replaced_or_removed_is_kept() {
@@ -23,6 +24,31 @@ fn what_is_replaced_or_removed_is_kept() {
     assert_eq!((copy.differences(), keeping(&copy).report().versions), (vec![], 0));
     let (audit, _) = copy.audit();
     assert_eq!(audit.unwrap().exit_code(), 0);
+}
+
+/// Ends a run when it begins to fetch, before it keeps versions.
+struct UntilFetching(Shutdown);
+
+impl Monitor for UntilFetching {
+    fn event(&self, event: Event<'_>) {
+        if matches!(event, Event::Phase(Phase::Fetching)) {
+            self.0.request();
+        }
+    }
+}
+
+#[test]
+fn o520_a_run_that_is_stopped_before_it_has_kept_versions_removes_none_of_their_resources() {
+    let copy = Copy::of_three();
+    keeping(&copy);
+    copy.source.delete("d/c.txt");
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    (options.all_versions, options.delete) = (true, true);
+    let monitor = UntilFetching(options.shutdown.clone());
+    let report = runtime().block_on(sync(&options, &monitor)).unwrap();
+    assert_eq!((report.outcome, report.deleted), (Outcome::Interrupted, 0));
+    keeping(&copy);
+    assert_eq!(versions(&copy, "d/c.txt"), ["three"]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
     let state: Value = serde_json::from_str(&serving.get("status", PROGRAM).body).unwrap();
     assert_eq!((&state["held"], &state["owed"]), (&3.into(), &0.into()));
     assert!(serving.page("runs").contains("done"));
-    assert!(serving.page("pending").contains("Nothing: every resource"));
+    assert!(serving.page("pending").contains("Nothing: no resource"));
     let absent = serving.get("absent", PERSON);
     assert_eq!(absent.status, 404);
     absent.assert_page("a page that is not there");

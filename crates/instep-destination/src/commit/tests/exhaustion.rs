@@ -142,6 +142,20 @@ fn d41_the_reserve_is_left_free() {
 }
 
 #[test]
+fn o524_the_reserve_is_left_free_by_one_large_file_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = FolderOptions::new();
+    options.reserve = Some(u64::MAX);
+    let store = FolderStore::open(dir.path(), options).unwrap();
+    assert!(matches!(store.stage(&[]), Err(StoreError::Reserve { .. })));
+    // The free space is not checked for each of many small files.
+    let mut large = store.stage(&[]).unwrap();
+    large.write(&[0; 1 << 10]).unwrap();
+    let written = (0..64).try_for_each(|_| large.write(&vec![0; 1 << 20]));
+    assert!(matches!(written, Err(StoreError::Reserve { .. })), "{written:?}");
+}
+
+#[test]
 fn d41_too_many_open_files_stop_a_step_and_spoil_nothing() {
     let script = "ulimit -n 64; exec \"$0\" --exact commit::tests::exhaustion::child --nocapture";
     let output = Command::new("sh")

@@ -107,3 +107,27 @@ fn r1_a_part_from_before_the_machine_was_started_is_continued_only_where_a_diges
         assert_eq!(validator, "\"tag\"");
     }
 }
+
+#[test]
+fn o519_two_transfers_from_one_uri_do_not_write_the_same_part() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = open_folder(dir.path());
+    let begin = |bytes: &[u8]| {
+        let mut part = copy.store.stage(&SHA256).unwrap();
+        part.write(bytes).unwrap();
+        part.keep_for("http://mirror/large", "\"tag\"").unwrap();
+        part
+    };
+    let parts = [begin(b"first"), begin(b"second")];
+    assert!(
+        copy.store.resume("http://mirror/large", &SHA256, true).unwrap().is_none(),
+        "it is being written"
+    );
+    for (part, bytes) in parts.into_iter().zip(["first", "second"]) {
+        let staged = part.finish(None).unwrap();
+        let file = copy.store.open_staged(staged.name).unwrap();
+        assert_eq!(std::io::read_to_string(file).unwrap(), bytes);
+    }
+    drop(begin(b"third"));
+    assert!(copy.store.resume("http://mirror/large", &SHA256, true).unwrap().is_some());
+}

@@ -9,11 +9,13 @@ use std::{
 };
 
 use crate::{
+    commit::{Commit, NewFile},
     map::CopyPath,
+    plan::{Desired, Retrieval},
     store::{FolderOptions, FolderStore, StoreError, digest_file},
 };
 
-use super::bench::{SHA256, open_folder};
+use super::bench::{SHA256, open_folder, uri};
 
 #[test]
 fn d3_a_planted_link_is_not_followed_and_costs_only_its_own_resources() {
@@ -38,6 +40,29 @@ fn d3_a_planted_link_is_not_followed_and_costs_only_its_own_resources() {
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     // The link itself stays too (B31): instep did not make it.
     assert!(std::fs::symlink_metadata(copy_path.join("f")).unwrap().is_symlink());
+}
+
+#[test]
+fn o525_a_version_that_something_blocks_is_requested_again_only_at_a_place_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let (copy_path, outside) = (dir.path().join("copy"), dir.path().join("outside"));
+    std::fs::create_dir(&copy_path).unwrap();
+    std::fs::create_dir(&outside).unwrap();
+    symlink(&outside, copy_path.join("d")).unwrap();
+    let mut copy = open_folder(&copy_path);
+    // One is from a link to it, the other one a copy of what was held.
+    for place in [Some("http://h/versions/1"), None] {
+        let name = if place.is_some() { "1" } else { "2" };
+        let Commit::File(file) = copy.new_file(&format!("http://h/d/{name}"), b"former") else { panic!() };
+        let mut desired = Desired::new(uri(&format!("http://h/a#{name}")));
+        desired.set_retrieval(Retrieval { lies_at: place.map(str::to_owned), ..Retrieval::default() });
+        let file = NewFile { uri: desired.uri, retrieval: desired.retrieval, ..file };
+        copy.committer.add(Commit::File(file)).unwrap();
+    }
+    assert_eq!(copy.flush().refused.len(), 2);
+    let owed = copy.committer.state().owed_after(copy.set, None, 9).unwrap();
+    let places: Vec<_> = owed.iter().map(|owed| owed.desired.retrieval().lies_at.as_deref()).collect();
+    assert_eq!(places, [Some("http://h/versions/1")]);
 }
 
 #[test]

@@ -29,6 +29,20 @@ fn json_is_tested_by_pointer() {
 }
 
 #[test]
+fn o521_an_apostrophe_in_a_value_hides_no_further_test() {
+    let record = br#"{"creator": "Flann O'Brien", "year": 1939}"#;
+    for (text, expected) in [
+        ("creator ~ O'Brien and year > 1950", false),
+        ("creator ~ O'Brien and year > 1930", true),
+        ("creator ~ \"O'Brien\" and year = '1939'", true),
+        ("creator = \"Flann O'Brien\"", true),
+    ] {
+        assert_eq!(text.parse::<Condition>().unwrap().holds(record), expected, "{text}");
+    }
+    assert!("creator ~ 'Flann and year > 1930".parse::<Condition>().is_err());
+}
+
+#[test]
 fn xml_is_tested_by_path() {
     for (text, expected) in [
         ("title = 'On rings & more'", true),

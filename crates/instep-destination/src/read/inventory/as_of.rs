@@ -80,6 +80,13 @@ impl Inventory {
             // A past state that lacks changes would be wrong, so a lost document is an error.
             return Err(read.lost.swap_remove(0).1);
         }
+        // So would one that lacks those between the Change Dumps and the Change Lists.
+        if read.seam.is_some_and(|seam| seam.begins_before(at)) {
+            let what = format!(
+                "The Source offers no Resource List of {as_of} or before, and its Change Lists begin after its Change Dumps end"
+            );
+            return Err(Error::Usage { what });
+        }
         set.work(Draft::take_back).await?;
         run.reporter.problems_of(set);
         set.records.clear();

@@ -13,6 +13,7 @@ use crate::store::{
     StoreError,
     backup::{self, Backup},
     folding::folds_names,
+    partial::PartsInUse,
 };
 
 impl FolderStore {
@@ -47,7 +48,8 @@ impl FolderStore {
         let folds_names = folds_names(&staging).map_err(|error| io("write below", error))?;
         let backup = options.backups.as_deref().map(Backup::open).transpose()?;
         let (staging, lock, names) = (Arc::new(staging), Mutex::new(Some(lock)), Mutex::default());
-        Ok(Self { path: path.to_owned(), root, staging, options, backup, folds_names, names, lock })
+        let (path, parts) = (path.to_owned(), PartsInUse::default());
+        Ok(Self { path, root, staging, parts, options, backup, folds_names, names, lock })
     }
 
     /// Opens a copy for reading. Files are staged in another folder, and the copy is not changed; if it does not
@@ -77,8 +79,8 @@ impl FolderStore {
             }
         };
         let (staging, lock, names) = (Arc::new(staging), Mutex::new(lock), Mutex::default());
-        let (path, folds_names) = (path.to_owned(), false);
-        Ok(Self { path, root, staging, options, backup: None, folds_names, names, lock })
+        let (path, folds_names, parts) = (path.to_owned(), false, PartsInUse::default());
+        Ok(Self { path, root, staging, parts, options, backup: None, folds_names, names, lock })
     }
 }
 

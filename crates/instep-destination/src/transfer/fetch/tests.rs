@@ -3,6 +3,7 @@
 mod bench;
 mod codings;
 mod continued;
+mod faults;
 
 use std::{sync::Arc, time::Duration};
 

@@ -159,6 +159,20 @@ async fn d21_a_member_that_is_not_as_listed_concerns_no_other() {
 }
 
 #[tokio::test]
+async fn o511_a_member_that_the_disk_cannot_take_is_no_member_that_the_package_lacks() {
+    let bench = Bench::new();
+    let good = manifest("");
+    let mut package = bench.package(&[("manifest.xml", &good), ("a", b"text")]).await.unwrap();
+    let mut lacking = Vec::new();
+    let taken = package.take(&entry("/missing", 4), |error| lacking.push(error.to_string()));
+    assert!(matches!(taken, Ok(None)), "{taken:?}");
+    std::fs::remove_dir_all(bench.folder.path().join(".instep/staging")).unwrap();
+    let taken = package.take(&entry("/a", 4), |error| lacking.push(error.to_string()));
+    assert!(taken.is_err(), "{taken:?}");
+    assert_eq!(lacking.len(), 1);
+}
+
+#[tokio::test]
 async fn o339_a_member_in_the_coding_that_its_entry_names_gives_the_form_that_is_listed() {
     let bench = Bench::new();
     let good = manifest("");

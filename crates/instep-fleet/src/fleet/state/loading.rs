@@ -9,7 +9,29 @@ use crate::{
     standing::{FleetSource, SourceHold},
 };
 
+/// What is to be done after changes of others were applied.
+#[derive(Debug, Default)]
+pub(in crate::fleet) struct TakenUp {
+    /// The Sources that this worker holds without a look.
+    pub(in crate::fleet) unknown: Vec<(SourceName, SourceHold)>,
+    /// `true` if others have removed Sources, or added some that are not read yet: all are to be read.
+    pub(in crate::fleet) differs: bool,
+    /// `true` if a Source may have changed.
+    pub(in crate::fleet) is_news: bool,
+}
+
 impl FleetState {
+    /// Applies changes that others may have written since the last call.
+    pub(in crate::fleet) fn take_up(&mut self, read: ReadSources) -> TakenUp {
+        let (number, is_news) = (read.number, read.are_all || !read.sources.is_empty());
+        if !is_news && number.is_none() {
+            return TakenUp::default();
+        }
+        let unknown = self.load(read);
+        let differs = number.is_some_and(|number| number != self.sources.len() as u64);
+        TakenUp { unknown, differs, is_news }
+    }
+
     /// Applies changes that others may have written. Ends the looks at removed or paused Sources. Returns the
     /// Sources that this worker holds without a look: the answer to a claim was lost.
     pub(in crate::fleet) fn load(&mut self, read: ReadSources) -> Vec<(SourceName, SourceHold)> {

@@ -58,7 +58,7 @@ mod tests {
         options.runs = SOURCES;
         let mut state = FleetState::new(options, RequestGate::open_until(Instant::now()), None).unwrap();
         state.become_worker(me);
-        state.load(ReadSources { sources: record.sources().unwrap(), are_all: true, number: None });
+        state.load(ReadSources::all(record.sources().unwrap()));
         let worker = |id| FleetWorker { id, name: "w".to_owned(), url: None, began: 1, running: 0, beat: 0 };
         state.set_workers([1, 2, 3].map(worker).into());
         state

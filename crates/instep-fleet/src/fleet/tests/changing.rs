@@ -191,6 +191,48 @@ async fn o183_what_is_newly_pending_is_retried_soon_also_at_a_source_that_seldom
     assert!(standing.due <= seconds() + 1_000, "{standing:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o510_an_action_that_is_recorded_is_applied_also_if_whoever_asked_for_it_has_gone() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    // As a client of the API that does not wait for the answer: the record is written nevertheless.
+    let _ = timeout(Duration::ZERO, fleet.add(&source("a", &a), "ada")).await;
+    let beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
+    while beside.sources().unwrap().is_empty() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    until(&fleet, |fleet| fleet.source(&name("a")).is_some_and(|a| a.standing.ended.is_some())).await;
+}
+
+/// Fails when an alert cannot be sent.
+struct Breaking;
+
+impl FleetMonitor for Breaking {
+    fn begins(&self, _: &SourceName, _: &Path) -> Arc<dyn Monitor> {
+        Arc::new(VoidMonitor)
+    }
+    fn ended(&self, _: &SourceName, _: Option<&FleetSource>) {}
+    fn traffic(&self, _: &str, _: &Traffic) {}
+    fn note(&self, text: &str) {
+        assert!(!text.starts_with("An alert could not be sent"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o514_a_fleet_whose_lease_or_alerts_fail_by_a_fault_in_the_program_ends() {
+    let a = with_files(1);
+    a.fail_always("capabilitylist.xml", Fault::Status(404));
+    a.fail_always("hook", Fault::Status(500));
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path());
+    (options.alert_after, options.webhook) = (1, Some(a.url("hook")));
+    let fleet = Fleet::open(options, &[source("a", &a)], Arc::new(Breaking)).unwrap();
+    let running = tokio::spawn(async move { fleet.run(Shutdown::new()).await });
+    let ended = timeout(PATIENCE, running).await.unwrap();
+    assert!(ended.unwrap_err().is_panic());
+}
+
 /// Passes the sentences for the operator on as they come.
 struct Telling(mpsc::UnboundedSender<String>);
 

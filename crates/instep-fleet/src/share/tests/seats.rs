@@ -135,7 +135,7 @@ impl Simulation {
                         used => self.workers[place].lanes.stay(&host, used),
                     }
                 }
-                LaneStep::EndPause(..) => {}
+                LaneStep::BeginPause(..) | LaneStep::EndPause(..) => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The first page of a copy: its state, the run in progress, problems, and pending retries.
 
-use instep_destination::{PastRun, PendingRetry, ReachedPoint, Status};
+use instep_destination::{PastRun, PendingRetry, ProblemKind, ReachedPoint, SourceStatus, Status};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
@@ -91,22 +91,28 @@ fn verdict(state: &ShownCopy) -> Markup {
     };
     if exit == Exit::Done && status.owed == 0 {
         let all_here = "Everything that the Source listed at the last run is here, verified.";
-        return match doubt(status) {
+        return match doubt(status).or_else(|| unfinished(status, &[Exit::Done])) {
             None => html! { p.ok role="status" { strong { "In step." } " " (all_here) } },
             Some(doubt) => warning("Done, not in step", &format!("{all_here} {doubt}")),
         };
     }
-    if status.owed > 0 {
+    if status.owed > 0 && matches!(exit, Exit::Done | Exit::Problems) {
         let what = format!("{} could not be fetched yet", counted(status.owed, "resource"));
         let again = if status.owed == 1 { "it" } else { "them" };
-        let rest = format!("Everything else is here and verified. The next run tries {again} again.");
-        return warning(&what, &rest);
+        // A document or an entry that could not be used may name resources that nobody knows of.
+        let unread = [ProblemKind::Document, ProblemKind::Entry];
+        let is_unread = unread.iter().any(|kind| status.last_problems.contains_key(kind.as_str()));
+        let doubt = doubt(status).or_else(|| unfinished(status, &[Exit::Done, Exit::Problems]));
+        let rest = match doubt {
+            None if !is_unread => "Everything else is here and verified.".to_owned(),
+            doubt => doubt.unwrap_or_default(),
+        };
+        return warning(&what, format!("{rest} The next run tries {again} again.").trim_start());
     }
-    let summary = runs.iter().find(|run| run.ended.is_some()).and_then(|run| run.summary.as_deref());
-    let remedy = runs
-        .iter()
-        .find_map(|run| run.problems.first())
-        .map_or_else(String::new, |problem| remedy(&problem.kind));
+    let last = runs.iter().find(|run| run.ended.is_some());
+    let summary = last.and_then(|run| run.summary.as_deref());
+    let problem = last.and_then(|run| run.problems.first());
+    let remedy = problem.map_or_else(String::new, |problem| remedy(&problem.kind));
     warning(
         &format!("The last run did not succeed: {}. {}", exit.meaning(), name(summary.unwrap_or_default())),
         &remedy,
@@ -126,6 +132,17 @@ fn doubt(status: &Status) -> Option<String> {
             counted(kept, "resource")
         )),
     }
+}
+
+/// Returns a sentence about a Source over which the last run did not end as it should: the last run of all may have been
+/// over another one.
+fn unfinished(status: &Status, right: &[Exit]) -> Option<String> {
+    let is_right = |source: &&SourceStatus| {
+        let code = source.last_run.as_ref().and_then(|run| run.exit_code);
+        code.is_none_or(|code| right.contains(&Exit::from_code(code)))
+    };
+    let source = status.sources.iter().find(|source| !is_right(source))?;
+    Some(format!("The last run over {} did not succeed.", name(&source.url)))
 }
 
 fn headline(state: &ShownCopy) -> Markup {
@@ -178,4 +195,28 @@ fn kinds(status: &Status) -> Markup {
     let kinds: Vec<_> =
         status.problems.iter().map(|(kind, number)| format!("{} {kind}", count(*number))).collect();
     html! { p { (kinds.join(", ")) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o523_everything_else_is_here_only_after_a_run_that_has_read_everything() {
+        let says_so = |exit: Exit, problems: &[&str]| {
+            let mut status = Status::new("/copy");
+            (status.owed, status.last_exit_code) = (2, Some(exit.code()));
+            status.last_problems =
+                problems.iter().map(|kind| ((*kind).to_owned(), (1, String::new()))).collect();
+            let (now, range) = (DateTime::from_unix_seconds(1), ChartRange::Day);
+            let (runs, pending, reached) = (Vec::new(), Vec::new(), Vec::new());
+            let shown = ShownCopy { now, status, runs, pending, reached, range, live: None };
+            verdict(&shown).into_string().contains("Everything else is here")
+        };
+        assert!(says_so(Exit::Problems, &["missing"]));
+        assert!(!says_so(Exit::Problems, &["document", "missing"]));
+        for exit in [Exit::Budget, Exit::Unreachable, Exit::Refused, Exit::Interrupted] {
+            assert!(!says_so(exit, &[]), "{exit:?}");
+        }
+    }
 }

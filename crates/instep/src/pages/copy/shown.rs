@@ -69,7 +69,7 @@ pub(crate) fn pending_page(copy: &CopyLocation, after: &str) -> Result<PageBody>
         format!("pending?{query}")
     });
     let content = html! {
-        @if retries.is_empty() { p { "Nothing: every resource that the Source listed is here." } } @else { (pending::table(&retries)) }
+        @if retries.is_empty() { p { "Nothing: no resource waits for another try." } } @else { (pending::table(&retries)) }
         @if let Some(next) = next { p.more { a href=(next) { "Next resources" } } }
     };
     Ok(PageBody::new("Retried by the next run", PENDING, content))
