@@ -180,7 +180,7 @@ fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
     let get = |key: &str| -> anyhow::Result<Option<String>> {
         match (keys.get(key), keys.get(&format!("{key}-file"))) {
             (Some(text), _) => Ok(Some(text.clone())),
-            (None, Some(path)) => read_secret(&path.into()).map(Some),
+            (None, Some(path)) => read_secret(path.as_ref()).map(Some),
             (None, None) => Ok(None),
         }
     };
