@@ -10,16 +10,14 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use tokio::{
-    task::unconstrained,
-    time::{sleep, timeout},
-};
+use tokio::{task::unconstrained, time::sleep};
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
     address::{Address, LAST_WAIT},
     error::{EngineFault, PostgresError},
     form::TablesForm,
+    hosts::connect,
     tls,
     waiting::{driver, wait},
 };
@@ -75,7 +73,7 @@ impl Session {
                 sleep(LAST_WAIT).await;
             };
             tokio::select! {
-                connected = timeout(within, config.connect(tls)) => connected.ok(),
+                connected = connect(&config, tls, within) => connected,
                 () = last => None,
             }
         };
@@ -293,5 +291,20 @@ mod tests {
         address.opens_within = Duration::from_millis(100);
         let failure = Session::open(&address).unwrap_err();
         assert!(failure.may_pass(), "{failure}");
+    }
+
+    #[test]
+    fn o533_a_host_that_takes_a_connection_and_says_nothing_does_not_hide_the_next_one() {
+        let bind = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let silent = bind();
+        // Nothing listens at a port that was just given back.
+        let closed = bind().local_addr().unwrap();
+        let mut address =
+            Address::parse(&format!("postgres://me@{},{closed}/d", silent.local_addr().unwrap())).unwrap();
+        address.opens_within = Duration::from_millis(100);
+        let failure = Session::open(&address).unwrap_err();
+        assert!(failure.may_pass(), "{failure}");
+        let reason = failure.into_reason().to_string();
+        assert!(!reason.contains("does not answer"), "the second host refuses: {reason}");
     }
 }
