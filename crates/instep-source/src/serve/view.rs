@@ -141,11 +141,11 @@ impl SourceView {
     /// # Errors
     /// If the catalogue or the kept states cannot be read.
     pub fn versions(&self, snapshot: &Snapshot, uri: &Uri) -> Result<Vec<KeptVersion>, Error> {
-        let Some((_, place)) = &self.versions else { return Ok(Vec::new()) };
+        let Some((spool, place)) = &self.versions else { return Ok(Vec::new()) };
         let mut kept = Vec::new();
         for version in snapshot.versions(uri)? {
             let Some(state) = version.state else { continue };
-            if self.version_file(&state).is_ok() {
+            if spool.find(&state.digests).map_err(Error::read(spool.folder()))?.is_some() {
                 let memento = place.memento(uri, version.datetime);
                 kept.push(KeptVersion { datetime: version.datetime, state, memento });
             }
