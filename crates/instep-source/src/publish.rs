@@ -250,6 +250,7 @@ impl Publisher {
             _ => FolderSink::new(self.context.out(), "lists", self.options().gzip_twins),
         };
         for set in self.context.unwanted_dumps(snapshot)? {
+            before.former_dumps.remove(&set);
             before.published.sets.entry(set).or_default().resource_dump = None;
         }
         let unreadable = self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor)?;
