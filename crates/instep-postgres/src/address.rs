@@ -47,7 +47,7 @@ pub(crate) enum Trust {
 pub struct Address {
     pub(crate) config: Config,
     pub(crate) trust: Trust,
-    /// The time within which a host opens a connection and answers the login.
+    /// The time within which a host opens a connection and answers the login; and, once the work is to end, any statement.
     pub(crate) opens_within: Duration,
     /// The schema that has the tables.
     pub schema: String,
