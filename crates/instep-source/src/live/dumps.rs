@@ -99,7 +99,7 @@ mod tests {
         let mut dumps = Dumps::new(sender, Arc::new(PanickingMonitor));
         dumps.start_if_due(&publisher);
         let message = messages.recv_timeout(Duration::from_secs(30)).unwrap();
-        let LiveMessage::Built(built) = message else { panic!("{message:?}") };
+        let LiveMessage::Built(built) = message else { panic!("no answer") };
         assert!(dumps.take(built).is_none() && !dumps.is_building);
     }
 }
