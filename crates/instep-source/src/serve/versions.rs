@@ -26,7 +26,7 @@ use super::{
     representation::{self, Description},
 };
 use crate::{
-    catalogue::{Catalogue, ResourceVersion},
+    catalogue::{Catalogue, ResourceState, ResourceVersion},
     content::StateSpool,
     publish::{SourceContext, VersionPlace},
     render::{DOCUMENTS, MEMENTO, TIMEGATE, TIMEMAP},
@@ -77,7 +77,7 @@ impl VersionFiles {
         let mut available = Vec::new();
         for version in snapshot.versions(original).map_err(io::Error::other)? {
             let Some(state) = &version.state else { continue };
-            if self.spool.find(&state.digests)?.is_some() {
+            if self.spool.find_whole(&state.digests, state.length)?.is_some() {
                 available.push(version);
             }
         }
@@ -100,7 +100,8 @@ impl VersionFiles {
 impl FileProvider for VersionFiles {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let found = self.named(name)?.and_then(|(_, version)| version.state);
-        let file = found.map(|state| self.spool.find(&state.digests)).transpose()?.flatten();
+        let find = |state: ResourceState| self.spool.find_whole(&state.digests, state.length);
+        let file = found.map(find).transpose()?.flatten();
         file.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -240,7 +241,7 @@ mod tests {
     use resourcesync::Digests;
 
     use super::*;
-    use crate::catalogue::{Keep, ResourceState};
+    use crate::catalogue::Keep;
 
     #[test]
     fn o539_a_version_that_cannot_be_read_now_is_not_called_gone() {

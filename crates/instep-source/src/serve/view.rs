@@ -145,7 +145,8 @@ impl SourceView {
         let mut kept = Vec::new();
         for version in snapshot.versions(uri)? {
             let Some(state) = version.state else { continue };
-            if spool.find(&state.digests).map_err(Error::read(spool.folder()))?.is_some() {
+            let file = spool.find_whole(&state.digests, state.length).map_err(Error::read(spool.folder()))?;
+            if file.is_some() {
                 let memento = place.memento(uri, version.datetime);
                 kept.push(KeptVersion { datetime: version.datetime, state, memento });
             }
@@ -163,6 +164,6 @@ impl SourceView {
 
     fn version_file(&self, state: &ResourceState) -> io::Result<File> {
         let Some((spool, _)) = &self.versions else { return Err(io::ErrorKind::NotFound.into()) };
-        spool.find(&state.digests)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        spool.find_whole(&state.digests, state.length)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
