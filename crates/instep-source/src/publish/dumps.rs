@@ -113,15 +113,15 @@ impl SourceContext {
         })
     }
 
-    /// Returns the names of the sets that should have no dump, including sets that have one now.
-    pub(super) fn unwanted_dumps(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
-        let mut unwanted = Vec::new();
+    /// Drops the Resource Dumps of the sets that should have none.
+    pub(super) fn drop_unwanted_dumps(&self, snapshot: &Snapshot, before: &mut Before) -> Result<(), Error> {
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             if !self.wants_dump(snapshot, number)? {
-                unwanted.push(set.name.clone());
+                before.former_dumps.remove(&set.name);
+                before.published.sets.entry(set.name.clone()).or_default().resource_dump = None;
             }
         }
-        Ok(unwanted)
+        Ok(())
     }
 }
 

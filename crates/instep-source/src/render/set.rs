@@ -117,7 +117,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         let dump = staged.or_else(|| held.cloned());
         self.next.resource_dump = match resource_dump::render(policy, set, dump, self.documents)? {
             Some(dump) => Some(dump),
-            // The packages of an interrupted publication may be missing: those from before it serve until new ones are built.
+            // Those of an interrupted publication may be missing: the ones from before it serve until others are built.
             None => resource_dump::render(policy, set, former.cloned(), self.documents)?,
         };
         let held = held.filter(|held| self.next.resource_dump.as_ref() != Some(held));
