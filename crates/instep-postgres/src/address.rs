@@ -50,7 +50,7 @@ pub(crate) enum Trust {
 pub struct Address {
     pub(crate) config: Config,
     pub(crate) trust: Trust,
-    /// The time within which a connection is opened and a login answered.
+    /// The time within which a host opens a connection and answers the login; and, once the work is to end, any statement.
     pub(crate) opens_within: Duration,
     /// The schema that has the tables.
     pub schema: String,
@@ -120,9 +120,8 @@ impl Address {
         }
         config.application_name("instep").connect_timeout(TIMEOUT).tcp_user_timeout(TIMEOUT * 2);
         config.keepalives_idle(TIMEOUT).keepalives_interval(TIMEOUT / 3).keepalives_retries(3);
-        // The client of PostgreSQL limits only the time of the connection itself, to each address of each host.
-        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
-        let opens_within = TIMEOUT * 2 * u32::try_from(hosts).unwrap_or(u32::MAX);
+        // The client of PostgreSQL limits only the time of the connection itself, to each address of a host.
+        let opens_within = TIMEOUT * 2;
         let ending = CancellationToken::new();
         Ok(Self { config, trust, opens_within, schema, copy, source, shown, recorded, ending })
     }

@@ -1,6 +1,14 @@
-//! URLs with several servers, as libpq writes them: `postgres://me@one:5432,two/copies`.
+//! Several servers of one database: their URL, as libpq writes it (`postgres://me@one:5432,two/copies`), and connecting to
+//! one after the other.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
+
+use tokio::time::timeout;
+use tokio_postgres::{
+    Client, Config, Connection, Error, Socket,
+    config::{Host, LoadBalanceHosts},
+    tls::MakeTlsConnect,
+};
 
 /// The port of a server without one.
 const PORT: &str = "5432";
@@ -38,9 +46,102 @@ pub(crate) fn as_parameters(text: &str) -> Cow<'_, str> {
     format!("{scheme}://{path}?{}", parameters.join("&")).into()
 }
 
+/// Connects to the first host that takes the connection within this time. If none does, returns the error of the last one;
+/// `None` if that did not answer.
+pub(crate) async fn connect<T>(
+    config: &Config,
+    tls: T,
+    within: Duration,
+) -> Option<Result<(Client, Connection<Socket, T::Stream>), Error>>
+where
+    T: MakeTlsConnect<Socket> + Clone,
+{
+    let mut last = None;
+    for host in each_host(config) {
+        last = timeout(within, host.connect(tls.clone())).await.ok();
+        if matches!(last, Some(Ok(_))) {
+            break;
+        }
+    }
+    last
+}
+
+/// Returns the configuration for each host, in the order in which they are tried. The client of PostgreSQL waits without
+/// end for a host that takes a connection and says nothing, so that each one needs a limit. In an order by chance the next
+/// attempt begins with another one.
+fn each_host(config: &Config) -> Vec<Config> {
+    let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+    let count = hosts.len().max(addresses.len());
+    // The client refuses numbers that do not fit each other.
+    let fits = [hosts.len(), addresses.len()].into_iter().all(|given| given == 0 || given == count)
+        && (ports.len() < 2 || ports.len() == count);
+    if count < 2 || !fits || config.get_load_balance_hosts() != LoadBalanceHosts::Disable {
+        return vec![config.clone()];
+    }
+    let one = |index: usize| {
+        let mut one = without_hosts(config);
+        match hosts.get(index) {
+            Some(Host::Tcp(name)) => {
+                one.host(name);
+            }
+            Some(Host::Unix(folder)) => {
+                one.host_path(folder);
+            }
+            None => {}
+        }
+        if let Some(address) = addresses.get(index) {
+            one.hostaddr(*address);
+        }
+        if let Some(port) = ports.get(index).or(ports.first()) {
+            one.port(*port);
+        }
+        one
+    };
+    (0..count).map(one).collect()
+}
+
+/// Returns everything in a configuration but its hosts.
+fn without_hosts(config: &Config) -> Config {
+    let mut rest = Config::new();
+    rest.ssl_mode(config.get_ssl_mode())
+        .ssl_negotiation(config.get_ssl_negotiation())
+        .channel_binding(config.get_channel_binding())
+        .target_session_attrs(config.get_target_session_attrs())
+        .keepalives(config.get_keepalives())
+        .keepalives_idle(config.get_keepalives_idle());
+    if let Some(user) = config.get_user() {
+        rest.user(user);
+    }
+    if let Some(password) = config.get_password() {
+        rest.password(password);
+    }
+    if let Some(name) = config.get_dbname() {
+        rest.dbname(name);
+    }
+    if let Some(options) = config.get_options() {
+        rest.options(options);
+    }
+    if let Some(name) = config.get_application_name() {
+        rest.application_name(name);
+    }
+    if let Some(time) = config.get_connect_timeout() {
+        rest.connect_timeout(*time);
+    }
+    if let Some(time) = config.get_tcp_user_timeout() {
+        rest.tcp_user_timeout(*time);
+    }
+    if let Some(time) = config.get_keepalives_interval() {
+        rest.keepalives_interval(time);
+    }
+    if let Some(count) = config.get_keepalives_retries() {
+        rest.keepalives_retries(count);
+    }
+    rest
+}
+
 #[cfg(test)]
 mod tests {
-    use super::as_parameters;
+    use super::*;
 
     #[test]
     fn several_servers_become_parameters_and_one_stays_as_it_is() {
@@ -56,5 +157,16 @@ mod tests {
         );
         let any = "postgres://a,b?target_session_attrs=any";
         assert_eq!(as_parameters(any), "postgres:///?target_session_attrs=any&host=a&host=b&port=5432,5432");
+    }
+
+    #[test]
+    fn each_of_several_hosts_is_reached_as_the_url_says() {
+        let url = "postgres:///d?user=me&password=p&options=-c%20a=b&host=one&host=/run/two&port=1,2&keepalives_retries=7";
+        let config: Config = url.parse().unwrap();
+        let hosts = each_host(&config);
+        let one: Config = url.replace("&host=/run/two", "").replace("1,2", "1").parse().unwrap();
+        let two: Config = url.replace("host=one&", "").replace("1,2", "2").parse().unwrap();
+        assert!(hosts == [one.clone(), two]);
+        assert!(each_host(&one) == [one]);
     }
 }

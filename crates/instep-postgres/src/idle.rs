@@ -94,7 +94,9 @@ impl Drop for PooledSession {
 /// Returns a connection to the same schema, by the same login, that works; `None` if there is none.
 pub(crate) fn take(address: &Address) -> Option<Session> {
     loop {
-        let IdleSession { session, since } = next(address)?;
+        let IdleSession { mut session, since } = next(address)?;
+        // Its waits end with the work that it is used for now.
+        session.address = address.clone();
         // The test is not a ROLLBACK: outside a transaction that would write a warning to the server's log each time.
         let is_fresh = since.elapsed() < FRESH;
         if !session.is_closed() && (is_fresh || session.batch("BEGIN; ROLLBACK").is_ok()) {

@@ -10,18 +10,16 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use tokio::{
-    task::unconstrained,
-    time::{sleep, timeout},
-};
+use tokio::{task::unconstrained, time::sleep};
 use tokio_postgres::{Client, Row, RowStream, Statement, types::ToSql};
 
 use crate::{
     address::{Address, LAST_WAIT},
     error::{EngineFault, PostgresError},
     form::TablesForm,
+    hosts::connect,
     tls,
-    waiting::{driver, wait},
+    waiting::{driver, wait, wait_while},
 };
 
 /// The driver of a connection: sends requests and receives answers while it is polled, and ends with the connection.
@@ -75,7 +73,7 @@ impl Session {
                 sleep(LAST_WAIT).await;
             };
             tokio::select! {
-                connected = timeout(within, config.connect(tls)) => connected.ok(),
+                connected = connect(&config, tls, within) => connected,
                 () = last => None,
             }
         };
@@ -102,14 +100,14 @@ impl Session {
         Ok(session)
     }
 
-    /// Waits for an answer.
+    /// Waits for an answer; if the work is to end, only as long as for a connection.
     fn wait<F: Future>(&self, answer: F) -> F::Output {
         let mut answer = pin!(answer);
         // Held until the answer is there, so that each arrival wakes one thread only.
         let mut carrier = self.carrier.lock().unwrap_or_else(PoisonError::into_inner);
         // tokio limits how often a task may read before it must yield. A caller that blocks cannot yield, so the limit is
         // lifted.
-        wait(unconstrained(poll_fn(|context| {
+        let answered = unconstrained(poll_fn(|context| {
             // First the request is queued, then the driver sends it. An answer that the driver receives wakes this thread,
             // which polls again.
             let answered = answer.as_mut().poll(context);
@@ -117,7 +115,16 @@ impl Session {
                 carry(&mut carrier, context);
             }
             answered
-        })))
+        }));
+        let (ending, within, mut ends_since) = (&self.address.ending, self.address.opens_within, None);
+        let may_wait =
+            || !ending.is_cancelled() || ends_since.get_or_insert_with(Instant::now).elapsed() < within;
+        if let Some(answer) = wait_while(answered, may_wait) {
+            return answer;
+        }
+        // The processes of the server hang. Without the driver the answer is that the connection is closed.
+        *carrier = None;
+        wait(answer)
     }
 
     /// Begins a transaction. The request is sent together with the next statement, which fails if this one fails.
@@ -293,5 +300,46 @@ mod tests {
         address.opens_within = Duration::from_millis(100);
         let failure = Session::open(&address).unwrap_err();
         assert!(failure.may_pass(), "{failure}");
+    }
+
+    #[test]
+    fn o533_a_host_that_takes_a_connection_and_says_nothing_does_not_hide_the_next_one() {
+        let bind = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let silent = bind();
+        // Nothing listens at a port that was just given back.
+        let closed = bind().local_addr().unwrap();
+        let mut address =
+            Address::parse(&format!("postgres://me@{},{closed}/d", silent.local_addr().unwrap())).unwrap();
+        address.opens_within = Duration::from_millis(100);
+        let failure = Session::open(&address).unwrap_err();
+        assert!(failure.may_pass(), "{failure}");
+        let reason = failure.into_reason().to_string();
+        assert!(!reason.contains("does not answer"), "the second host refuses: {reason}");
+    }
+
+    #[test]
+    fn o544_work_that_is_to_end_does_not_wait_for_an_answer_for_ever() {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("postgres://me@{}/d?sslmode=disable", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4_096];
+            // It answers the login and the settings, and then it hangs.
+            for answer in [&b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I"[..], b"Z\0\0\0\x05I"] {
+                assert!(stream.read(&mut request).unwrap() > 0);
+                stream.write_all(answer).unwrap();
+            }
+            while stream.read(&mut request).is_ok_and(|read| read > 0) {}
+        });
+        let ending = tokio_util::sync::CancellationToken::new();
+        let mut address = Address::parse(&url).unwrap().until(ending.clone());
+        address.opens_within = Duration::from_millis(500);
+        let session = Session::open(&address).unwrap();
+        ending.cancel();
+        let error = session.batch("SELECT 1").unwrap_err();
+        assert!(error.is_closed(), "{error:?}");
+        drop(session);
+        server.join().unwrap();
     }
 }

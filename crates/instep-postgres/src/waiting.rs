@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Wake, Waker},
     thread::{self, Thread},
+    time::Duration,
 };
 
 use tokio::runtime::{Builder, Handle};
@@ -32,6 +33,9 @@ pub fn driver() -> io::Result<Handle> {
     Ok(handle)
 }
 
+/// The time between two looks at whether a wait may go on.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -49,6 +53,20 @@ pub fn wait<F: Future>(future: F) -> F::Output {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(output) => return output,
             Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Blocks this thread until a future is ready; `None` as soon as it may not wait any longer.
+pub(crate) fn wait_while<F: Future>(future: F, mut may_wait: impl FnMut() -> bool) -> Option<F::Output> {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return Some(output),
+            Poll::Pending if may_wait() => thread::park_timeout(LOOKS_EVERY),
+            Poll::Pending => return None,
         }
     }
 }

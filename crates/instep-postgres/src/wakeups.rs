@@ -10,12 +10,13 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::AbortHandle, time::timeout};
+use tokio::task::AbortHandle;
 use tokio_postgres::AsyncMessage;
 
 use crate::{
     address::Address,
     error::{EngineFault, PostgresError},
+    hosts::connect,
     session::{Session, quoted},
     tls,
     waiting::driver,
@@ -77,8 +78,8 @@ pub fn wake(session: &Session, name: &str) -> Result<(), EngineFault> {
 /// Passes wake-ups on until the connection is lost. Several that arrive together count as one.
 async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Result<(), String> {
     let tls = tls::connector(&address.trust)?;
-    let connected = timeout(address.opens_within, address.config.connect(tls)).await;
-    let connected = connected.map_err(|elapsed| elapsed.to_string())?;
+    let connected = connect(&address.config, tls, address.opens_within).await;
+    let connected = connected.ok_or("it takes connections and does not answer")?;
     let (client, mut connection) = connected.map_err(|error| error.to_string())?;
     let mut begun = pin!(client.batch_execute(listen));
     let mut has_begun = false;

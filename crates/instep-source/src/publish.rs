@@ -232,7 +232,7 @@ impl Publisher {
     /// Records the consequences of the changes: states that later patches and versions need, patches, versions.
     fn record_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         self.context.keep_present_states(monitor)?;
-        self.context.make_patches(monitor)?;
+        self.context.make_patches(monitor, &|| self.stop.is_requested())?;
         self.context.keep_versions()
     }
 
@@ -249,9 +249,7 @@ impl Publisher {
             ScanScope::Dumps(built) => self.context.take_built(*built, &mut before),
             _ => FolderSink::new(self.context.out(), "lists", self.options().gzip_twins),
         };
-        for set in self.context.unwanted_dumps(snapshot)? {
-            before.published.sets.entry(set).or_default().resource_dump = None;
-        }
+        self.context.drop_unwanted_dumps(snapshot, &mut before)?;
         let unreadable = self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor)?;
         let views = self.context.views(snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();

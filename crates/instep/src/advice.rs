@@ -236,9 +236,13 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::Write { .. } => {
             Some("Check that you can write to the folder, and that the disk has space")
         }
-        SourceError::Document { .. } | SourceError::Package { .. } => {
+        SourceError::Document { .. } => {
             Some("Check that the disk is writable and has space, then run the command again")
         }
+        SourceError::Package { .. } => Some(
+            "Check that the disk is writable and has space, and that the storage of the resources can be reached, then run \
+             the command again",
+        ),
         SourceError::Catalogue { path, .. } if is_server(path) => {
             Some("Check that the server of the catalogue runs and can be reached, then run the command again")
         }

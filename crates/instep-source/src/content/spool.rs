@@ -72,6 +72,17 @@ impl StateSpool {
         }
     }
 
+    /// Returns the bytes of a state as [`StateSpool::find`] does, if they have its length. States are not synced one by one,
+    /// so that a power failure leaves some of them cut off, most of them empty.
+    ///
+    /// # Errors
+    /// If they exist but cannot be opened.
+    pub(crate) fn find_whole(&self, digests: &Digests, length: Option<u64>) -> io::Result<Option<File>> {
+        let Some(file) = self.find(digests)? else { return Ok(None) };
+        let found = file.metadata()?.len();
+        Ok(length.is_none_or(|length| length == found).then_some(file))
+    }
+
     /// Keeps a copy of a state, if its bytes match the digests.
     ///
     /// # Errors
@@ -240,10 +251,14 @@ impl StateDraft<'_> {
     pub(crate) fn keep(self, digests: &Digests) -> io::Result<()> {
         let Some(path) = self.spool.path(digests) else { return Ok(()) };
         let length = self.file.as_file().metadata()?.len();
-        let is_new = !path.exists();
+        let former = match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            former => Some(former?.len()),
+        };
         self.file.persist(&path).map_err(|error| error.error)?;
-        // One that was there is replaced by equal bytes: the sum stays as it is.
-        if is_new {
+        // One that was there is replaced by equal bytes, so that the sum stays as it is, unless it was cut off.
+        if former != Some(length) {
+            former.into_iter().for_each(|former| self.spool.account.note(-1, former));
             self.spool.account.note(1, length);
         }
         Ok(())

@@ -109,7 +109,8 @@ impl ChangePackages<'_> {
         if change.change == Change::Deleted {
             return Ok(Some(ItemContent::Deleted(change)));
         }
-        let kept = self.spool.find(&change.state.digests).map_err(Error::read(self.spool.folder()))?;
+        let (spool, state) = (self.spool, &change.state);
+        let kept = spool.find_whole(&state.digests, state.length).map_err(Error::read(spool.folder()))?;
         if kept.is_some() {
             return Ok(Some(ItemContent::Kept(change)));
         }

@@ -1,6 +1,7 @@
 //! Resource Dumps, built beside publications: nothing waits for them.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
@@ -35,7 +36,9 @@ impl Dumps {
             Ok(Some(job)) => {
                 let (messages, monitor) = (self.messages.clone(), Arc::clone(&self.monitor));
                 let build = move || {
-                    let built = job.build(&*monitor).map(Box::new);
+                    // Without an answer no dump would be built any more.
+                    let built = catch_unwind(AssertUnwindSafe(|| job.build(&*monitor).map(Box::new)));
+                    let built = built.unwrap_or_else(|_| Err(panicked()));
                     // The Source may have ended meanwhile.
                     let _ = messages.send(LiveMessage::Built(built));
                 };
@@ -63,5 +66,40 @@ impl Dumps {
     fn failed(&mut self, why: &str) {
         self.rest();
         self.monitor.problem(&PublishProblem::warning("Resource Dump", why));
+    }
+}
+
+fn panicked() -> Error {
+    let source = "a fault in the program, which is in the log".into();
+    Error::Package { name: "of all resources".to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DumpPolicy, NoMonitor, PublishOptions, PublishPhase};
+
+    struct PanickingMonitor;
+
+    impl PublishMonitor for PanickingMonitor {
+        fn phase(&self, phase: PublishPhase) {
+            assert!(phase != PublishPhase::Pack, "a fault in the program");
+        }
+    }
+
+    #[test]
+    fn o537_a_dump_whose_build_panics_is_followed_by_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "a").unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.policy = DumpPolicy::Always;
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let (sender, messages) = mpsc::sync_channel(1);
+        let mut dumps = Dumps::new(sender, Arc::new(PanickingMonitor));
+        dumps.start_if_due(&publisher);
+        let message = messages.recv_timeout(Duration::from_secs(30)).unwrap();
+        let LiveMessage::Built(built) = message else { panic!("no answer") };
+        assert!(dumps.take(built).is_none() && !dumps.is_building);
     }
 }

@@ -45,7 +45,8 @@ impl ScanTimes {
     /// Returns the time until a scan may be due.
     pub(super) fn wait(&self, has_unwatched: bool, now: Instant) -> Duration {
         let until = if has_unwatched { self.next_scan.min(self.next_unwatched) } else { self.next_scan };
-        let until_scan = until.saturating_duration_since(now);
+        // A scan that is due while publications rest is waited for until they may begin again.
+        let until_scan = self.settle.rested(until).saturating_duration_since(now);
         self.settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan))
     }
 
@@ -79,5 +80,25 @@ impl ScanTimes {
     pub(super) fn failed(&mut self, now: Instant) {
         self.settle.look_at_everything();
         self.settle.rest_until(now + AFTER_FAILURE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o536_a_scan_that_is_due_before_the_next_publication_may_begin_is_waited_for() {
+        let (seconds, start) = (Duration::from_secs, Instant::now());
+        let mut times = ScanTimes::after_first(seconds(600), seconds(60), start);
+        times.settle.look_at_everything();
+        let take = |times: &mut ScanTimes, now| times.take(&BTreeSet::new(), now);
+        assert_eq!(take(&mut times, start), Some(DueScan::Everything));
+        // A file could not be read, so that the next scan is due after five seconds.
+        times.scanned(1, true, start);
+        let later = start + seconds(10);
+        assert_eq!(take(&mut times, later), None);
+        assert_eq!(times.wait(false, later), seconds(50));
+        assert_eq!(take(&mut times, start + seconds(60)), Some(DueScan::Everything));
     }
 }

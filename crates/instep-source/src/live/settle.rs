@@ -79,6 +79,11 @@ impl Settle {
         self.not_before = Some(moment);
     }
 
+    /// Returns a moment, or the later one before which nothing is taken.
+    pub(super) fn rested(&self, moment: Instant) -> Instant {
+        self.not_before.map_or(moment, |rest| rest.max(moment))
+    }
+
     /// Returns the time until a path is due; `None` if no path waits.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         let settled = if self.everything {

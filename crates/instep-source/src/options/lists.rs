@@ -48,7 +48,7 @@ impl Default for ListOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rotation {
-    /// The most entries of a list; 5,000.
+    /// The most entries of a list; 5,000, and no more than 50,000 (GEN-12).
     pub entries: u64,
     /// The longest time since the first entry of a list; 24 h.
     pub age: Duration,

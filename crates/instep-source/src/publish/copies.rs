@@ -29,13 +29,28 @@ pub(crate) struct DocumentCopies {
     is_own: bool,
     /// The number up to which the folder has the documents; `None` if that is not known.
     through: Option<u64>,
+    /// `true` from a change of the documents, also by an update that failed, until the owner has followed it.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only a standby server follows"))]
+    has_news: bool,
 }
 
 impl DocumentCopies {
     /// Takes the folder for the documents of a Source.
     pub(crate) fn new(options: &PublishOptions) -> Self {
         let is_own = options.out.starts_with(&options.state);
-        Self { out: options.out.clone(), is_own, through: None }
+        Self { out: options.out.clone(), is_own, through: None, has_news: false }
+    }
+
+    /// Returns `true` if the documents have changed since the last call of [`Self::followed`].
+    #[cfg(feature = "serve")]
+    pub(crate) fn has_news(&self) -> bool {
+        self.has_news
+    }
+
+    /// Notes that the owner shows what goes with the documents as they are.
+    #[cfg(feature = "serve")]
+    pub(crate) fn followed(&mut self) {
+        self.has_news = false;
     }
 
     /// Brings the folder up to what is shared; returns `true` if something changed. All documents of a publication
@@ -69,6 +84,7 @@ impl DocumentCopies {
         }
         let is_changed = !sink.is_empty() || !removed.is_empty();
         if is_changed {
+            self.has_news = true;
             sink.commit(&removed)?;
         }
         // Removals of documents that were never shared have numbers and no rows.

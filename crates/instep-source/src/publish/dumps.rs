@@ -113,15 +113,15 @@ impl SourceContext {
         })
     }
 
-    /// Returns the names of the sets that should have no dump, including sets that have one now.
-    pub(super) fn unwanted_dumps(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
-        let mut unwanted = Vec::new();
+    /// Drops the Resource Dumps of the sets that should have none.
+    pub(super) fn drop_unwanted_dumps(&self, snapshot: &Snapshot, before: &mut Before) -> Result<(), Error> {
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             if !self.wants_dump(snapshot, number)? {
-                unwanted.push(set.name.clone());
+                before.former_dumps.remove(&set.name);
+                before.published.sets.entry(set.name.clone()).or_default().resource_dump = None;
             }
         }
-        Ok(unwanted)
+        Ok(())
     }
 }
 
@@ -177,5 +177,32 @@ mod tests {
         let (before, next, repaired) = (dump(&before), dump(&next), dump(&repaired));
         assert_eq!((repaired.from, repaired.through), (before.from, next.through));
         assert_eq!((repaired.packages.len(), &repaired.packages[0]), (2, &before.packages[0]));
+    }
+
+    #[test]
+    fn o543_an_interrupted_publication_leaves_the_resource_dump_from_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.policy = DumpPolicy::Always;
+        options.dumps.every = Duration::ZERO;
+        let publish = |text: &str| -> PublishedSource {
+            fs::write(folder.path().join("a"), text).unwrap();
+            crate::publish::publish(&options, &NoMonitor).unwrap();
+            let publisher = Publisher::open(options.clone()).unwrap();
+            PUBLISHED.read(publisher.catalogue()).unwrap().unwrap()
+        };
+        let before = publish("first");
+        let next = publish("second");
+        let dump = |published: &PublishedSource| published.sets[""].resource_dump.clone();
+        assert!(dump(&before).is_some() && dump(&before) != dump(&next));
+        // As if it had been killed before it put anything in place.
+        let new = dump(&next).unwrap().packages.remove(0).package;
+        fs::remove_file(folder.path().join("resourcesync").join(new)).unwrap();
+        let mut publisher = Publisher::open(options.clone()).unwrap();
+        let records = vec![PUBLISHED.write(&before), PLACING.write(&next)];
+        publisher.catalogue().set_meta(records).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let repaired = PUBLISHED.read(publisher.catalogue()).unwrap().unwrap();
+        assert_eq!(dump(&repaired), dump(&before));
     }
 }

@@ -27,8 +27,13 @@ const GROUP: usize = 256;
 const FOLDER: u64 = 100;
 
 impl SourceContext {
-    /// Makes the patches for the changes since the last time. If one cannot be made, readers fetch the whole resource.
-    pub(super) fn make_patches(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
+    /// Makes the patches for the changes since the last time. If one cannot be made, readers fetch the whole resource. Stops
+    /// between two of them once `ends` returns `true`: many large ones take hours.
+    pub(super) fn make_patches(
+        &self,
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
         let (Some(options), Some(spool)) = (self.options.patches(), StateSpool::of(&self.options)) else {
             return Ok(());
         };
@@ -51,12 +56,18 @@ impl SourceContext {
                         monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
                     }
                 }
+                if ends() {
+                    break;
+                }
             }
             let outbox = self.owing(&sink.in_order(), &[], &Default::default())?;
             self.catalogue.set_meta(outbox.into_iter().collect())?;
             self.share(&sink, &[])?;
             sink.commit(&[])?;
             self.catalogue.set_patches(made, PATCHED.write(&tried))?;
+            if ends() {
+                return Err(Error::Stopped);
+            }
         }
         Ok(())
     }
@@ -159,4 +170,37 @@ fn patch_between(
     _most: usize,
 ) -> Option<(PatchFormat, Vec<u8>)> {
     None
+}
+
+#[cfg(all(test, feature = "patch"))]
+mod tests {
+    use super::*;
+    use crate::{
+        NoMonitor, PublishOptions, Publisher,
+        scan::{ScanOptions, scan},
+    };
+
+    #[test]
+    fn o547_no_further_patch_is_made_once_the_source_is_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.keep_states = true;
+        options.patches = Some(PatchOptions::default());
+        let write = |text: &str| {
+            ["a", "b", "c"].iter().for_each(|name| fs::write(folder.path().join(name), text).unwrap());
+        };
+        write("one");
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        write("another");
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let tried = || PATCHED.read(publisher.catalogue()).unwrap();
+        let stopped = publisher.context.make_patches(&NoMonitor, &|| true);
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+        let last = publisher.catalogue().head().unwrap().sequence;
+        assert!((Some(1)..Some(last)).contains(&tried()), "what is made is kept: {:?}", tried());
+        publisher.context.make_patches(&NoMonitor, &|| false).unwrap();
+        assert_eq!(tried(), Some(last));
+    }
 }

@@ -46,7 +46,8 @@ impl SourceContext {
         monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
         let digests = &resource.state.digests;
-        if spool.find(digests).map_err(Error::read(spool.folder()))?.is_some() {
+        let held = spool.find_whole(digests, resource.state.length).map_err(Error::read(spool.folder()))?;
+        if held.is_some() {
             return Ok(());
         }
         let kept = self.holdings.open(resource).and_then(|file| spool.keep(file, digests));

@@ -15,6 +15,8 @@ use crate::{
 pub(super) fn load(snapshot: &Snapshot) -> Result<Before, Error> {
     let mut before = Before { published: PUBLISHED.read(snapshot)?.unwrap_or_default(), ..Before::default() };
     if let Some(placing) = PLACING.read(snapshot)? {
+        let dump = |(name, set): (&String, &PublishedSet)| Some((name.clone(), set.resource_dump.clone()?));
+        before.former_dumps = before.published.sets.iter().filter_map(dump).collect();
         before.published = before.published.interrupted(placing);
         before.repair = true;
     }

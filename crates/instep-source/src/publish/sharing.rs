@@ -12,7 +12,13 @@
 //! names the last publication that was shared. If it is another one, an earlier version of the program has published:
 //! rows and folder are made equal, and all documents are written again.
 
-use std::{collections::BTreeMap, fs::File, io::Read as _, os::unix::fs::MetadataExt as _};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read as _},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+};
 
 use instep_store::RootFolder;
 
@@ -64,15 +70,24 @@ impl SourceContext {
         for document in shared.documents_after(0)? {
             upload.remove(&document.name);
         }
-        if let Ok(root) = RootFolder::open(self.out())
-            && self.out().join(DOCUMENTS).exists()
-        {
+        if let Some(root) = folder_with_documents(self.out())? {
             for name in documents_in(self.out())? {
                 upload.add(&name, root.entry(&name).map_err(Error::read(self.out().join(&name)))?)?;
             }
         }
         upload.finish(shared)
     }
+}
+
+/// Opens a folder of documents; `None` if it has none. A fault that hides them is not their absence: the others would remove
+/// all of theirs.
+fn folder_with_documents(folder: &Path) -> Result<Option<RootFolder>, Error> {
+    let root = match RootFolder::open(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        root => root.map_err(Error::read(folder))?,
+    };
+    let has_documents = folder.join(DOCUMENTS).try_exists().map_err(Error::read(folder.join(DOCUMENTS)))?;
+    Ok(has_documents.then_some(root))
 }
 
 /// An upload of documents for the other servers. Their parts are written first, and become visible with the last
@@ -139,5 +154,27 @@ impl<'a> DocumentUpload<'a> {
         self.source.catalogue().share(SharedRows::Documents { parts, documents })?;
         shared.wake();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn o532_a_folder_of_documents_that_cannot_be_read_is_not_one_without_documents() {
+        let place = tempfile::tempdir().unwrap();
+        let missing = place.path().join("missing");
+        assert!(
+            folder_with_documents(&missing).unwrap().is_none()
+                && folder_with_documents(place.path()).unwrap().is_none()
+        );
+        let file = place.path().join("file");
+        fs::write(&file, "no folder").unwrap();
+        assert!(folder_with_documents(&file).is_err());
+        fs::create_dir(place.path().join(DOCUMENTS)).unwrap();
+        assert!(folder_with_documents(place.path()).unwrap().is_some());
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// Gives the document of a snapshot a name that stays; `None` if it is not in place.
+    /// Gives the document of a snapshot a name that stays; `None` if it or one of its parts is not in place.
     fn preserve(
         &self,
         snapshot: &SupersededSnapshot<'_>,
@@ -151,10 +151,13 @@ impl<'a> Archive<'a> {
         let document = snapshot_name(snapshot.name, snapshot.at.0);
         // An interrupted publication recorded the snapshot, and may not have put it in place.
         let is_known = !documents.repairs() || documents.stated_time(&name)? == Some(snapshot.at.0);
-        if !is_known || !documents.preserve(&name, &self.set.place.name(&document))? {
+        let parts: Vec<_> = snapshot.parts.iter().filter(|part| **part != name).cloned().collect();
+        if !is_known
+            || !documents.are_in_place(&parts)
+            || !documents.preserve(&name, &self.set.place.name(&document))?
+        {
             return Ok(None);
         }
-        let parts = snapshot.parts.iter().filter(|part| **part != name).cloned().collect();
         Ok(Some(ArchivedSnapshot {
             at: snapshot.at,
             completed: snapshot.completed,

@@ -12,6 +12,9 @@ use crate::{
     Archives, CodingRule, Content, Error, ListOptions, PublishOptions, SetOptions, records::rules_id,
 };
 
+/// The most entries of a document (GEN-12).
+const MOST_ENTRIES: u64 = 50_000;
+
 /// The options that the documents of a Source depend on, besides its content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -148,9 +151,27 @@ fn check_sets(options: &PublishOptions) -> Result<(), Error> {
 }
 
 fn check_lists(lists: &ListOptions) -> Result<(), Error> {
+    if lists.entries.max(lists.rotation.entries) > MOST_ENTRIES {
+        let what = format!("a document has at most {MOST_ENTRIES} entries (GEN-12)");
+        return Err(Error::option("list limits", what));
+    }
     if lists.entries == 0 || lists.bytes < 4_096 || lists.rotation.entries == 0 {
         let what = "a document needs room for one entry and 4 KiB";
         return Err(Error::option("list limits", what));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o534_a_change_list_of_more_entries_than_a_document_may_have_is_refused() {
+        let mut options = PublishOptions::new("/nowhere", "http://example.com");
+        for (entries, is_possible) in [(MOST_ENTRIES, true), (MOST_ENTRIES + 1, false)] {
+            options.lists.rotation.entries = entries;
+            assert_eq!(SourcePolicy::new(&options).is_ok(), is_possible, "{entries}");
+        }
+    }
 }

@@ -55,7 +55,12 @@ impl<'a, 'd> SetPublication<'a, 'd> {
     }
 
     /// Writes the documents of the set that differ from those in place. Returns the record of the next state.
-    pub(super) fn render(mut self, held: &PublishedSet, staged: StagedDumps) -> Result<PublishedSet, Error> {
+    pub(super) fn render(
+        mut self,
+        held: &PublishedSet,
+        former: Option<&PublishedResourceDump>,
+        staged: StagedDumps,
+    ) -> Result<PublishedSet, Error> {
         let lists = if self.set.change_list {
             Some(change_list::plan(self.policy, self.view, held.change_list.clone(), self.now)?)
         } else {
@@ -65,7 +70,9 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         if self.set.resource_list {
             self.resource_list(held.resource_list.as_ref(), reaches)?;
         }
-        self.resource_dump(held.resource_dump.as_ref(), staged.resources)?;
+        // Its readers continue with the Change Lists.
+        let former = former.filter(|former| reaches.is_none_or(|reaches| reaches <= former.at));
+        self.resource_dump(held.resource_dump.as_ref(), former, staged.resources)?;
         if let Some(lists) = lists {
             self.change_list(lists)?;
         }
@@ -103,10 +110,16 @@ impl<'a, 'd> SetPublication<'a, 'd> {
     fn resource_dump(
         &mut self,
         held: Option<&PublishedResourceDump>,
+        former: Option<&PublishedResourceDump>,
         staged: Option<PublishedResourceDump>,
     ) -> Result<(), Error> {
+        let (policy, set) = (self.policy, self.set);
         let dump = staged.or_else(|| held.cloned());
-        self.next.resource_dump = resource_dump::render(self.policy, self.set, dump, self.documents)?;
+        self.next.resource_dump = match resource_dump::render(policy, set, dump, self.documents)? {
+            Some(dump) => Some(dump),
+            // Those of an interrupted publication may be missing: the ones from before it serve until others are built.
+            None => resource_dump::render(policy, set, former.cloned(), self.documents)?,
+        };
         let held = held.filter(|held| self.next.resource_dump.as_ref() != Some(held));
         if let (Some(archive), Some(held)) = (&mut self.archive, held) {
             let parts = resource_dump::files(self.set, held, self.documents);

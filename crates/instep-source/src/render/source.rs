@@ -43,7 +43,8 @@ pub(crate) fn render(
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();
         let staged = before.staged.get(&set.name).cloned().unwrap_or_default();
         let publication = SetPublication::new(policy, set, *view, now, &held.archive, &mut documents)?;
-        sets.insert(set.name.clone(), publication.render(&held, staged)?);
+        let former = before.former_dumps.get(&set.name);
+        sets.insert(set.name.clone(), publication.render(&held, former, staged)?);
     }
     for (name, gone) in held.sets.iter().filter(|(name, _)| !sets.contains_key(*name)) {
         documents.drop_archive(name, &gone.archive)?;

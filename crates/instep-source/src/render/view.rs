@@ -76,6 +76,8 @@ pub(crate) struct Before {
     pub repair: bool,
     /// The robots.txt among the resources, to which our lines are added; `None` if the one in place has the operator's.
     pub operators_robots: Option<Vec<u8>>,
+    /// The Resource Dumps from before a publication that was interrupted, by the name of the set.
+    pub former_dumps: BTreeMap<String, PublishedResourceDump>,
     /// Dumps whose packages are staged, by the name of the set.
     pub staged: BTreeMap<String, StagedDumps>,
 }

@@ -134,6 +134,12 @@ impl<'a> RenderedDocuments<'a> {
         self.held.documents.contains_key(name)
     }
 
+    /// Returns `true` if the last publication put all of these documents in place, and they still are.
+    pub(super) fn are_in_place(&self, names: &[String]) -> bool {
+        let fact = |name: &String| self.held.documents.get(name);
+        names.iter().all(|name| fact(name).is_some_and(|fact| self.holds(name, fact.length)))
+    }
+
     /// Keeps the former bytes of a document under another name; `false` if they are missing.
     pub(super) fn preserve(&mut self, name: &str, under: &str) -> Result<bool, Error> {
         let Some(length) = self.sink.preserve(name, under)? else { return Ok(false) };

@@ -251,7 +251,7 @@ mod tests {
             Err(if name == b"res.pdf" { io::ErrorKind::Other } else { io::ErrorKind::NotFound }.into())
         }
 
-        fn describe(&self, _: &[u8]) -> io::Result<Option<Description>> {
+        fn describe(&self, _: &[u8], _: &File) -> io::Result<Option<Description>> {
             Ok(None)
         }
 

@@ -22,8 +22,9 @@ pub(crate) trait FileProvider: Send + Sync {
     /// Opens the file with a name.
     fn open(&self, name: &[u8]) -> io::Result<File>;
 
-    /// Returns the description of the file under a name; `None` if it is not published.
-    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>>;
+    /// Returns the description of a file that was opened under a name; `None` if it is not published. By now another file
+    /// may have the name.
+    fn describe(&self, name: &[u8], file: &File) -> io::Result<Option<Description>>;
 
     /// Returns the `Cache-Control` of an answer.
     fn cache_control(&self, name: &[u8]) -> HeaderValue;
@@ -118,7 +119,7 @@ impl Files {
         {
             return Ok(Some(FoundFile { file, representation, twin_of: None }));
         }
-        let Some(description) = self.provider.describe(name)? else { return Ok(None) };
+        let Some(description) = self.provider.describe(name, &file)? else { return Ok(None) };
         let representation = Arc::new(Representation::of(&file, stamp, description)?);
         // A document is replaced by rename and never written in place: its stamp is enough.
         if self.provider.is_for_documents() || !representation::is_racy(stamp, SystemTime::now()) {

@@ -127,7 +127,7 @@ impl FileProvider for InFolder {
         })
     }
 
-    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
+    fn describe(&self, name: &[u8], _: &File) -> io::Result<Option<Description>> {
         let resource = self.known.resource(&[&[self.number], name].concat())?;
         Ok(resource.map(|resource| self.known.describe(resource)))
     }
@@ -171,7 +171,7 @@ impl FileProvider for Named {
         self.holdings.open(&resource)
     }
 
-    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
+    fn describe(&self, name: &[u8], _: &File) -> io::Result<Option<Description>> {
         Ok(self.find(name)?.map(|resource| self.known.describe(resource)))
     }
 

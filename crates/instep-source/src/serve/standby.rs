@@ -196,12 +196,14 @@ impl StandbyLoop {
         if position.documents == 0 {
             return Ok(());
         }
-        let is_changed = self.copies.update(shared)?;
-        if is_changed {
+        self.copies.update(shared)?;
+        // Not only of this look: a former one may have failed on the way.
+        let has_news = self.copies.has_news();
+        if has_news {
             source.holdings().refresh(&*self.monitor)?;
         }
         match &self.shown {
-            Some(shown) if is_changed => {
+            Some(shown) if has_news => {
                 let overview = status::overview(source, &shown.overview.borrow())?;
                 shown.overview.send_replace(Arc::new(overview));
             }
@@ -219,6 +221,7 @@ impl StandbyLoop {
                 self.routes.set(routes);
             }
         }
+        self.copies.followed();
         if let Some(shown) = &self.shown {
             self.messages = pass_on(shared, &shown.topics, (self.messages, position.messages))?;
         }

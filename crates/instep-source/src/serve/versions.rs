@@ -26,7 +26,7 @@ use super::{
     representation::{self, Description},
 };
 use crate::{
-    catalogue::{Catalogue, ResourceVersion},
+    catalogue::{Catalogue, ResourceState, ResourceVersion},
     content::StateSpool,
     publish::{SourceContext, VersionPlace},
     render::{DOCUMENTS, MEMENTO, TIMEGATE, TIMEMAP},
@@ -68,14 +68,20 @@ struct VersionFiles {
 
 impl VersionFiles {
     /// Returns the available versions of a resource, oldest first.
+    ///
+    /// # Errors
+    /// If the catalogue or one of the kept states cannot be read: without that version, another one would be named for its
+    /// time.
     fn versions(&self, original: &Uri) -> io::Result<Vec<ResourceVersion>> {
         let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
-        let mut versions = snapshot.versions(original).map_err(io::Error::other)?;
-        versions.retain(|version| {
-            let digests = version.state.as_ref().map(|state| &state.digests);
-            digests.is_some_and(|digests| matches!(self.spool.find(digests), Ok(Some(_))))
-        });
-        Ok(versions)
+        let mut available = Vec::new();
+        for version in snapshot.versions(original).map_err(io::Error::other)? {
+            let Some(state) = &version.state else { continue };
+            if self.spool.find_whole(&state.digests, state.length)?.is_some() {
+                available.push(version);
+            }
+        }
+        Ok(available)
     }
 
     /// Returns the version with this name: its microseconds, a slash, and the path of the resource.
@@ -94,13 +100,14 @@ impl VersionFiles {
 impl FileProvider for VersionFiles {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let found = self.named(name)?.and_then(|(_, version)| version.state);
-        let file = found.map(|state| self.spool.find(&state.digests)).transpose()?.flatten();
+        let find = |state: ResourceState| self.spool.find_whole(&state.digests, state.length);
+        let file = found.map(find).transpose()?.flatten();
         file.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
+    fn describe(&self, name: &[u8], file: &File) -> io::Result<Option<Description>> {
         let Some((original, version)) = self.named(name)? else { return Ok(None) };
-        let hashed = Some(representation::stamp(&self.open(name)?.metadata()?));
+        let hashed = Some(representation::stamp(&file.metadata()?));
         let link = VersionLinks::new(&self.place, &original).header(&self.versions(&original)?);
         Ok(Some(Description { link, hashed, published: version.state, ..Description::default() }))
     }
@@ -225,4 +232,34 @@ fn plain_answer(status: StatusCode, text: &'static str) -> Response {
         response.headers_mut().insert(header::CONTENT_TYPE, plain);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use resourcesync::Digests;
+
+    use super::*;
+    use crate::catalogue::Keep;
+
+    #[test]
+    fn o539_a_version_that_cannot_be_read_now_is_not_called_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open(&folder.path().join(".catalogue")).unwrap();
+        let spool = StateSpool::new(folder.path().join("states"), 1 << 20);
+        fs::create_dir(spool.folder()).unwrap();
+        let original = Uri::parse("http://x/a").unwrap();
+        let mut state = ResourceState::new();
+        state.digests = Digests::parse("md5:1584abdf8ebdc9802ac0c6a7402c03b6", |_| ());
+        let version = ResourceVersion::new(DateTime::from_unix_seconds(1), Some(state));
+        let keep = Keep { count: 1, since: DateTime::from_unix_seconds(0) };
+        catalogue.keep_versions(vec![(original.clone(), version)], keep, ("x".to_owned(), None)).unwrap();
+        let kept = VersionFiles { catalogue, place: VersionPlace::new("http://x/"), spool };
+        assert!(kept.versions(&original).unwrap().is_empty());
+        // As on a faulty disk: no path is a link to itself.
+        let file = kept.spool.folder().join("md5-1584abdf8ebdc9802ac0c6a7402c03b6");
+        symlink(&file, &file).unwrap();
+        assert!(kept.versions(&original).is_err());
+    }
 }

@@ -2,7 +2,7 @@
 
 mod folder;
 
-use std::{fs::File, io, os::unix::fs::PermissionsExt, sync::Arc};
+use std::{fs::File, io, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
 
 use instep_store::RootFolder;
 use resourcesync::{DateTime, Uri};
@@ -25,7 +25,8 @@ pub struct SourceView {
     catalogue: Catalogue,
     holdings: Holdings,
     place: SourcePlace,
-    documents: RootFolder,
+    /// The folder of the documents, which is opened for each of them: another one may take its place (C18).
+    documents: PathBuf,
     sets: Vec<String>,
     versions: Option<(StateSpool, VersionPlace)>,
     overview: watch::Receiver<Arc<Overview>>,
@@ -59,7 +60,7 @@ impl SourceView {
             catalogue: source.catalogue().clone(),
             holdings: source.holdings().clone(),
             place: source.place().clone(),
-            documents: RootFolder::open(&options.out).map_err(Error::read(&options.out))?,
+            documents: options.out.clone(),
             sets: options.sets.iter().map(|set| set.name.clone()).collect(),
             versions: spool.map(|spool| (spool, VersionPlace::new(source.place().base()))),
             overview,
@@ -129,7 +130,7 @@ impl SourceView {
         let is_document =
             name == SOURCE_DESCRIPTION || (name.starts_with(DOCUMENTS) && name.ends_with(".xml"));
         let Some(beneath) = beneath(name).filter(|_| is_document) else { return Ok(None) };
-        match self.documents.entry(&beneath.name) {
+        match RootFolder::open(&self.documents).and_then(|root| root.entry(&beneath.name)) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -141,11 +142,12 @@ impl SourceView {
     /// # Errors
     /// If the catalogue or the kept states cannot be read.
     pub fn versions(&self, snapshot: &Snapshot, uri: &Uri) -> Result<Vec<KeptVersion>, Error> {
-        let Some((_, place)) = &self.versions else { return Ok(Vec::new()) };
+        let Some((spool, place)) = &self.versions else { return Ok(Vec::new()) };
         let mut kept = Vec::new();
         for version in snapshot.versions(uri)? {
             let Some(state) = version.state else { continue };
-            if self.version_file(&state).is_ok() {
+            let file = spool.find_whole(&state.digests, state.length).map_err(Error::read(spool.folder()))?;
+            if file.is_some() {
                 let memento = place.memento(uri, version.datetime);
                 kept.push(KeptVersion { datetime: version.datetime, state, memento });
             }
@@ -163,6 +165,6 @@ impl SourceView {
 
     fn version_file(&self, state: &ResourceState) -> io::Result<File> {
         let Some((spool, _)) = &self.versions else { return Err(io::ErrorKind::NotFound.into()) };
-        spool.find(&state.digests)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        spool.find_whole(&state.digests, state.length)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }

@@ -1,9 +1,10 @@
 //! Pages that a program adds: they come last, and a client that requests documents never gets them.
 
-use std::sync::Arc;
+use std::{fs, io::Read as _, sync::Arc, time::Duration};
 
 use http::{Response, StatusCode};
 use instep_source::serve::{PageRequest, Pages, SourceView};
+use instep_testkit::wait_until;
 
 use super::{
     raw::{get, request},
@@ -58,4 +59,30 @@ fn a_resource_comes_before_a_page_of_the_same_name() {
     for target in ["/page", "/"] {
         assert_eq!(request(server.address, "GET", target, &[PERSON]).body, b"mine", "{target}");
     }
+}
+
+/// Shows the Resource List to everybody.
+#[derive(Debug)]
+struct ShownList;
+
+impl Pages for ShownList {
+    fn answer(&self, source: &SourceView, _: &PageRequest) -> Option<Response<Vec<u8>>> {
+        let mut text = Vec::new();
+        source.document("resourcesync/resourcelist.xml").ok()??.read_to_end(&mut text).ok()?;
+        Some(Response::new(text))
+    }
+}
+
+#[test]
+fn o546_pages_show_documents_that_were_taken_away_and_are_back() {
+    let server = Server::with(folder(&[("a.txt", b"a")]), |options| {
+        options.pages = Some(Arc::new(ShownList));
+        options.live.watch = false;
+        options.live.scan_every = Duration::from_millis(50);
+    });
+    let is_shown = || get(server.address, "/page").status == StatusCode::OK.as_u16();
+    assert!(is_shown());
+    fs::rename(server.path(".instep/documents"), server.path(".instep/elsewhere")).unwrap();
+    fs::remove_dir_all(server.path(".instep/elsewhere")).unwrap();
+    wait_until("the list is shown again", is_shown);
 }

@@ -49,3 +49,10 @@ fn o362_a_repository_that_asks_for_a_login_is_answered_with_how_to_give_one() {
         assert!(for_error(&error.into()).unwrap().contains(part), "{fault:?}");
     }
 }
+
+#[test]
+fn o535_a_package_that_cannot_be_made_may_be_a_fault_of_the_storage_of_its_resources() {
+    let (name, source) = ("resourcedump.zip".to_owned(), io::Error::other("no answer").into());
+    let error = SourceError::Package { name, source };
+    assert!(for_error(&error.into()).unwrap().contains("the storage of the resources can be reached"));
+}

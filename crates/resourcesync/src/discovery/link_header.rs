@@ -59,7 +59,8 @@ impl<'f> Cursor<'f> {
         self.advance(1);
         let end = self.text.find('>').unwrap_or(self.text.len());
         let target = resource.resolve(self.text[..end].trim());
-        self.advance(end + 1);
+        // In bytes: a target that is no URI may have characters of several.
+        self.text = self.text.get(end + 1..).unwrap_or_default();
         let (mut rels, mut anchor, mut media_type, mut datetime) = (None, None, None, None);
         while let Some((name, value)) = self.parameter() {
             match name.to_ascii_lowercase().as_str() {
@@ -188,6 +189,14 @@ mod tests {
         ] {
             assert!(from_link_header(field, &page()).is_empty(), "{field}");
         }
+    }
+
+    #[test]
+    fn o541_a_target_that_is_no_uri_costs_no_other_link() {
+        let field =
+            format!("<http://example.com/{}>; rel=x, </caps.xml>; rel=resourcesync", "\u{e4}".repeat(40));
+        let found = from_link_header(&field, &page());
+        assert_eq!(found.iter().map(Uri::as_str).collect::<Vec<_>>(), ["http://example.com/caps.xml"]);
     }
 
     #[test]

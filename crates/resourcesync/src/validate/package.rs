@@ -81,7 +81,7 @@ impl Validator {
     ) -> io::Result<Report> {
         let mut bytes = Vec::new();
         if let Err(error) = read_manifest(package, self.options.limits.bytes, &mut bytes) {
-            let found = format!("a manifest that cannot be read: {error}");
+            let found = format!("a manifest that cannot be read: {}", damage(error)?);
             out.weigh("ZIP-3", Severity::Error, Position::default(), found, "manifest.xml");
             return Ok(Report::default());
         }
@@ -187,6 +187,14 @@ fn read_manifest<R: Read + Seek>(
     Ok(())
 }
 
+/// Returns a fault of the package itself. One that keeps its bytes from being read says nothing about them.
+fn damage(error: PackageError) -> io::Result<PackageError> {
+    match error {
+        PackageError::Io(error) if error.kind() != io::ErrorKind::InvalidData => Err(error),
+        error => Ok(error),
+    }
+}
+
 fn promises_of(entry: &Entry) -> Vec<Promise> {
     let Metadata { path, length, hash, change, .. } = &entry.metadata;
     let rule = if change.is_some() { "CDM-7" } else { "RDM-6" };
@@ -217,7 +225,11 @@ fn check_bitstream<R: Read + Seek>(
     let mut hasher = Hasher::new(promise.hash.verifiable().map(|digest| &digest.algorithm));
     let mut length = 0_u64;
     let mut block = vec![0; 64 << 10];
-    let Ok(mut bytes) = package.bitstream(&promise.path) else { return Ok(()) };
+    let mut bytes = match package.bitstream(&promise.path) {
+        Ok(bytes) => bytes,
+        // A folder, which is reported by its path (ATT-17).
+        Err(error) => return damage(error).map(drop),
+    };
     loop {
         match bytes.read(&mut block) {
             Ok(0) => break,
@@ -272,5 +284,62 @@ fn check_kind(header: &Header, dump: Option<&Capability>, changes: u64, entries:
         let found =
             found.map_or_else(|| "no capability".to_owned(), |found| format!("capability=\"{found}\""));
         out.weigh("ZIP-4", Severity::Error, at, found, &format!("capability=\"{expected}\""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::SeekFrom;
+
+    use super::*;
+    use crate::{document::ResourceDumpManifest, package::PackageWriter};
+
+    /// A package on a disk that fails once, at one of the steps of its reader.
+    struct FailingDisk {
+        bytes: Cursor<Vec<u8>>,
+        steps_left: u32,
+    }
+
+    impl FailingDisk {
+        fn step(&mut self) -> io::Result<()> {
+            let fails = self.steps_left == 0;
+            self.steps_left = self.steps_left.wrapping_sub(1);
+            if fails { Err(io::Error::other("the disk fails")) } else { Ok(()) }
+        }
+    }
+
+    impl Read for FailingDisk {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.step()?;
+            self.bytes.read(buffer)
+        }
+    }
+
+    impl Seek for FailingDisk {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.step()?;
+            self.bytes.seek(to)
+        }
+    }
+
+    #[test]
+    fn o530_a_package_on_a_failing_disk_is_not_judged() {
+        let at = "2013-01-03T09:00:00Z".parse().unwrap();
+        let manifest = ResourceDumpManifest::new(at, "http://example.com/caps.xml".parse().unwrap()).push(
+            Entry::new("http://example.com/res1".parse().unwrap()).with_path(PackagePath::new("/res1")),
+        );
+        let xml = manifest.to_xml().unwrap();
+        let mut writer = PackageWriter::new(Cursor::new(Vec::new()), xml.as_bytes()).unwrap();
+        writer.add(&PackagePath::new("/res1"), None, 5, &b"hello"[..]).unwrap();
+        let zip = writer.finish().unwrap().into_inner();
+        for step in 0.. {
+            let mut disk = FailingDisk { bytes: Cursor::new(zip.clone()), steps_left: step };
+            let report = Validator::default().package(&mut disk, PackageLimits::new(), None);
+            if disk.steps_left <= step {
+                assert!(step > 10 && report.is_ok(), "all steps of the reader have failed once");
+                break;
+            }
+            assert!(report.is_err(), "{step}: {report:?}");
+        }
     }
 }

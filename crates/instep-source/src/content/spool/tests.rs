@@ -91,3 +91,17 @@ fn o438_states_that_come_and_go_meanwhile_do_not_make_trimming_fail() {
         }
     });
 }
+
+#[test]
+fn o545_a_state_that_a_power_failure_has_cut_off_is_not_used_and_is_kept_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = StateSpool::new(folder.path().join("states"), 1_000);
+    let digests = keep(&spool, "one");
+    let is_whole = || spool.find_whole(&digests, Some(3)).unwrap().is_some();
+    assert!(is_whole() && spool.find_whole(&digests, None).unwrap().is_some());
+    let file = std::fs::read_dir(spool.folder()).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, "").unwrap();
+    assert!(!is_whole());
+    assert!(spool.keep(&b"one"[..], &digests).unwrap());
+    assert!(is_whole());
+}

@@ -185,3 +185,19 @@ fn files_of_others_beside_the_documents_stay() {
     site.copies().update(&published).unwrap();
     assert_eq!(site.text("resourcesync/mine.xml").as_deref(), Some("mine"));
 }
+
+#[cfg(feature = "serve")]
+#[test]
+fn o540_what_an_update_has_changed_stays_news_until_it_is_followed() {
+    let (site, published) = (Site::new(), Published::default());
+    let mut copies = site.copies();
+    assert!(!copies.has_news());
+    published.put(LIST, Some("one"));
+    copies.update(&published).unwrap();
+    // As if the rest of that look had failed.
+    copies.update(&published).unwrap();
+    assert!(copies.has_news());
+    copies.followed();
+    copies.update(&published).unwrap();
+    assert!(!copies.has_news());
+}

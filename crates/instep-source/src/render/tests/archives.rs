@@ -1,6 +1,7 @@
 //! Archives: which lists they take, how much work they cause, and how they are split.
 
 use super::*;
+use crate::records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump};
 
 #[test]
 fn closed_and_superseded_lists_go_to_the_archives_for_a_time() {
@@ -148,4 +149,35 @@ fn o469_lists_that_begin_anew_do_not_take_the_places_of_archived_ones() {
     let open = source.document("changelist.xml").1.pop().unwrap();
     let open = open.loc.as_str().rsplit('/').next().unwrap().to_owned();
     assert!(source.published.documents.contains_key(&format!("resourcesync/{open}")), "not the archive's");
+}
+
+#[test]
+fn o531_a_dump_that_lost_a_package_is_not_archived() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| options.archives = Some(Archives::default()));
+    source.publish();
+    let (package, manifest) = ("dump.zip", "dump.xml");
+    for name in [package, manifest].map(|name| format!("resourcesync/{name}")) {
+        let bytes = source.sink.documents["resourcesync/capabilitylist.xml"].clone();
+        let fact = PublishedDocument { length: bytes.len() as u64, digest: None };
+        source.sink.documents.insert(name.clone(), bytes);
+        source.published.documents.insert(name, fact);
+    }
+    let at = Moment(source.set.now().at);
+    let packages = vec![PublishedPackage {
+        package: package.to_owned(),
+        manifest: manifest.to_owned(),
+        length: 1,
+        hash: String::new(),
+    }];
+    let dump = PublishedResourceDump { at, completed: at, sequence: 0, revision: 0, packages };
+    source.published.sets.get_mut("").unwrap().resource_dump = Some(dump);
+    source.publish();
+    let archived = |source: &Source| {
+        let (_, offered) = source.document("capabilitylist.xml");
+        offered.iter().any(|it| it.metadata.capability == Some(Capability::ResourceDumpArchive))
+    };
+    assert!(archived(&source));
+    source.sink.documents.remove("resourcesync/dump.zip");
+    source.publish_over_damage();
+    assert!(!archived(&source), "nothing is left of the dump");
 }

@@ -123,6 +123,13 @@ impl Source {
 
     /// Publishes, and returns the names written, in order.
     pub(super) fn publish(&mut self) -> Vec<String> {
+        let written = self.publish_over_damage();
+        self.check_references();
+        written
+    }
+
+    /// Publishes while documents that are about to be removed still refer to lost ones.
+    pub(super) fn publish_over_damage(&mut self) -> Vec<String> {
         let now = self.set.now();
         let views: [&dyn SetView; 1] = [&self.set];
         let before = self.before();
@@ -145,7 +152,6 @@ impl Source {
         self.published = serde_json::from_slice(&serde_json::to_vec(&published).unwrap()).unwrap();
         assert_eq!(self.published, published);
         self.archives.append(&mut self.published.archives);
-        self.check_references();
         placed.into_iter().map(|(name, _)| name.trim_start_matches("resourcesync/").to_owned()).collect()
     }
 

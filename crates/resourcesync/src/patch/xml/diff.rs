@@ -88,6 +88,12 @@ struct Diff<'a> {
     operations: Vec<u8>,
 }
 
+/// Children of the old version, with their numbers among those of their kind: to count them for each selector would be slow.
+struct OldNodes {
+    nodes: Vec<usize>,
+    numbers: Vec<usize>,
+}
+
 impl Diff<'_> {
     /// Adds the operations that turn a node into another of its kind.
     fn node(&mut self, at: usize, next: usize, selector: &str, depth: usize) -> Option<()> {
@@ -127,22 +133,37 @@ impl Diff<'_> {
 
     /// Adds the operations between the children of two elements; `None` if they would conflict.
     fn children(&mut self, at: usize, next: usize, selector: &str, depth: usize) -> Option<()> {
-        let old = self.old.tree.nodes[at].children.clone();
+        let old = self.numbered(at);
         let new = self.new.tree.nodes[next].children.clone();
-        for (old_range, new_range) in self.differing(&old, &new).into_iter().rev() {
-            let paired = self.paired(&old[old_range.clone()], &new[new_range.clone()]);
+        for (old_range, new_range) in self.differing(&old.nodes, &new).into_iter().rev() {
+            let paired = self.paired(&old.nodes[old_range.clone()], &new[new_range.clone()]);
             let kept = old_range.start + paired;
             self.surplus(&old, kept..old_range.end, &new[new_range.start + paired..new_range.end], selector)?;
             for place in (0..paired).rev() {
-                let child = self.select(&old, old_range.start + place, selector)?;
-                self.node(old[old_range.start + place], new[new_range.start + place], &child, depth + 1)?;
+                let (before, after) = (old.nodes[old_range.start + place], new[new_range.start + place]);
+                if self.old.span(before) != self.new.span(after) {
+                    let child = self.select(&old, old_range.start + place, selector)?;
+                    self.node(before, after, &child, depth + 1)?;
+                }
             }
         }
         Some(())
     }
 
+    /// Returns the children of a node of the old version, numbered.
+    fn numbered(&self, at: usize) -> OldNodes {
+        let nodes = self.old.tree.nodes[at].children.clone();
+        let mut counts = BTreeMap::new();
+        let number = |child: &usize| {
+            let count = counts.entry(self.old.tree.nodes[*child].kind.test()).or_insert(0);
+            *count += 1;
+            *count
+        };
+        OldNodes { numbers: nodes.iter().map(number).collect(), nodes }
+    }
+
     /// Removes nodes without a counterpart, and adds new nodes after them.
-    fn surplus(&mut self, old: &[usize], gone: Range<usize>, added: &[usize], selector: &str) -> Option<()> {
+    fn surplus(&mut self, old: &OldNodes, gone: Range<usize>, added: &[usize], selector: &str) -> Option<()> {
         if let (Some(&first), Some(&last)) = (added.first(), added.last()) {
             let is_text = |version: &ParsedVersion<'_>, at: usize| {
                 matches!(version.tree.nodes[at].kind, NodeKind::Text)
@@ -150,7 +171,9 @@ impl Diff<'_> {
             let place = match gone.end.checked_sub(1) {
                 // The two would become one text node, which the removal would then take away.
                 Some(before)
-                    if !gone.is_empty() && is_text(&self.old, old[before]) && is_text(&self.new, first) =>
+                    if !gone.is_empty()
+                        && is_text(&self.old, old.nodes[before])
+                        && is_text(&self.new, first) =>
                 {
                     return None;
                 }
@@ -161,8 +184,9 @@ impl Diff<'_> {
             self.operation("add", &place, nodes[first].span.start..nodes[last].span.end);
         }
         // Texts first: two texts become one once the element between them is removed.
-        let (texts, others): (Vec<_>, Vec<_>) =
-            gone.rev().partition(|index| matches!(self.old.tree.nodes[old[*index]].kind, NodeKind::Text));
+        let (texts, others): (Vec<_>, Vec<_>) = gone
+            .rev()
+            .partition(|index| matches!(self.old.tree.nodes[old.nodes[*index]].kind, NodeKind::Text));
         for index in texts.into_iter().chain(others) {
             let place = format!("sel=\"{}\"", self.select(old, index, selector)?);
             self.operation("remove", &place, 0..0);
@@ -185,18 +209,9 @@ impl Diff<'_> {
 
     /// Returns the selector of a child: its number among the children of its kind. `None` for an instruction, whose
     /// selectors tools read differently.
-    fn select(&self, children: &[usize], index: usize, parent: &str) -> Option<String> {
-        let test = |kind: &NodeKind| match kind {
-            NodeKind::Element(_) => Some("*"),
-            NodeKind::Text => Some("text()"),
-            NodeKind::Comment => Some("comment()"),
-            NodeKind::Document | NodeKind::Instruction => None,
-        };
-        let nodes = &self.old.tree.nodes;
-        let wanted = test(&nodes[children[index]].kind)?;
-        let number =
-            children[..=index].iter().filter(|child| test(&nodes[**child].kind) == Some(wanted)).count();
-        Some(format!("{parent}/{wanted}[{number}]"))
+    fn select(&self, children: &OldNodes, index: usize, parent: &str) -> Option<String> {
+        let wanted = self.old.tree.nodes[children.nodes[index]].kind.test()?;
+        Some(format!("{parent}/{wanted}[{}]", children.numbers[index]))
     }
 
     /// Returns the ranges between the children that both have, in order.

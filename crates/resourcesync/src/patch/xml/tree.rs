@@ -14,6 +14,18 @@ pub(super) enum NodeKind {
     Instruction,
 }
 
+impl NodeKind {
+    /// Returns the test by which a selector names nodes of this kind; `None` if tools read it differently.
+    pub(super) fn test(&self) -> Option<&'static str> {
+        match self {
+            Self::Element(_) => Some("*"),
+            Self::Text => Some("text()"),
+            Self::Comment => Some("comment()"),
+            Self::Document | Self::Instruction => None,
+        }
+    }
+}
+
 pub(super) struct XmlNode {
     pub(super) kind: NodeKind,
     pub(super) span: Range<usize>,
