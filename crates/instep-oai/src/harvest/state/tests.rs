@@ -15,7 +15,7 @@ fn o445_a_fault_on_the_way_to_the_state_is_not_taken_for_a_harvest_without_recor
 #[test]
 fn o556_records_stay_published_while_a_comparison_has_the_list_read_anew() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join(STATE).parent().unwrap()).unwrap();
+    fs::create_dir_all(dir.path().join(STATE).parent().unwrap()).unwrap();
     let state = HarvestState::open(dir.path()).unwrap();
     let view = HarvestStateView::open(dir.path()).unwrap().unwrap();
     let formats = ["oai_dc".to_owned()];
