@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use resourcesync::Uri;
 use tokio::time::timeout;
 
@@ -216,6 +216,18 @@ impl Client {
             Ok(connected) => connected.map_err(|error| connect_failure(uri, error)),
             Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: RequestPhase::Connect, limit }),
         }
+    }
+
+    /// Returns the headers by which the origin of a URI knows this client: its name, and the credentials for that origin.
+    /// They are for a protocol over [`Client::connect`]; requests have them already.
+    ///
+    /// # Errors
+    /// If the URI has no origin.
+    pub fn identity(&self, uri: &Uri) -> Result<HeaderMap, HttpError> {
+        let (_, at) = locate(uri)?;
+        let mut headers = HeaderMap::from_iter([(header::USER_AGENT, self.0.user_agent.clone())]);
+        self.0.options.credentials.apply(&at, &mut headers);
+        Ok(headers)
     }
 
     /// Returns the addresses that a connection to the origin of a URI may go to, without opening one.

@@ -66,7 +66,9 @@ impl Socket {
         let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
         let config =
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
-        let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
+        let mut request = uri.as_str().into_client_request()?;
+        request.headers_mut().extend(self.client.identity(&over_http)?);
+        let opening = client_async_with_config(request, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
         // The channel is opened first and the Source is read then: a change in between arrives twice, and none is
         // missed.

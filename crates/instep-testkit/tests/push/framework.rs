@@ -1,9 +1,12 @@
 //! Notifications at a Destination over WebSockets: Framework Notifications (FN-7), and changes.
 
 use futures_util::SinkExt as _;
-use instep_destination::Outcome;
+use instep_destination::{Credential, Outcome, Secret};
 use instep_testkit::{FakeSource, Fault};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{
+    Message,
+    handshake::server::{Request, Response},
+};
 
 use super::{
     destination::payload,
@@ -14,7 +17,8 @@ use super::{
 struct Channel {
     address: String,
     say: tokio::sync::mpsc::Sender<String>,
-    opened: tokio::sync::mpsc::Receiver<()>,
+    /// The credentials with which each client opened it.
+    opened: tokio::sync::mpsc::Receiver<String>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -27,8 +31,15 @@ impl Channel {
         let (open, opened) = tokio::sync::mpsc::channel(16);
         runtime.spawn(async move {
             while let Ok((stream, _)) = server.accept().await {
-                let Ok(mut channel) = tokio_tungstenite::accept_async(stream).await else { continue };
-                open.send(()).await.unwrap();
+                let mut credentials = String::new();
+                let read = |request: &Request, response: Response| {
+                    let given = request.headers().get("authorization").and_then(|given| given.to_str().ok());
+                    given.unwrap_or_default().clone_into(&mut credentials);
+                    Ok(response)
+                };
+                let accepted = tokio_tungstenite::accept_hdr_async(stream, read).await;
+                let Ok(mut channel) = accepted else { continue };
+                open.send(credentials).await.unwrap();
                 while let Some(text) = said.recv().await {
                     if text.is_empty() || channel.send(Message::text(text)).await.is_err() {
                         break;
@@ -104,6 +115,18 @@ fn fn_2_a_withdrawn_capability_list_ends_following_and_deletes_nothing() {
     assert!(following.heard().notes.iter().any(|note| note.contains("is withdrawn")));
     for name in ["a.txt", "b.txt", "c.txt"] {
         assert!(following.copy().join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn o498_a_channel_is_opened_with_the_credentials_of_its_own_origin() {
+    for (is_its_own, sent) in [(true, "Bearer secret"), (false, "")] {
+        let mut channel = Channel::open();
+        let source = topical(None, &[("change", &channel.socket())]);
+        let mut following = Following::of(&source, &[&channel.origin()]);
+        let (origin, token) = (is_its_own.then(|| channel.origin()), Secret::new("secret"));
+        following.options.access.credentials.push(Credential::Bearer { origin, token });
+        let _ = following.during(|| assert_eq!(channel.opened.blocking_recv().unwrap(), sent));
     }
 }
 
