@@ -19,7 +19,7 @@ use instep_source::{ChangeReporter, PublishMonitor, PublishProblem, ResourceStat
 use instep_store::error_chain;
 use resourcesync::{DateTime, Link, MediaType, Relation, Uri};
 
-use background::Background;
+use background::{Background, begin_when_due};
 use kept_problems::KeptProblems;
 
 use crate::{
@@ -236,7 +236,11 @@ impl Supplier for HarvestedRepository {
                 self.shared.harvest_beside(reporter);
                 Ok(0)
             }
-            _ => Ok(self.shared.refresh(monitor, ends)?.lost),
+            _ => {
+                let report = self.shared.refresh(monitor, ends)?;
+                self.shared.background.wait(self.shared.options.every);
+                Ok(report.lost)
+            }
         }
     }
 
@@ -270,7 +274,14 @@ impl Supplier for HarvestedRepository {
 
     fn watch(&self, changes: ChangeReporter) {
         // Set once: a repository is published by one Source.
-        let _ = self.shared.reporter.set(changes);
+        if self.shared.reporter.set(changes.clone()).is_ok() {
+            let shared = Arc::downgrade(&self.shared);
+            begin_when_due(Arc::downgrade(&self.shared.background), move || {
+                if let Some(shared) = shared.upgrade() {
+                    shared.harvest_beside(&changes);
+                }
+            });
+        }
     }
 }
 

@@ -73,6 +73,8 @@ impl Several {
     /// because they describe pages for search engines (§6.3.4). If there are no Resource Lists, the Sitemaps are read
     /// as such (DIA-7). `wanted` selects among the sets of all links.
     pub(super) fn together(self, wanted: &[String]) -> Result<Option<Discovered>, DiscoverError> {
+        // Nothing but this page or robots.txt names the Sitemaps of a site, as a Source Description names sets.
+        let names_all = self.is_only_plain();
         let is_member = |found: &Discovered| {
             found.sets.iter().filter_map(|set| set.asked_for.as_ref()).any(|uri| self.members.contains(uri))
         };
@@ -86,6 +88,7 @@ impl Several {
         for more in found {
             join(&mut all, more);
         }
+        all.names_sets |= names_all;
         all.troubles.extend(self.lost);
         choose(&mut all, wanted)?;
         Ok(Some(all))

@@ -51,6 +51,7 @@ impl Harvest<'_> {
             // If the list lacks too many records, the list of identifiers is read next, and that decides.
             at.inventoried_at = Some(if is_refused { AT_ONCE } else { now() });
         }
+        commit.forget_deletions(format)?;
         at.is_open = false;
         at.token = None;
         let begun = at.started_at.map(|started| started - OVERLAP);

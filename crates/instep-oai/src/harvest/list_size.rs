@@ -9,12 +9,28 @@ pub(crate) struct ListSize {
     stated: Option<u64>,
     /// `false` if an earlier harvest read the beginning of the list.
     is_counted_whole: bool,
+    /// The records that were still to come when the list began again at its last datestamp.
+    rest: Option<u64>,
 }
 
 impl ListSize {
     /// Begins to count, at the beginning of a list or in its middle.
     pub(crate) fn begin(is_at_begin: bool) -> Self {
-        Self { listed: 0, stated: None, is_counted_whole: is_at_begin }
+        Self { listed: 0, stated: None, is_counted_whole: is_at_begin, rest: None }
+    }
+
+    /// Begins to count anew, because the list begins again at its last datestamp.
+    pub(crate) fn begin_again(&mut self) {
+        let stated = self.stated.filter(|_| self.is_counted_whole);
+        let rest = [stated, self.rest].into_iter().flatten().max();
+        let rest = rest.map(|rest| rest.saturating_sub(self.listed));
+        *self = Self { rest, ..Self::begin(true) };
+    }
+
+    /// Returns `true` if fewer records came than were still to come when the list began again: it is not in the order
+    /// of datestamps, and others are older than the one at which it began.
+    pub(crate) fn lacks_rest(&self) -> bool {
+        self.rest.is_some_and(|rest| self.listed < rest)
     }
 
     /// Counts a part.

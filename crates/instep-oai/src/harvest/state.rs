@@ -5,6 +5,7 @@ mod owed;
 mod position;
 mod recovery;
 mod texts;
+mod twice;
 
 use std::{
     fs, io,
@@ -30,7 +31,7 @@ const CACHE_KIB: u32 = 2_048;
 pub(crate) const SCHEMA: Schema = Schema {
     // "ioai"
     application_id: 0x696f_6169,
-    steps: &[TABLES, OWED],
+    steps: &[TABLES, OWED, twice::DELETED],
     settings: "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
                PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864;",
     has_unnumbered_files: false,

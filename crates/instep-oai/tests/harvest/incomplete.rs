@@ -246,3 +246,55 @@ fn o246_a_full_text_is_stored_unpacked_and_only_if_all_of_it_came() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), text);
     bench.assert_files_are_there();
 }
+
+#[test]
+fn o571_of_two_states_of_a_record_in_one_list_the_newer_one_counts_also_if_it_is_a_deletion() {
+    let mut bench = Bench::new(FakeRepository::with_records(15));
+    bench.fake.edit(|layout| layout.deleted_record = "transient".to_owned());
+    bench.publish();
+    let header = |status: &str, datestamp: &str| {
+        format!(
+            "<header{status}><identifier>oai:fake:000003</identifier><datestamp>{datestamp}</datestamp></header>"
+        )
+    };
+    let gone = " status=\"deleted\"";
+    let list = |verb: &str, items: &str| Body(format!("<OAI-PMH><{verb}>{items}</{verb}></OAI-PMH>"));
+
+    // An old deletion after the present state, in a list of identifiers.
+    let mut headers = String::new();
+    for number in 0..15 {
+        let datestamp = format!("2026-01-01T00:00:{number:02}Z");
+        let identifier = format!("<identifier>oai:fake:{number:06}</identifier>");
+        headers += &format!("<header>{identifier}<datestamp>{datestamp}</datestamp></header>");
+    }
+    headers += &header(gone, "2025-01-01T00:00:00Z");
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    bench.fake.fail("verb=ListIdentifiers", [list("ListIdentifiers", &headers)]);
+    assert_eq!((bench.publish().resources, bench.entries().len()), (15, 15));
+
+    // An old state after the deletion, in a list of records.
+    bench.options.inventory_every = std::time::Duration::from_secs(3_600);
+    let deleted = format!("<record>{}</record>", header(gone, "2026-02-02T00:00:00Z"));
+    let old = header("", "2026-01-01T00:00:03Z");
+    let records = format!("{deleted}<record>{old}<metadata><x xmlns=\"urn:x\"/></metadata></record>");
+    bench.fake.fail("verb=ListRecords", [list("ListRecords", &records)]);
+    let report = bench.publish();
+    assert_eq!((report.resources, report.deleted), (14, 1));
+}
+
+#[test]
+fn o572_a_list_that_lost_its_token_and_is_in_another_order_is_read_from_its_beginning() {
+    let bench = Bench::new(FakeRepository::with_records(25));
+    // The last five records are older than the others.
+    bench.fake.edit(|layout| {
+        for (number, record) in layout.records.iter_mut().enumerate().skip(20) {
+            record.datestamp = format!("2025-01-01T00:00:{number:02}Z");
+        }
+    });
+    let size = "<resumptionToken completeListSize=\"25\" cursor=\"0\"".to_owned();
+    bench.fake.fail("verb=ListRecords&metadataPrefix", [Replace("<resumptionToken".to_owned(), size)]);
+    bench.fake.fail("0!10!", [Error("badResumptionToken")]);
+    assert_eq!(bench.publish().resources, 25);
+    let whole = |request: &&String| request.contains("Records&metadata") && !request.contains("from=");
+    assert_eq!(bench.requests().iter().filter(whole).count(), 2);
+}

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::filter::Filter;
+use crate::render::{DOCUMENTS, ROBOTS, SOURCE_DESCRIPTION};
 pub(crate) use line::Listed;
 pub(crate) use listing::Listing;
 
@@ -99,6 +100,16 @@ impl Manifest {
     /// Returns the key of a resource that it names.
     pub(crate) fn key(&self, uri: &str) -> Vec<u8> {
         [&[self.number], uri.as_bytes()].concat()
+    }
+
+    /// Returns `true` if a URI is that of a document of the Source, which no resource can have too. `robots.txt` is one at
+    /// the root of a host only.
+    pub(crate) fn is_of_documents(&self, uri: &str) -> bool {
+        let Some(path) = uri.strip_prefix(&self.base) else { return false };
+        let is_of_host = self.base.matches('/').count() == 3;
+        path.split('/').next() == Some(DOCUMENTS)
+            || path == SOURCE_DESCRIPTION
+            || is_of_host && path == ROBOTS
     }
 
     /// Returns the sets that a resource belongs to: globs are compared with its path below the base URL, or otherwise with

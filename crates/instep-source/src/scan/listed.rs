@@ -37,6 +37,9 @@ impl Merge<'_, '_> {
             if let Some((root, _)) = holdings.root_of_uri(listed.uri.as_str()) {
                 return self.leave_to(&root.folder(), &listed.uri);
             }
+            if listed.change != Some(Change::Deleted) && manifest.is_of_documents(listed.uri.as_str()) {
+                return self.leave_to_document(&listed.uri);
+            }
             let key = manifest.key(listed.uri.as_str());
             self.pass_to_listed(&key, listing.complete, &mut held)?;
             let known = held.next_if(|row| row.as_ref().is_ok_and(|row| row.key == key)).transpose()?;
@@ -56,6 +59,14 @@ impl Merge<'_, '_> {
         self.skips.unreadable += 1;
         let what = format!("is a URI of {}, which lists its own resources", folder.display());
         self.monitor.problem(&PublishProblem::skipped(uri.as_str(), what));
+        Ok(())
+    }
+
+    /// Reports a URI in a manifest at which a document of the Source lies: readers would get that document, and not the
+    /// bytes that are listed. It is no fault, because each web archive of a site has its `robots.txt`.
+    fn leave_to_document(&mut self, uri: &Uri) -> Result<(), Error> {
+        let what = "is not published: a document of this Source has this URI";
+        self.monitor.problem(&PublishProblem::warning(uri.as_str(), what));
         Ok(())
     }
 

@@ -164,3 +164,32 @@ fn the_pause_that_robots_txt_asks_for_is_kept() {
     // Only a lower bound is checked: a busy machine is slower, never faster.
     assert!(last.at - requests[robots].at >= Duration::from_millis(300) * pauses, "{requests:?}");
 }
+
+#[test]
+fn o570_a_sitemap_that_robots_txt_no_longer_names_is_reported_and_the_copy_is_not_in_step() {
+    let copy = site(SECONDS);
+    let name = |paths: &[&str]| {
+        let lines: Vec<_> =
+            paths.iter().map(|path| format!("Sitemap: {}\n", copy.source.url(path))).collect();
+        copy.source.serve("robots.txt", lines.concat());
+    };
+    name(&["pages.xml", "news.xml.gz"]);
+    assert_eq!(copy.sync().exit_code(), 0);
+    // A line that never led to anything hides nothing.
+    for paths in [&["news.xml.gz"][..], &["news.xml.gz", "gone.xml"][..]] {
+        name(paths);
+        let run = copy.sync_with(|options| options.delete = true);
+        let heard = format!("{:?}", run.heard);
+        assert!(
+            heard.contains("pages.xml any more: 2 resources of it stay as they are"),
+            "{paths:?}: {heard}"
+        );
+        assert!(run.report().coverage.is_some_and(|coverage| !coverage.is_complete()), "{paths:?}");
+        assert_eq!(copy.read("about").as_deref(), Some("<html>about</html>"));
+        let (audited, _) = copy.audit();
+        assert_eq!(audited.unwrap().unauditable, 2, "{paths:?}");
+    }
+    name(&["news.xml.gz", "pages.xml"]);
+    let run = copy.sync();
+    assert!(run.report().coverage.is_some_and(|coverage| coverage.is_complete()), "{:?}", run.heard);
+}

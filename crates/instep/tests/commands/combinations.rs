@@ -224,3 +224,11 @@ fn o373_a_place_of_a_web_archive_that_is_not_a_folder_is_refused() {
         assert!(said.contains("--warc") && said.contains("folder"), "{said}");
     }
 }
+
+#[test]
+fn o576_a_login_in_the_url_of_a_webhook_is_refused_and_not_shown() {
+    let folder = folder(&[("secret", "whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0")]);
+    let webhook = ["--webhook", "http://me:hush@127.0.0.1:1/", "--webhook-secret-file", "secret"];
+    let said = run(folder.path(), &[&["sync", "http://127.0.0.1:1/", "copy"][..], &webhook].concat(), 2);
+    assert!(said.contains("has a login") && !said.contains("hush"), "{said}");
+}

@@ -44,3 +44,19 @@ fn init_writes_a_configuration_for_a_copy_of_what_a_source_offers() {
     run(folder.path(), &["sync", url, "copy"], 0);
     assert_eq!(fs::read_to_string(folder.path().join("copy/b.txt")).unwrap(), "b");
 }
+
+#[test]
+fn o574_init_after_a_trial_at_another_port_writes_the_address_that_readers_ask() {
+    for (base, listen) in [
+        ("http://127.0.0.1:18492/", "127.0.0.1:18492"),
+        ("http://localhost:81/letters/", "127.0.0.1:81"),
+        ("http://[::1]:82/", "[::1]:82"),
+        ("http://museum.example:83/", "127.0.0.1:8080"),
+    ] {
+        let folder = folder(&[("data/a.txt", "a")]);
+        run(folder.path(), &["publish", "data", "--base-url", base], 0);
+        run(folder.path(), &["init", "data"], 0);
+        let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
+        assert!(written.contains(&format!("\nlisten = {listen:?}\n")), "{base}: {written}");
+    }
+}

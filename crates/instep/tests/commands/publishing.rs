@@ -184,3 +184,19 @@ fn o199_a_publication_beside_a_server_says_what_the_server_does_by_itself() {
     assert!(refused.contains("A server (instep serve) publishes changed files by itself"), "{refused}");
     assert!(refused.contains("instep change"), "{refused}");
 }
+
+#[test]
+fn o575_a_resource_at_the_uri_of_a_document_is_left_out_and_named() {
+    let base = "http://source.example/";
+    let of_documents = ["robots.txt", ".well-known/resourcesync", "resourcesync/capabilitylist.xml"];
+    let archive = archive_of(&[&["a", "data/robots.txt"][..], &of_documents].concat(), "text");
+    let folder = folder(&[("data/.hidden", ""), ("seen.warc", &archive.replace(BASE, base))]);
+    let said = run(folder.path(), &["publish", "data", "--base-url", base, "--from", "seen.warc"], 0);
+    assert!(said.contains("+2 ~0 -0"), "{said}");
+    assert_eq!(said.matches("a document of this Source has this URI").count(), 3, "{said}");
+    for name in of_documents {
+        assert!(said.contains(&format!("{base}{name}")), "{name}: {said}");
+    }
+    let list = fs::read_to_string(folder.path().join("data/resourcesync/resourcelist.xml")).unwrap();
+    assert!(list.contains("/data/robots.txt<") && !list.contains("example/robots.txt<"), "{list}");
+}

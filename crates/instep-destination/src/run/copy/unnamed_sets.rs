@@ -1,7 +1,11 @@
 //! The sets of a copy that its Source does not name any more. `sync/unnamed.rs` decides about their resources.
 
 use super::LocalCopy;
-use crate::{Error, discover::Discovered, state::SetId};
+use crate::{
+    Error,
+    discover::{Discovered, Trouble},
+    state::SetId,
+};
 
 /// A set that its Source does not name, although the copy has it.
 #[derive(Debug)]
@@ -15,10 +19,15 @@ pub(crate) struct UnnamedSet {
 }
 
 impl LocalCopy {
-    /// Returns the sets that a Source Description does not name, although the copy holds or awaits resources of them.
-    /// A Source that was found by one of its sets, or in part, does not name the others.
+    /// Returns the sets that a Source Description does not name, or the Sitemaps that robots.txt does not, although the
+    /// copy holds or awaits resources of them. A Source that was found by one of its sets, or in part, does not name the
+    /// others.
     pub(crate) fn unnamed_sets(&self, found: &Discovered) -> Result<Vec<UnnamedSet>, Error> {
-        let is_whole = found.names_sets && found.troubles.is_empty();
+        // A line of robots.txt that never led to anything hides none of the Sitemaps that the others name (O396).
+        let hides_sets = |trouble: &Trouble| {
+            found.source_description.is_some() || trouble.costs_a_set || trouble.costs_entries
+        };
+        let is_whole = found.names_sets && !found.troubles.iter().any(hides_sets);
         let (Some(source), true) = (self.source, is_whole && found.other_sets.is_empty()) else {
             return Ok(Vec::new());
         };

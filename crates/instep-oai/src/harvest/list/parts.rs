@@ -134,6 +134,7 @@ impl Harvest<'_> {
                 if endless.ends_with(answered, at, &url)? {
                     return Ok(true);
                 }
+                size.begin_again();
                 continue;
             }
             endless.check(&response, (format, &url), self.report.seen)?;
@@ -148,6 +149,12 @@ impl Harvest<'_> {
             }
             size.count(&response);
             if at.token.is_none() {
+                if size.lacks_rest() && at.began_from != at.next_from {
+                    // Its records are in another order than that of their datestamps: the older ones are still to come.
+                    (at.is_ordered, at.began_from) = (false, at.next_from);
+                    (endless.circle, size) = (Circle::default(), ListSize::begin(true));
+                    continue;
+                }
                 if let Some(what) = size.shortage() {
                     at.is_whole = false;
                     self.monitor.problem(&PublishProblem::warning(url, what));

@@ -65,14 +65,12 @@ impl HarvestCommit<'_> {
         let about = format!("about/{format}/{name}.xml");
         let held = self.held(&path)?;
         // If a list has a record twice, these are two states; the older one no longer belongs to the record.
-        let is_older = held.as_ref().is_some_and(|held| {
-            held.run == run
-                && seconds(&held.datestamp).is_some_and(|at| seconds(&record.datestamp) < Some(at))
-        });
-        if is_older {
+        let is_older = held.as_ref().is_some_and(|held| held.is_newer_than(record, run));
+        if is_older || self.was_deleted_later(format, record, run)? {
             return Ok(RecordEffect::Same);
         }
         let Some(metadata) = record.metadata.as_ref().filter(|_| !record.is_deleted) else {
+            self.note_deletion(format, record, run)?;
             return Ok(if self.remove_item(format, &record.identifier)? {
                 RecordEffect::Removed
             } else {
@@ -104,12 +102,15 @@ impl HarvestCommit<'_> {
     /// # Errors
     /// If disk or state fail.
     pub(crate) fn note(&mut self, format: &str, record: &OaiRecord, run: i64) -> Result<bool, HarvestError> {
+        let path = format!("records/{format}/{}.xml", name_of(&record.identifier));
+        let held = self.held(&path)?;
         if record.is_deleted {
-            self.remove_item(format, &record.identifier)?;
+            if !held.is_some_and(|held| held.is_newer_than(record, run)) {
+                self.remove_item(format, &record.identifier)?;
+            }
             return Ok(true);
         }
-        let path = format!("records/{format}/{}.xml", name_of(&record.identifier));
-        let Some(held) = self.held(&path)? else { return Ok(false) };
+        let Some(held) = held else { return Ok(false) };
         self.connection
             .prepare_cached("UPDATE resource SET run = ?2 WHERE path = ?1")?
             .execute(params![path, run])?;
@@ -183,17 +184,6 @@ impl HarvestCommit<'_> {
             self.folder.remove(path)?;
         }
         Ok(())
-    }
-
-    fn held(&self, path: &str) -> rusqlite::Result<Option<HeldRow>> {
-        let sql =
-            "SELECT digest, coalesce(datestamp, ''), coalesce(sets, ''), run FROM resource WHERE path = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query([path])?;
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(HeldRow { digest: row.get(0)?, datestamp: row.get(1)?, sets: row.get(2)?, run: row.get(3)? })
-        };
-        rows.next()?.map(read).transpose()
     }
 
     fn keep(
@@ -291,9 +281,9 @@ impl Drop for HarvestCommit<'_> {
 }
 
 /// A row of a resource, as far as a new state is compared with it.
-struct HeldRow {
-    digest: Option<Vec<u8>>,
-    datestamp: String,
-    sets: String,
-    run: i64,
+pub(super) struct HeldRow {
+    pub(super) digest: Option<Vec<u8>>,
+    pub(super) datestamp: String,
+    pub(super) sets: String,
+    pub(super) run: i64,
 }

@@ -47,6 +47,13 @@ impl ManifestLine {
                 self.uri.len()
             ));
         }
+        // Each copy would fail for ever. One that was published earlier can be deleted.
+        if climbs(&self.uri) && self.change.as_deref() != Some("deleted") {
+            return Err(format!(
+                "{:?}: the path has \"..\", which clients resolve and copies refuse; write the URI without it",
+                self.uri
+            ));
+        }
         for (name, value) in [("type", &self.media_type), ("encoding", &self.encoding)] {
             if let Some(value) = value.as_ref().filter(|value| value.contains(is_no_text)) {
                 return Err(format!("{name} {value:?} has a control character"));
@@ -90,6 +97,12 @@ pub(super) fn wrong_type(json: &serde_json::Value) -> Option<String> {
     Some(format!("{name} must be a text in quotes"))
 }
 
+/// Returns `true` if a segment of the path of a URI is `..`, also percent-encoded.
+fn climbs(uri: &str) -> bool {
+    let path = uri.split(['?', '#']).next().unwrap_or(uri).to_ascii_lowercase();
+    path.replace("%2e", ".").split('/').any(|segment| segment == "..")
+}
+
 /// Returns `true` for characters that XML forbids, or that no value of HTTP has.
 fn is_no_text(character: char) -> bool {
     character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
@@ -123,7 +136,27 @@ fn change(text: &str) -> Result<Change, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::wrong_type;
+    use std::path::Path;
+
+    use super::{ManifestLine, wrong_type};
+
+    #[test]
+    fn o577_a_uri_that_no_copy_takes_is_refused_unless_it_is_deleted() {
+        let refused = |json: serde_json::Value| {
+            let line: ManifestLine = serde_json::from_value(json).unwrap();
+            line.listed(Path::new("")).err()
+        };
+        for path in ["a/../b", "../b", "%2E%2e/b", "a/.."] {
+            let uri = format!("http://source.example/{path}");
+            let what = refused(serde_json::json!({"uri": uri})).unwrap();
+            assert!(what.contains("write the URI without it"), "{what}");
+            assert_eq!(refused(serde_json::json!({"uri": uri, "change": "deleted"})), None);
+        }
+        for path in ["a..b", "..a/b", ".../b", "b?x=/../c"] {
+            let uri = format!("http://source.example/{path}");
+            assert_eq!(refused(serde_json::json!({"uri": uri})), None, "{path}");
+        }
+    }
 
     #[test]
     fn o372_a_value_of_another_type_is_named_with_what_to_write() {

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::BufReader,
+    net::{IpAddr, SocketAddr},
     path::Path,
 };
 
@@ -15,6 +16,9 @@ use crate::{
     args::folders,
     ui::format::{bytes, counted, shell_argument},
 };
+
+/// The address of a server, unless the base URL of what was published names another one of this machine.
+const LISTEN: &str = "127.0.0.1:8080";
 
 /// The most files that are examined; a larger folder is described by these.
 const MOST_FILES: u64 = 200_000;
@@ -61,7 +65,10 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
          # All options: instep publish --help, instep serve --help\n\n\
          [publish]\n"
     );
-    match published_at(folder)? {
+    let base = published_at(folder)?;
+    // At another address the documents would name URLs that nobody answers.
+    let listen = base.as_deref().and_then(own_address).unwrap_or_else(|| LISTEN.to_owned());
+    match base {
         Some(base) => text.push_str(&format!(
             "# The URL at which the folder was published. To move it: instep publish {shown} --rebase {base} NEW\n\
              base-url = {base:?}\n\n"
@@ -100,7 +107,7 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
          # change-dump = true\n\n\
          [serve]\n\
          # Address and port of the server.\n\
-         listen = \"127.0.0.1:8080\"\n\n\
+         listen = \"{listen}\"\n\n\
          # Certificate and key, read again on SIGHUP.\n\
          # tls-cert = \"/etc/ssl/example.org/chain.pem\"\n\
          # tls-key = \"/etc/ssl/example.org/key.pem\"\n",
@@ -118,6 +125,16 @@ fn published_at(folder: &Path) -> anyhow::Result<Option<String>> {
     }
     let documents = [".well-known/resourcesync", "resourcesync/capabilitylist.xml"];
     Ok(documents.iter().find_map(|document| base_in(&folder.join(document))))
+}
+
+/// Returns the address and port in a base URL; `None` if they are not of this machine, or the URL has no port.
+fn own_address(base: &str) -> Option<String> {
+    let authority = base.strip_prefix("http://")?.split('/').next()?;
+    let (host, port) = authority.rsplit_once(':')?;
+    let host = if host == "localhost" { "127.0.0.1" } else { host.trim_matches(['[', ']']) };
+    let address: IpAddr = host.parse().ok()?;
+    let port: u16 = port.parse().ok()?;
+    address.is_loopback().then(|| SocketAddr::new(address, port).to_string())
 }
 
 /// Returns the base URL of a Source from the URIs of documents that one of its documents names; `None` if it names

@@ -38,6 +38,13 @@ impl Webhook {
     ///
     /// Errors: the URL or the secret cannot be used.
     pub(crate) fn new(url: &str, secret: &str, run: &AccessOptions) -> anyhow::Result<Self> {
+        if url.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@'))
+        {
+            bail!(
+                "The URL of the webhook has a login, which would not be sent, but shown with each failure: remove it; the \
+                 receiver knows the sender by the signature"
+            );
+        }
         let key = secret.trim().strip_prefix("whsec_").map(|key| STANDARD.decode(key));
         let Some(Ok(key)) = key else {
             bail!(

@@ -1,6 +1,8 @@
 //! Elements and attributes as text. A list has a million entries, so that nothing is formatted that can be appended, and
 //! only values that can hold a special character are searched for one.
 
+use memchr::memchr3;
+
 use crate::{
     document::{Attribute, Link, Metadata},
     value::{Capability, Change, ChangeFreq, DateTime, DigestValue, Digests, MediaType, PackagePath},
@@ -125,7 +127,12 @@ fn hash_attribute(text: &mut Vec<u8>, hash: &Digests) {
     push(text, opening!("hash"));
     for (index, digest) in hash.iter().enumerate() {
         push(text, if index == 0 { "" } else { " " });
-        push_escaped(text, digest.algorithm.as_str());
+        let name = digest.algorithm.as_str();
+        if digest.algorithm.digest_bytes().is_some() {
+            push(text, name)
+        } else {
+            push_escaped(text, name)
+        }
         text.push(b':');
         match &digest.value {
             DigestValue::Bytes(bytes) => bytes.append_to(text),
@@ -137,11 +144,16 @@ fn hash_attribute(text: &mut Vec<u8>, hash: &Digests) {
 
 /// Appends text with special characters escaped. White space too: a reader would see blanks in its place.
 pub(super) fn push_escaped(text: &mut Vec<u8>, value: &str) {
-    if is_plain(value.as_bytes()) {
-        return push(text, value);
+    match special_in(value) {
+        (false, false) => push(text, value),
+        (true, false) => push_references(text, value, |rest| memchr3(b'&', b'<', b'>', rest.as_bytes())),
+        _ => push_references(text, value, |rest| rest.bytes().position(|byte| SPECIAL[usize::from(byte)])),
     }
-    let mut rest = value;
-    while let Some(index) = rest.bytes().position(|byte| SPECIAL[usize::from(byte)]) {
+}
+
+/// Appends text with a reference in place of each special character that `next` finds.
+fn push_references(text: &mut Vec<u8>, mut rest: &str, next: impl Fn(&str) -> Option<usize>) {
+    while let Some(index) = next(rest) {
         let (plain, special) = rest.split_at(index);
         push_all(text, [plain, reference_to(special.as_bytes()[0]).unwrap_or_default()]);
         rest = &special[1..];
@@ -176,25 +188,13 @@ const fn reference_to(byte: u8) -> Option<&'static str> {
     })
 }
 
-/// Bytes that are compared at once.
-const BLOCK: usize = 16;
-
-/// Returns `true` if certainly no byte is special. Other control characters, which no document has, are not told apart.
-fn is_plain(text: &[u8]) -> bool {
-    let is_plain =
-        |block: &[u8; BLOCK]| !block.iter().fold(false, |found, byte| found | may_be_special(*byte));
-    let (blocks, rest) = text.as_chunks::<BLOCK>();
-    // The rest of a longer text is the end of its last block, so that nothing is compared byte by byte.
-    blocks.iter().all(is_plain)
-        && match text.last_chunk::<BLOCK>() {
-            Some(last) => is_plain(last),
-            None => !rest.iter().any(|byte| SPECIAL[usize::from(*byte)]),
-        }
-}
-
-/// Four comparisons instead of eight: the special characters differ in few bits.
-fn may_be_special(byte: u8) -> bool {
-    byte < b' ' || byte == b'"' || byte | 1 == b'\'' || byte | 2 == b'>'
+/// Returns `true` if a value has one of the special characters that URIs have, and `true` if it has another one.
+/// Continues after the first match, so that the compiler can compare many bytes at once.
+fn special_in(value: &str) -> (bool, bool) {
+    value.bytes().fold((false, false), |(usual, rare), byte| {
+        let is_usual = matches!(byte, b'&' | b'<' | b'>');
+        (usual | is_usual, rare | (!is_usual & reference_to(byte).is_some()))
+    })
 }
 
 /// Writes attributes of a community's own, each with its own namespace declaration (GEN-7). Those without a namespace
