@@ -78,8 +78,9 @@ impl SyncRun<'_> {
             self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         }
         self.report_unexplained(unexplained);
-        if self.ending().is_none() {
-            self.fetch_versions(&set).await?;
+        if self.ending().is_none() && !self.fetch_versions(&set).await? {
+            // Only a run that reads their links again asks for these versions.
+            checkpoint = None;
         }
         self.conclude(set, checkpoint).await
     }

@@ -28,3 +28,25 @@ fn o419_a_time_map_that_is_too_large_is_a_failed_request_and_not_an_empty_one() 
         |(_, uri, what): &(_, String, String)| uri.ends_with("map/a") && what.contains("more than");
     assert!(run.heard.problems.iter().any(is_named), "{:?}", run.heard.problems);
 }
+
+#[test]
+fn o580_a_time_map_that_fails_is_asked_again_by_the_next_run_and_a_dead_link_is_not() {
+    let copy = Copy::of_three();
+    copy.source.serve("v/a1", "ancient");
+    let version = copy.source.url("v/a1");
+    let map = format!("<{version}>; rel=\"memento\"; datetime=\"Mon, 03 Mar 2025 10:00:00 GMT\"");
+    copy.source.serve("map/a", map);
+    copy.source.fail("map/a", [Fault::Status(403)]);
+    copy.source.fail_always("map/b", Fault::Status(404));
+    link(&copy, "a.txt", Relation::TimeMap, "map/a", None);
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), versions(&copy, "a.txt").len()), (3, 0), "{:?}", run.heard);
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+    assert_eq!(versions(&copy, "a.txt"), ["ancient"]);
+
+    link(&copy, "b.txt", Relation::TimeMap, "map/b", None);
+    copy.source.put("b.txt", "newer");
+    assert_eq!((keeping(&copy).exit_code(), keeping(&copy).exit_code()), (3, 0));
+    assert_eq!(copy.source.requests_for("map/b"), 1);
+}
