@@ -42,7 +42,7 @@ fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<C
     let last = page.last().map(|action| action.sequence);
     let mut commits = Vec::new();
     for Action { desired, .. } in page {
-        let Ok(path) = placer.mapper.map(&desired.uri) else { continue };
+        let Ok(path) = placer.path(&desired.uri) else { continue };
         let Some(names) = placer.store.names() else { break };
         if !matches!(names.kind(path.as_str()), Ok(Some(NameKind::File))) {
             continue;

@@ -1,7 +1,7 @@
 //! Versions that links lead to, in runs in which something fails.
 
 use instep_testkit::Fault;
-use resourcesync::{DateTime, Relation};
+use resourcesync::{DateTime, Link, Relation, Uri};
 
 use crate::support::{Copy, keeping, link, versions};
 
@@ -49,4 +49,21 @@ fn o580_a_time_map_that_fails_is_asked_again_by_the_next_run_and_a_dead_link_is_
     copy.source.put("b.txt", "newer");
     assert_eq!((keeping(&copy).exit_code(), keeping(&copy).exit_code()), (3, 0));
     assert_eq!(copy.source.requests_for("map/b"), 1);
+}
+
+#[test]
+fn o581_the_file_of_a_resource_is_not_adopted_for_a_version_of_the_same_bytes() {
+    let copy = Copy::of_three();
+    std::fs::create_dir_all(copy.dir()).unwrap();
+    std::fs::write(copy.dir().join("a.txt"), "one").unwrap();
+    copy.source.serve("v/a1", "one");
+    let target = Uri::parse(&copy.source.url("v/a1")).unwrap();
+    copy.source.misstate("a.txt", move |entry| {
+        let mut link = Link::new(Relation::Memento, target.clone());
+        link.modified = Some(DateTime::parse("2025-01-01T00:00:00Z").unwrap());
+        link.hash = entry.metadata.hash.clone();
+        entry.links.push(link);
+    });
+    let run = copy.sync_with(|options| (options.adopt, options.all_versions) = (true, true));
+    assert_eq!((run.exit_code(), versions(&copy, "a.txt")), (0, vec!["one".into()]), "{:?}", run.heard);
 }
