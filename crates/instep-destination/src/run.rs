@@ -61,6 +61,8 @@ pub(crate) struct SyncRun<'a> {
     /// The set that holds versions; `None` if versions are not kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) version_names: VersionNames,
+    /// `true` if versions did not come that the next run may get: the checkpoint stays, so that it asks again.
+    pub(crate) lacks_versions: bool,
     pub(crate) login_page: LoginPage,
     /// The number of actions of the plan, and of their results so far.
     pub(crate) tally: TransferTally,
@@ -115,6 +117,7 @@ impl<'a> SyncRun<'a> {
             beyond_repair: Vec::new(),
             versions: None,
             version_names: VersionNames::default(),
+            lacks_versions: false,
             login_page: LoginPage::default(),
             tally: TransferTally::default(),
             is_paced: false,

@@ -78,8 +78,10 @@ impl SyncRun<'_> {
             self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         }
         self.report_unexplained(unexplained);
-        if self.ending().is_none() && !self.fetch_versions(&set).await? {
-            // Only a run that reads their links again asks for these versions.
+        if self.ending().is_none() {
+            self.fetch_versions(&set).await?;
+        }
+        if std::mem::take(&mut self.lacks_versions) {
             checkpoint = None;
         }
         self.conclude(set, checkpoint).await

@@ -28,6 +28,27 @@ pub(crate) struct DumpPackage {
     pub(crate) open: Option<Box<OpenPackage>>,
 }
 
+/// The fault that prevents reading a package.
+#[derive(Debug)]
+pub(crate) struct PackageFault {
+    pub(crate) what: String,
+    /// `true` if the next run would find it again: the package is not there, or what it has cannot be used.
+    pub(crate) is_lasting: bool,
+}
+
+impl PackageFault {
+    fn new(error: &PackageFetchError, uri: &str) -> Self {
+        let is_lasting = match error {
+            PackageFetchError::Unsafe { .. } => true,
+            PackageFetchError::Fetch(FetchError::Http(error)) => {
+                error.status().is_some_and(|status| matches!(status.as_u16(), 404 | 410))
+            }
+            _ => false,
+        };
+        Self { what: error.beside(uri), is_lasting }
+    }
+}
+
 impl DumpPackage {
     /// Plans the content of its manifest if that is known. Returns the earliest time that is stated for it.
     pub(super) async fn read_as_inventory(
@@ -53,8 +74,8 @@ impl DumpPackage {
         packages: &Packages,
     ) -> Result<(Self, Option<String>), Error> {
         self.look_at_contents(packages).await;
-        let trouble = if self.manifest.is_some() { None } else { self.fetch(packages).await? };
-        Ok((self, trouble))
+        let fault = if self.manifest.is_some() { None } else { self.fetch(packages).await? };
+        Ok((self, fault.map(|fault| fault.what)))
     }
 
     /// Reads the copy of its manifest, if one is offered: the package is then fetched only if it has a wanted resource.
@@ -76,7 +97,7 @@ impl DumpPackage {
     ///
     /// # Errors
     /// If it cannot be stored: the disk of the copy is at fault and not the package (O456), and the run ends.
-    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<Option<String>, Error> {
+    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<Option<PackageFault>, Error> {
         if self.open.is_some() {
             return Ok(None);
         }
@@ -87,7 +108,7 @@ impl DumpPackage {
                 Ok(None)
             }
             Err(PackageFetchError::Fetch(FetchError::Store(error))) => Err(error.into()),
-            Err(error) => Ok(Some(error.beside(self.entry.loc.as_str()))),
+            Err(error) => Ok(Some(PackageFault::new(&error, self.entry.loc.as_str()))),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     discover::CapabilitySet,
     error::BesideUrl as _,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
-    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList},
+    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList, is_gone},
     run::{SetRun, SyncRun},
     state::Checkpoint,
     transfer::{BatchEndpoint, Carrier},
@@ -150,7 +150,18 @@ impl SyncRun<'_> {
             Ok(None) => Ok(PackageList::new(&folder)),
             Err(error) => Err(error),
         };
-        packages.or_else(|error| self.warn_if_lost(error).map(|()| PackageList::new(&folder)))
+        match packages {
+            Err(error) if self.options.all_versions && error.loses_document() => {
+                // Nothing else has the former states that are kept (O582).
+                let url = &self.options.url;
+                self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
+                self.lacks_versions |= !is_gone(&error);
+                Ok(PackageList::new(&folder))
+            }
+            packages => {
+                packages.or_else(|error| self.warn_if_lost(error).map(|()| PackageList::new(&folder)))
+            }
+        }
     }
 
     fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {

@@ -40,8 +40,8 @@ struct Early {
 }
 
 impl Pipeline {
-    /// Fetches the package of a dump and stages, while it arrives, members that can be used early. `None` if it
-    /// cannot be fetched.
+    /// Fetches the package of a dump and stages, while it arrives, members that can be used early; `early` is `None` if
+    /// its states are kept as versions. Returns `None` if it cannot be fetched.
     pub(super) async fn bring_package(
         &mut self,
         run: &mut SyncRun<'_>,
@@ -74,10 +74,17 @@ impl Pipeline {
                 Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
             }
         }
-        if let Some(what) = package.fetch(packages).await?
+        if let Some(fault) = package.fetch(packages).await?
             && run.ending().is_none()
         {
-            run.reporter.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);
+            let uri = package.entry.loc.as_str();
+            if early.is_some() {
+                run.reporter.warn(ProblemKind::Document, uri, &fault.what);
+            } else {
+                // Resources are requested one by one, but nothing else has the former states that are kept (O582).
+                run.reporter.problem(ProblemKind::Document, uri, &fault.what);
+                run.lacks_versions |= !fault.is_lasting;
+            }
         }
         Ok(package.open.take().map(|open| *open))
     }

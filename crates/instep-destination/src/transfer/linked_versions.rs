@@ -34,25 +34,22 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Fetches the versions that the documents link to, and those that are pending. Returns `false` if some of them are
-    /// neither held nor pending, because a TimeMap or a TimeGate failed.
-    pub(crate) async fn fetch_versions(&mut self, set: &SetRun) -> Result<bool, Error> {
-        let Some(id) = self.versions else { return Ok(true) };
+    /// Fetches the versions that the documents link to, and those that are pending.
+    pub(crate) async fn fetch_versions(&mut self, set: &SetRun) -> Result<(), Error> {
+        let Some(id) = self.versions else { return Ok(()) };
         self.reporter.enter(Phase::Fetching);
         let plan = self.new_plan(id, true)?;
         let reader = self.state().reader()?;
-        let (mut after, mut all_known) = (0, true);
+        let mut after = 0;
         loop {
             let page = set.with(|draft| draft.linked_versions(after, PAGE))?;
             let Some(last) = page.last() else { break };
             after = last.sequence;
             for Action { desired, .. } in page {
                 if self.ending().is_some() {
-                    return Ok(all_known);
+                    return Ok(());
                 }
-                let listed = self.versions_at(desired).await;
-                all_known &= listed.is_some();
-                for mut version in listed.into_iter().flatten() {
+                for mut version in self.versions_at(desired).await {
                     let Some(resource) =
                         VersionKey::parse(&version.uri).and_then(|key| Uri::parse(key.resource()).ok())
                     else {
@@ -69,16 +66,16 @@ impl SyncRun<'_> {
         let mut unexplained = Unexplained::new();
         self.fetch(&plan, Carrier::Requests, &mut unexplained).await?;
         self.report_unexplained(unexplained);
-        Ok(all_known)
+        Ok(())
     }
 
-    /// Returns a version itself, or those that a TimeMap or TimeGate lists; `None` if it has to be asked again. A
-    /// failure is reported.
-    async fn versions_at(&mut self, found: Desired) -> Option<Vec<Desired>> {
+    /// Returns a version itself, or those that a TimeMap or TimeGate lists. A failure is reported, and the next run
+    /// asks again.
+    async fn versions_at(&mut self, found: Desired) -> Vec<Desired> {
         let Retrieval { timemap, timegate, .. } = found.retrieval();
-        let Some(href) = timemap.clone().or(timegate.clone()) else { return Some(vec![found]) };
+        let Some(href) = timemap.clone().or(timegate.clone()) else { return vec![found] };
         let is_map = timemap.is_some();
-        let Ok(uri) = Uri::parse(&href) else { return Some(Vec::new()) };
+        let Ok(uri) = Uri::parse(&href) else { return Vec::new() };
         let asked = async {
             if is_map {
                 self.mementos_of_map(&found.uri, &uri).await
@@ -87,14 +84,15 @@ impl SyncRun<'_> {
             }
         };
         // If the run ends meanwhile the checkpoint stays, and the next run finds the link again.
-        let listed = self.stop.unless(asked).await?;
+        let Some(listed) = self.stop.unless(asked).await else { return Vec::new() };
         match listed {
-            Ok(listed) => Some(listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect()),
+            Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
             Err(error) => {
                 self.reporter.problem(ProblemKind::Unreachable, &href, &error.beside(&href));
-                // The Source says that it has none: a link that stays dead must not keep the checkpoint back for ever.
-                let has_none = error.status().is_some_and(|status| matches!(status.as_u16(), 404 | 410));
-                has_none.then(Vec::new)
+                // A link that stays dead must not keep the checkpoint back for ever.
+                let is_dead = error.status().is_some_and(|status| matches!(status.as_u16(), 404 | 410));
+                self.lacks_versions |= !is_dead;
+                Vec::new()
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Copies that keep every version.
 
 use instep_destination::{Event, Monitor, Outcome, Phase, Shutdown, SyncOptions, sync};
-use instep_testkit::Page;
+use instep_testkit::{Fault, Page};
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
 use crate::support::{Copy, Run, keeping, link, runtime, versions};
@@ -75,6 +75,23 @@ fn each_state_of_a_change_dump_is_kept() {
     assert_eq!(versions(&copy, "a.txt"), ["one", "second", "third"]);
     assert_eq!(versions(&copy, "gone.txt"), ["for a moment"]);
     assert_eq!((copy.read("a.txt").as_deref(), copy.differences()), (Some("fourth"), vec![]));
+}
+
+#[test]
+fn o582_states_in_a_package_that_does_not_come_are_kept_by_the_next_run() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    keeping(&copy);
+    copy.source.put("a.txt", "second");
+    copy.source.put("a.txt", "third");
+    copy.source.rotate();
+    copy.source.fail_always("changedump-000001.zip", Fault::Status(403));
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
+    assert_eq!(versions(&copy, "a.txt"), ["one"]);
+    copy.source.heal();
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), versions(&copy, "a.txt").len()), (0, 2), "{:?}", run.heard);
+    assert!(versions(&copy, "a.txt").contains(&"second".to_owned()));
 }
 
 #[test]
