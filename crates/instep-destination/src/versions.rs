@@ -74,6 +74,15 @@ impl VersionNames {
         });
         if is_held { Ok(None) } else { self.name(state, resource, metadata) }
     }
+
+    /// Frees a name again whose state could not be kept: another package, or a link, may still have its bytes.
+    pub(crate) fn give_back(&self, name: &Uri) {
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.digests.remove(name);
+        if let Some(place) = recent.order.iter().rposition(|other| other == name) {
+            recent.order.remove(place);
+        }
+    }
 }
 
 impl RecentNames {
@@ -125,4 +134,28 @@ pub(crate) fn resources_held(state: &dyn ReadState) -> Result<u64, StateError> {
     let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_in(&[set]))?;
     // The two are read one after the other, and a run beside may remove versions in between.
     Ok(state.held_count()?.saturating_sub(versions))
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::DateTime;
+
+    use super::*;
+    use crate::state::StatePlace;
+
+    #[test]
+    fn o583_the_name_of_a_state_that_could_not_be_kept_is_free_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
+        let reader = state.reader().unwrap();
+        let resource = Uri::parse("http://example.com/a").unwrap();
+        let mut metadata = ResourceMetadata::new();
+        metadata.lastmod = Some(DateTime::parse("2026-01-02T03:04:05Z").unwrap());
+        let names = VersionNames::default();
+        let name = || names.name(&*reader, &resource, &metadata).unwrap().map(VersionKey::into_uri);
+        let first = name().unwrap();
+        assert_eq!(name(), None);
+        names.give_back(&first);
+        assert_eq!(name(), Some(first));
+    }
 }

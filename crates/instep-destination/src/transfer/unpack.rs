@@ -31,6 +31,8 @@ pub(super) struct Taken {
     pub(super) commits: Vec<Commit>,
     pub(super) unchanged: u64,
     lacking: LackedMembers,
+    /// Those that were to be kept as versions, which nothing else has.
+    unkept: LackedMembers,
 }
 
 /// The resources that a manifest lists and its package lacks.
@@ -63,6 +65,13 @@ impl LackedMembers {
         if let Self { count, first: Some(first) } = self {
             let what = format!("the package lacks {count} of its resources, which are requested: {first}");
             run.reporter.warn(ProblemKind::Document, package.as_str(), &what);
+        }
+    }
+
+    fn report_unkept(self, run: &mut SyncRun<'_>, package: &Uri) {
+        if let Self { count, first: Some(first) } = self {
+            let what = format!("the package lacks {count} states that would be kept as versions: {first}");
+            run.reporter.problem(ProblemKind::Document, package.as_str(), &what);
         }
     }
 }
@@ -164,10 +173,11 @@ impl Pipeline {
         let commit = async {
             // The receiver is dropped with this future, so that the thread ends too if it ends early.
             let mut receiver = receiver;
-            let mut lacking = LackedMembers::default();
+            let (mut lacking, mut unkept) = (LackedMembers::default(), LackedMembers::default());
             while let Some(taken) = receiver.recv().await {
                 run.reporter.report.unchanged += taken.unchanged;
                 lacking.add(taken.lacking);
+                unkept.add(taken.unkept);
                 self.send_all(taken.commits).await?;
                 run.reporter.progress(run.network.fetcher.bytes());
                 self.report_committed(run);
@@ -177,6 +187,7 @@ impl Pipeline {
                 }
             }
             lacking.report(run, &uri);
+            unkept.report_unkept(run, &uri);
             Ok::<(), Error>(())
         };
         let (worked, committed) = tokio::join!(work, commit);
@@ -206,14 +217,23 @@ impl Unpacking {
             if draft.is_ending()
                 || !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))?
             {
-                let has_any = !taken.commits.is_empty() || taken.lacking.count > 0;
+                let lacks_any = taken.lacking.count + taken.unkept.count > 0;
+                let has_any = lacks_any || !taken.commits.is_empty();
                 return Ok(has_any.then_some(taken));
             }
             let action =
                 draft.fetch_of(entry.loc.as_str())?.filter(|action| self.fit.accepts(&entry, action));
             let Some(action) = action else {
                 if let Some(set) = self.keep.filter(|_| self.fit.difference(&entry).is_none()) {
-                    taken.commits.extend(versions::packed(draft, package, &entry, &self.placer, set)?);
+                    let unkept = &mut taken.unkept;
+                    let lacks = |error: &FetchError| unkept.count(&entry, true, error);
+                    taken.commits.extend(versions::packed(
+                        draft,
+                        package,
+                        &entry,
+                        (&self.placer, set),
+                        lacks,
+                    )?);
                 }
                 continue;
             };

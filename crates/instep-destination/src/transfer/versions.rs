@@ -14,7 +14,7 @@ use crate::{
     run::{SetRun, SyncRun},
     state::{Action, ActionKind, HeldResource, SetId},
     store::{Staged, StoreError},
-    transfer::package::OpenPackage,
+    transfer::{fetch::FetchError, package::OpenPackage},
 };
 
 /// The number of held files that are copied before they are passed on.
@@ -57,8 +57,11 @@ fn keep_some(
         let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
         let named = placer.versions.name(draft.state(), &held.uri, &held.metadata)?;
         let Some(version) = named.map(VersionKey::into_uri) else { continue };
-        let Some(staged) = unless_lost(copy(placer, &held))? else { continue };
         let Ok(path) = placer.path(&version) else { continue };
+        let Some(staged) = unless_lost(copy(placer, &held))? else {
+            placer.versions.give_back(&version);
+            continue;
+        };
         commits.push(Commit::File(NewFile::new(version, path, staged, held.metadata, placer.set)));
     }
     Ok((commits, last))
@@ -100,13 +103,13 @@ fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreErr
 }
 
 /// Returns the commit that keeps an unwanted state in a package of changes as a version; `None` if it is kept already,
-/// or cannot be.
+/// or cannot be. `lacks` is called with the reason if the package does not have it as listed.
 pub(super) fn packed(
     draft: &mut Draft,
     package: &mut OpenPackage,
     entry: &Entry,
-    placer: &Placer,
-    set: SetId,
+    (placer, set): (&Placer, SetId),
+    lacks: impl FnOnce(&FetchError),
 ) -> Result<Option<Commit>, Error> {
     let is_state = entry.metadata.path.is_some() && entry.metadata.change != Some(Change::Deleted);
     if !is_state || !draft.selects(package.manifest.origin().as_ref(), entry) {
@@ -116,7 +119,10 @@ pub(super) fn packed(
     let named = placer.versions.name_beside_resource(draft.state(), &entry.loc, &desired.metadata)?;
     let Some(version) = named.map(VersionKey::into_uri) else { return Ok(None) };
     let Ok(path) = placer.path(&version) else { return Ok(None) };
-    let Some(arrival) = package.take(entry, |_| {})? else { return Ok(None) };
+    let Some(arrival) = package.take(entry, lacks)? else {
+        placer.versions.give_back(&version);
+        return Ok(None);
+    };
     let metadata = desired.metadata_beside(&arrival.staged.digests);
     Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, metadata, set))))
 }

@@ -95,6 +95,21 @@ fn o582_states_in_a_package_that_does_not_come_are_kept_by_the_next_run() {
 }
 
 #[test]
+fn o584_a_former_state_that_its_package_does_not_have_as_listed_is_a_problem() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    copy.source.pack_instead("a.txt", "second", "sceond");
+    keeping(&copy);
+    copy.source.put("a.txt", "second");
+    copy.source.put("a.txt", "third");
+    copy.source.rotate();
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
+    assert_eq!(versions(&copy, "a.txt"), ["one"]);
+    let is_told = |(_, _, what): &(_, String, String)| what.contains("would be kept as versions");
+    assert!(run.heard.problems.iter().any(is_told), "{:?}", run.heard.problems);
+}
+
+#[test]
 fn o340_states_of_one_second_are_all_kept() {
     let copy = Copy::laid_out(|layout| layout.change_dump = true);
     let second = DateTime::parse("2026-01-02T03:04:05Z").unwrap();
