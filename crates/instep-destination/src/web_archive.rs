@@ -74,15 +74,14 @@ impl WebArchive {
         Ok(Self { dir, orders, writer: Mutex::new(Some(thread)) })
     }
 
-    /// Adds a member of a package, or another resource that no single exchange has, from a file that holds its bytes.
-    pub(crate) fn member(&self, uri: &str, media_type: Option<&str>, file: File) {
+    /// Adds a member of a package, or another resource that no single exchange has, from a file that holds its bytes. If
+    /// the file could not be opened the archive fails, so that the copy does not get what the archive lacks.
+    pub(crate) fn member(&self, uri: &str, media_type: Option<&str>, file: Result<File, StoreError>) {
         let (uri, media_type) = (uri.to_owned(), media_type.map(str::to_owned));
-        self.orders.send(ArchiveOrder::Member(ArchivedMember {
-            uri,
-            media_type,
-            file,
-            at: SystemTime::now(),
-        }));
+        self.orders.send(match file {
+            Ok(file) => ArchiveOrder::Member(ArchivedMember { uri, media_type, file, at: SystemTime::now() }),
+            Err(error) => ArchiveOrder::Failed(io::Error::other(instep_store::error_chain(&error))),
+        });
     }
 
     /// Waits until everything received so far is on disk. Blocks.

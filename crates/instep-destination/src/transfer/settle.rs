@@ -198,9 +198,8 @@ impl Placer {
         held: Option<&ResourceMetadata>,
         arrival: Arrival,
     ) -> Result<Commit, TransferFailure> {
-        if let Some(archive) = self.archive.as_ref().filter(|_| !arrival.came_whole)
-            && let Ok(file) = self.store.staging().open_staged(arrival.staged.name)
-        {
+        if let Some(archive) = self.archive.as_ref().filter(|_| !arrival.came_whole) {
+            let file = self.store.staging().open_staged(arrival.staged.name);
             let listed = desired.metadata.media_type.as_ref().map(MediaType::as_str);
             archive.member(desired.uri.as_str(), listed.or(arrival.media_type.as_deref()), file);
         }

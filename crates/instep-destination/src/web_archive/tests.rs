@@ -166,7 +166,7 @@ fn a_member_of_a_package_is_a_resource() {
     let archive = open(folder.path());
     let mut file = tempfile::tempfile().unwrap();
     io::Write::write_all(&mut file, b"member").unwrap();
-    archive.member("http://example.com/m", Some("text/plain"), file);
+    archive.member("http://example.com/m", Some("text/plain"), Ok(file));
     archive.close().unwrap();
     assert_eq!(records(folder.path())[1], ("resource".to_owned(), "http://example.com/m".to_owned(), 6));
 }
@@ -185,4 +185,13 @@ fn o407_a_large_body_waits_in_the_folder_of_the_archive_and_in_no_other() {
     let waiting = orders.take();
     let [ArchiveOrder::Failed(error)] = &waiting[..] else { panic!("a body waits elsewhere") };
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn o585_a_member_whose_file_cannot_be_opened_fails_the_archive_and_is_not_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path());
+    archive.keep().unwrap();
+    archive.member("http://example.com/a", None, Err(StoreError::io("open", "a", io::ErrorKind::Other)));
+    assert!(archive.keep().is_err());
 }
