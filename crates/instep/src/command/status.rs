@@ -1,6 +1,6 @@
 //! `instep status`: prints the state of a copy, or serves it as pages. It reads beside a run and changes nothing.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -81,8 +81,17 @@ fn choose(status: &mut Status, url: &str) -> anyhow::Result<()> {
     }
     status.sources.retain(|source| is_meant(&source.url));
     status.owed = status.sources.iter().map(|source| source.owed).sum();
-    status.problems = status.sources.iter().flat_map(|source| source.problems.clone()).collect();
+    status.problems = add_up(status.sources.iter().map(|source| &source.problems));
     Ok(())
+}
+
+/// Returns the number of pending resources of several Sources, by the kind of problem.
+fn add_up<'a>(problems: impl Iterator<Item = &'a BTreeMap<String, u64>>) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (kind, number) in problems.flatten() {
+        *all.entry(kind.clone()).or_default() += number;
+    }
+    all
 }
 
 fn show(output: &Output, status: &Status) {
@@ -154,4 +163,15 @@ fn show_run(output: &Output, run: Option<&RunStatus>) {
 
 fn or_none(time: Option<DateTime>) -> String {
     time.map_or_else(|| "none yet".to_owned(), |time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o586_the_problems_of_several_sources_are_added_up() {
+        let of = |number| BTreeMap::from([("missing".to_owned(), number)]);
+        assert_eq!(add_up([of(2), of(3)].iter()), of(5));
+    }
 }
