@@ -106,6 +106,9 @@ impl SyncRun<'_> {
             // The Capability List could not be read, so other capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
         }
+        if self.options.dry_run && self.options.adopt {
+            self.leave_out_adoptable(&set).await?;
+        }
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;

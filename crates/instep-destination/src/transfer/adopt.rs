@@ -36,6 +36,22 @@ impl Pipeline {
     }
 }
 
+impl SyncRun<'_> {
+    /// Removes from the plan of a dry run what a run that carries it out would adopt, and counts it as unchanged.
+    pub(crate) async fn leave_out_adoptable(&mut self, set: &SetRun) -> Result<(), Error> {
+        let placer = Placer::new(self, set.id);
+        let mut after = 0;
+        while self.ending().is_none() {
+            let placer = placer.clone();
+            let (found, last) = set.work(move |draft| look_at_some(draft, after, &placer)).await?;
+            let Some(last) = last else { return Ok(()) };
+            after = last;
+            self.reporter.report.unchanged += found.len() as u64;
+        }
+        Ok(())
+    }
+}
+
 /// Returns the next actions' files that can be adopted, and the position in the plan after them.
 fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<Commit>, Option<i64>), Error> {
     let page = draft.actions().of_kind_after(ActionKind::Create, after, AT_A_TIME)?;

@@ -219,6 +219,17 @@ fn files_that_lie_there_already_are_adopted_where_their_digest_is_right() {
 }
 
 #[test]
+fn o587_a_dry_run_does_not_count_files_that_would_be_adopted_as_fetched() {
+    let copy = Copy::of_three();
+    std::fs::create_dir_all(copy.dir().join("d")).unwrap();
+    std::fs::write(copy.dir().join("a.txt"), "one").unwrap();
+    std::fs::write(copy.dir().join("d/c.txt"), "not three").unwrap();
+    let run = copy.sync_with(|options| (options.adopt, options.dry_run) = (true, true));
+    assert_eq!((run.report().created, run.report().unchanged), (2, 1), "{:?}", run.heard);
+    assert!(!copy.dir().join(".instep").exists());
+}
+
+#[test]
 fn what_an_entry_links_to_is_fetched_where_it_is_asked_for() {
     let copy = Copy::of_three();
     let about = copy.source.url("about.xml");
