@@ -97,6 +97,7 @@ each_engine! {
     meeting::a_reader_sees_what_is_committed_while_the_writer_goes_on
     packs::an_object_is_begun_until_a_group_takes_it_over
     packs::a_part_of_an_object_is_dead_once_its_resource_has_another_version_or_none
+    packs::o588_a_part_of_an_object_is_dead_once_its_resource_is_lost
     packs::what_is_packed_anew_is_alive_where_it_went
     packs::names_among_held_paths_are_files_or_folders
     pending::what_is_owed_is_owed_by_each_set_apart

@@ -79,6 +79,17 @@ pub(super) fn a_part_of_an_object_is_dead_once_its_resource_has_another_version_
     assert_eq!(state.pack_totals().unwrap(), totals(1, 10, 0));
 }
 
+pub(super) fn o588_a_part_of_an_object_is_dead_once_its_resource_is_lost(place: &TestPlace) {
+    let mut state = place.open();
+    let set = state.set("http://h/list.xml").unwrap();
+    let both = ["a", "b"].map(|name| part(name, set, at("packs/1", 0, 30)));
+    pack(&mut *state, &[("packs/1", 60)], &both);
+    assert!(state.dead_packs().unwrap().is_empty());
+    let lost = vec!["http://h/a".to_owned(), "http://h/b".to_owned()];
+    record(&mut *state, &Ledger { lost, ..Ledger::default() });
+    assert_eq!(keys(state.dead_packs().unwrap()), ["packs/1"]);
+}
+
 pub(super) fn what_is_packed_anew_is_alive_where_it_went(place: &TestPlace) {
     let mut state = place.open();
     let set = state.set("http://h/list.xml").unwrap();

@@ -45,7 +45,7 @@ impl WriteGroups for PostgresState {
         if let Some(known) = &self.known {
             ledger.settings.iter().for_each(|(name, text)| known.put_setting(name, text));
             ledger.checkpoints.iter().for_each(|(set, checkpoint)| known.put_checkpoint(*set, checkpoint));
-            if leaves_packs || !ledger.repacked.is_empty() {
+            if leaves_packs || !ledger.repacked.is_empty() || !ledger.lost.is_empty() {
                 known.note_left_packs();
             }
         }
@@ -247,7 +247,9 @@ fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), Engi
         session.execute(sql, &[&copy, &i64::from(set.0), &uri.as_str()])?;
     }
     if !ledger.lost.is_empty() {
-        session.execute("DELETE FROM held WHERE copy = $1 AND uri = ANY($2)", &[&copy, &ledger.lost])?;
+        let lost: Vec<_> = ledger.lost.iter().map(String::as_str).collect();
+        packs::leave(session, copy, &lost)?;
+        session.execute("DELETE FROM held WHERE copy = $1 AND uri = ANY($2)", &[&copy, &lost])?;
     }
     let (mut owed, mut uris, mut masks) = (Vec::new(), Vec::new(), Vec::new());
     for ((set, uri), debt) in &ledger.debts {

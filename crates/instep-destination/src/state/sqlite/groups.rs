@@ -189,6 +189,7 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
             .execute(params![set.0, uri.as_str()])?;
     }
     for uri in &ledger.lost {
+        packs::leave(connection, uri)?;
         connection.prepare_cached("DELETE FROM held WHERE uri = ?1")?.execute([uri])?;
     }
     for ((set, uri), debt) in &ledger.debts {
