@@ -47,7 +47,9 @@ impl ProtocolFailure {
     pub(crate) fn of(error: &Error) -> Option<Self> {
         match error {
             Error::InvalidCertificate(certificate) => match certificate {
-                CertificateError::UnknownIssuer => Some(Self::UnknownIssuer),
+                // The signature is also wrong if an authority that is trusted has the same name and another key, as after
+                // a self-made certificate was made anew.
+                CertificateError::UnknownIssuer | CertificateError::BadSignature => Some(Self::UnknownIssuer),
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => Some(Self::Expired),
                 CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                     Some(Self::NotYetValid)
@@ -80,6 +82,12 @@ impl ProtocolFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn o589_an_authority_with_the_name_of_a_trusted_one_is_told_as_not_trusted() {
+        let error = Error::InvalidCertificate(CertificateError::BadSignature);
+        assert_eq!(ProtocolFailure::of(&error), Some(ProtocolFailure::UnknownIssuer));
+    }
 
     #[test]
     fn b36_the_certificate_of_an_authority_is_told_in_words() {
