@@ -8,7 +8,7 @@ use resourcesync::Uri;
 use crate::{
     Error, Phase, Problem, ProblemKind,
     audit::hash::{Hashing, Verdict},
-    plan::Desired,
+    plan::{Desired, VersionKey},
     run::{LocalCopy, SyncRun},
     state::{HeldResource, Ledger, Marks, Owed, ReadState, SetId},
 };
@@ -36,6 +36,10 @@ impl SyncRun<'_> {
             .each(&mut |looked| {
                 match looked.verdict {
                     Verdict::Same => {}
+                    Verdict::Missing | Verdict::Differs(_) if is_version(&looked.uri) => {
+                        let what = "its file is missing or damaged, and a kept version is not fetched again";
+                        reporter.problem(ProblemKind::Mismatch, &looked.uri, &what);
+                    }
                     Verdict::Missing | Verdict::Differs(_) => {
                         damaged.marks.set(looked.id);
                         damaged.count += 1;
@@ -90,9 +94,9 @@ struct Damaged {
 
 impl Damaged {
     /// Makes a resource pending for each set that holds it, with the bytes that were verified, unless it is kept although
-    /// it was deleted. If its file is missing, it is not held any more. Kept versions stay: no run retries them.
+    /// it was deleted. If its file is missing, it is not held any more.
     fn owe(&mut self, copy: &mut LocalCopy, uri: &str, is_missing: bool) -> Result<(), Error> {
-        let Some(held) = copy.state().held(uri)?.filter(|held| !held.is_version()) else { return Ok(()) };
+        let Some(held) = copy.state().held(uri)? else { return Ok(()) };
         if !is_missing && is_kept(copy.state(), &held)? {
             self.kept.push(held.uri.clone());
         }
@@ -113,6 +117,10 @@ impl Damaged {
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() { Ok(()) } else { Ok(copy.state_mut()?.commit_group(None, &[], &pending)?) }
     }
+}
+
+fn is_version(uri: &str) -> bool {
+    Uri::parse(uri).is_ok_and(|uri| VersionKey::parse(&uri).is_some())
 }
 
 /// Returns `true` if no set has a resource any more: in each set that holds it, its deletion is recorded.

@@ -26,6 +26,21 @@ fn what_is_replaced_or_removed_is_kept() {
     assert_eq!(audit.unwrap().exit_code(), 0);
 }
 
+#[test]
+fn o590_a_damaged_version_is_a_problem_and_not_said_to_be_fetched_again() {
+    let copy = Copy::of_three();
+    keeping(&copy);
+    copy.source.put("a.txt", "newer");
+    keeping(&copy);
+    let folder = copy.dir().join(".instep/versions/a.txt");
+    let version = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(version, "own").unwrap();
+    let run = copy.sync_with(|options| options.repair = true);
+    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
+    assert!(run.heard.problems.iter().any(|(_, uri, _)| uri.contains('#')), "{:?}", run.heard.problems);
+    assert!(!run.heard.notes.iter().any(|note| note.contains("fetched again")), "{:?}", run.heard.notes);
+}
+
 /// Ends a run when it begins to fetch, before it keeps versions.
 struct UntilFetching(Shutdown);
 
