@@ -42,6 +42,7 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
         look_at: None,
         holds_copy,
         owes: false,
+        has_completed: false,
         total: None,
     };
     let outcome = following.go_on().await;
@@ -71,6 +72,9 @@ struct Following<'a> {
     holds_copy: bool,
     /// `true` if the last round left entries owed.
     owes: bool,
+    /// `true` if a round came to its end.
+    has_completed: bool,
+    /// The report of all rounds; `None` before the first one.
     total: Option<SyncReport>,
 }
 
@@ -85,7 +89,12 @@ impl Following<'_> {
                 Ok((_, ended)) if ended != Outcome::Complete => return Ok(ended),
                 Ok((attended, _)) => self.pause_after(attended),
                 Err(error) if self.goes_on_after(&error) => {
-                    self.note(&format!("{}; looking again later", crate::error::error_chain(&error)));
+                    let what = crate::error::error_chain(&error);
+                    if self.limits.are_reached(0) {
+                        self.note(&what);
+                        return Ok(Outcome::BudgetSpent);
+                    }
+                    self.note(&format!("{what}; looking again later"));
                     failed = true;
                     self.pace.after_failure()
                 }
@@ -116,12 +125,12 @@ impl Following<'_> {
         let passing = [Guard::MaxDelete, Guard::Empty, Guard::TimeWentBack];
         let guarded = matches!(error, Error::Refused { guard, .. } if passing.contains(guard));
         let may_pass = error.is_retryable() || guarded;
-        may_pass && (self.total.is_some() || may_come_back)
+        may_pass && (self.has_completed || may_come_back)
     }
 
     /// Does one run over the copy, and returns its outcome.
     async fn round(&mut self, received: &Received) -> Result<(Attended, Outcome), Error> {
-        let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
+        let attempts = if self.has_completed { LETTING_GO } else { 0 };
         let mut run = begin(self.options, self.monitor, self.limits, attempts).await?;
         let wait_reporter = run.wait_reporter();
         let attended = wait_reporter.during(Box::pin(run.attend(received, &mut self.listener))).await;
@@ -129,7 +138,17 @@ impl Following<'_> {
             Ok(attended) => (attended, Ok(())),
             Err(error) => (Attended::Looked, Err(error)),
         };
-        let report = run.end(result)?;
+        let so_far = run.reporter.report.clone();
+        let report = match run.end(result) {
+            Ok(report) => report,
+            Err(error) => {
+                // Most of it may be done, as when the guard refuses deletions.
+                self.limits.spend(&so_far);
+                self.total = Some(with_failed(self.total.take(), so_far));
+                return Err(error);
+            }
+        };
+        self.has_completed = true;
         self.limits.spend(&report);
         let ended = report.outcome;
         let came = report.created + report.updated + report.deleted > 0;
@@ -179,6 +198,13 @@ async fn begin<'a>(
         }
         sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Returns the report with what a failed round has done. Its last state is that of the round before.
+fn with_failed(total: Option<SyncReport>, failed: SyncReport) -> SyncReport {
+    let Some(total) = total else { return failed };
+    let (reason, unchanged, owed, kept) = (total.reason.clone(), total.unchanged, total.owed, total.kept);
+    SyncReport { reason, unchanged, owed, kept, ..sum(Some(total), failed) }
 }
 
 /// Returns one report for all rounds. Pending and unchanged resources are those of the last round.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::SinkExt as _;
 
-use instep_destination::{Outcome, SyncOptions, TestMonitor, status, sync};
+use instep_destination::{MaxDelete, Outcome, SyncOptions, TestMonitor, status, sync};
 
 use crate::support::Copy;
 
@@ -88,6 +88,23 @@ fn a_spent_budget_leaves_the_rest_for_the_next_run() {
     assert!(run.report().created >= 1);
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o591_what_a_failed_round_transferred_counts_for_the_budget_and_the_summary() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.source.delete("b.txt");
+    copy.source.put("large.txt", "x".repeat(1_000));
+    let began = std::time::Instant::now();
+    let run = copy.sync_with(|options| {
+        (options.follow, options.delete, options.max_delete) = (true, true, MaxDelete::Count(1));
+        options.poll = (Duration::from_millis(10), Duration::from_millis(50));
+        (options.max_transfer, options.max_duration) = (Some(500), Some(Duration::from_secs(20)));
+    });
+    assert_eq!((run.exit_code(), run.report().created), (9, 1), "{:?}", run.heard);
+    assert!(began.elapsed() < Duration::from_secs(15));
 }
 
 #[test]
