@@ -279,9 +279,27 @@ impl Documents {
 }
 
 fn open_regular(path: &Path) -> io::Result<DocumentBytes> {
-    let file = std::fs::File::open(path)?;
-    if !file.metadata()?.is_file() {
+    // Looked at before it is opened: a named pipe without a writer would be waited for without end.
+    if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    Ok(DocumentBytes::File(file.into()))
+    Ok(DocumentBytes::File(std::fs::File::open(path)?.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{process::Command, sync::mpsc, thread, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn o592_a_named_pipe_is_refused_as_a_document_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("list.xml");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (sender, opened) = mpsc::channel();
+        thread::spawn(move || drop(sender.send(open_regular(&pipe).map(drop))));
+        let error = opened.recv_timeout(Duration::from_secs(10)).unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
 }
