@@ -112,7 +112,7 @@ fn o582_states_in_a_package_that_does_not_come_are_kept_by_the_next_run() {
 #[test]
 fn o584_a_former_state_that_its_package_does_not_have_as_listed_is_a_problem() {
     let copy = Copy::laid_out(|layout| layout.change_dump = true);
-    copy.source.pack_instead("a.txt", "second", "sceond");
+    copy.source.pack_instead("a.txt", "second", "wrong!");
     keeping(&copy);
     copy.source.put("a.txt", "second");
     copy.source.put("a.txt", "third");
