@@ -34,6 +34,8 @@ mod indexes;
 mod linked_versions;
 #[path = "destination/lost_documents.rs"]
 mod lost_documents;
+#[path = "destination/lost_versions.rs"]
+mod lost_versions;
 #[path = "destination/missing_metadata.rs"]
 mod missing_metadata;
 #[path = "destination/networks.rs"]

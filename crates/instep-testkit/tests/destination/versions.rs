@@ -1,7 +1,7 @@
 //! Copies that keep every version.
 
 use instep_destination::{Event, Monitor, Outcome, Phase, Shutdown, SyncOptions, sync};
-use instep_testkit::{Fault, Page};
+use instep_testkit::Page;
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
 use crate::support::{Copy, Run, keeping, link, runtime, versions};
@@ -24,21 +24,6 @@ fn what_is_replaced_or_removed_is_kept() {
     assert_eq!((copy.differences(), keeping(&copy).report().versions), (vec![], 0));
     let (audit, _) = copy.audit();
     assert_eq!(audit.unwrap().exit_code(), 0);
-}
-
-#[test]
-fn o590_a_damaged_version_is_a_problem_and_not_said_to_be_fetched_again() {
-    let copy = Copy::of_three();
-    keeping(&copy);
-    copy.source.put("a.txt", "newer");
-    keeping(&copy);
-    let folder = copy.dir().join(".instep/versions/a.txt");
-    let version = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
-    std::fs::write(version, "own").unwrap();
-    let run = copy.sync_with(|options| options.repair = true);
-    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
-    assert!(run.heard.problems.iter().any(|(_, uri, _)| uri.contains('#')), "{:?}", run.heard.problems);
-    assert!(!run.heard.notes.iter().any(|note| note.contains("fetched again")), "{:?}", run.heard.notes);
 }
 
 /// Ends a run when it begins to fetch, before it keeps versions.
@@ -90,38 +75,6 @@ fn each_state_of_a_change_dump_is_kept() {
     assert_eq!(versions(&copy, "a.txt"), ["one", "second", "third"]);
     assert_eq!(versions(&copy, "gone.txt"), ["for a moment"]);
     assert_eq!((copy.read("a.txt").as_deref(), copy.differences()), (Some("fourth"), vec![]));
-}
-
-#[test]
-fn o582_states_in_a_package_that_does_not_come_are_kept_by_the_next_run() {
-    let copy = Copy::laid_out(|layout| layout.change_dump = true);
-    keeping(&copy);
-    copy.source.put("a.txt", "second");
-    copy.source.put("a.txt", "third");
-    copy.source.rotate();
-    copy.source.fail_always("changedump-000001.zip", Fault::Status(403));
-    let run = keeping(&copy);
-    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
-    assert_eq!(versions(&copy, "a.txt"), ["one"]);
-    copy.source.heal();
-    let run = keeping(&copy);
-    assert_eq!((run.exit_code(), versions(&copy, "a.txt").len()), (0, 2), "{:?}", run.heard);
-    assert!(versions(&copy, "a.txt").contains(&"second".to_owned()));
-}
-
-#[test]
-fn o584_a_former_state_that_its_package_does_not_have_as_listed_is_a_problem() {
-    let copy = Copy::laid_out(|layout| layout.change_dump = true);
-    copy.source.pack_instead("a.txt", "second", "wrong!");
-    keeping(&copy);
-    copy.source.put("a.txt", "second");
-    copy.source.put("a.txt", "third");
-    copy.source.rotate();
-    let run = keeping(&copy);
-    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
-    assert_eq!(versions(&copy, "a.txt"), ["one"]);
-    let is_told = |(_, _, what): &(_, String, String)| what.contains("would be kept as versions");
-    assert!(run.heard.problems.iter().any(is_told), "{:?}", run.heard.problems);
 }
 
 #[test]
