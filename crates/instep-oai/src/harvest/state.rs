@@ -4,6 +4,7 @@ mod kept;
 mod owed;
 mod position;
 mod recovery;
+mod schema;
 mod texts;
 mod twice;
 
@@ -12,13 +13,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_store::database::{Schema, open_reader};
+use instep_store::database::open_reader;
 use resourcesync::{Algorithm, Digest, Digests};
 use rusqlite::{Connection, Row};
 
 use super::HarvestError;
 pub(crate) use kept::RecordEffect;
 pub(crate) use position::ListPosition;
+pub(crate) use schema::SCHEMA;
 pub(crate) use texts::FetchedText;
 
 /// The name of the file in the harvest's own folder.
@@ -26,42 +28,6 @@ pub(crate) const STATE: &str = ".instep/harvest/harvest.db";
 
 /// The part of the file that a reading connection keeps in memory, in KiB.
 const CACHE_KIB: u32 = 2_048;
-
-/// With `FULL` each commit waits for the disk: a token is used once only, so the place in the list must not be lost.
-pub(crate) const SCHEMA: Schema = Schema {
-    // "ioai"
-    application_id: 0x696f_6169,
-    steps: &[TABLES, OWED, twice::DELETED],
-    settings: "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-               PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864;",
-    has_unnumbered_files: false,
-};
-
-const TABLES: &str = "
-CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE list (
-    format TEXT NOT NULL PRIMARY KEY, run INTEGER NOT NULL, is_open INTEGER NOT NULL, is_whole INTEGER NOT NULL,
-    token TEXT, began_from INTEGER, started_at INTEGER, reached_at INTEGER, is_ordered INTEGER NOT NULL,
-    has_strangers INTEGER NOT NULL, next_from INTEGER, inventoried_at INTEGER
-) WITHOUT ROWID;
-CREATE TABLE resource (
-    path TEXT NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, format TEXT NOT NULL, identifier TEXT NOT NULL,
-    length INTEGER, digest BLOB, media_type TEXT, url TEXT, datestamp TEXT, sets TEXT, run INTEGER NOT NULL,
-    etag TEXT, modified TEXT
-) WITHOUT ROWID;
-CREATE INDEX resource_identifier ON resource (identifier);
-CREATE INDEX resource_owed ON resource (path) WHERE kind = 2 AND run = 0;
-CREATE TABLE placing (number INTEGER PRIMARY KEY, path TEXT NOT NULL);
-CREATE TABLE leaving (path TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
-";
-
-/// `tried` orders the records: the one that was requested longest ago has the smallest number.
-const OWED: &str = "
-CREATE TABLE owed (
-    format TEXT NOT NULL, identifier TEXT NOT NULL, tried INTEGER NOT NULL, PRIMARY KEY (format, identifier)
-) WITHOUT ROWID;
-CREATE INDEX owed_tried ON owed (format, tried);
-";
 
 /// The kind of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

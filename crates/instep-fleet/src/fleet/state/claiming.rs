@@ -7,7 +7,7 @@ use instep_destination::Shutdown;
 use super::{FleetState, LookInProgress, NextSource};
 use crate::{fleet::look::LookTask, name::SourceName, record::Claim, standing::FleetSource};
 
-/// What follows from the answer to a claim.
+/// The consequence of the answer to a claim.
 pub(in crate::fleet) enum AfterClaim {
     /// A look begins.
     Look(Box<LookTask>),

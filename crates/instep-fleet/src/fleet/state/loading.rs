@@ -9,7 +9,7 @@ use crate::{
     standing::{FleetSource, SourceHold},
 };
 
-/// What is to be done after changes of others were applied.
+/// The work that is left after changes of others were applied.
 #[derive(Debug, Default)]
 pub(in crate::fleet) struct TakenUp {
     /// The Sources that this worker holds without a look.

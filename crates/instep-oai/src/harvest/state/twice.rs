@@ -6,15 +6,6 @@ use rusqlite::{OptionalExtension as _, params};
 use super::kept::{HarvestCommit, HeldRow};
 use crate::{datestamp::seconds, response::OaiRecord};
 
-/// The deletions in lists that are under way. A removed record has no row of its own that an older state in the same
-/// list could be compared with.
-pub(super) const DELETED: &str = "
-CREATE TABLE deleted (
-    format TEXT NOT NULL, identifier TEXT NOT NULL, run INTEGER NOT NULL, datestamp TEXT NOT NULL,
-    PRIMARY KEY (format, identifier)
-) WITHOUT ROWID;
-";
-
 impl HeldRow {
     /// Returns `true` if the list `run` brought this state, and `record` is an older one.
     pub(super) fn is_newer_than(&self, record: &OaiRecord, run: i64) -> bool {
