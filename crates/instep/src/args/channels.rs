@@ -125,7 +125,7 @@ impl AdminArgs {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write as _, os::fd::AsRawFd as _};
+    use std::{io::Write as _, os::fd::IntoRawFd as _};
 
     use super::*;
 
@@ -134,8 +134,10 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(b"a token\n").unwrap();
         drop(writer);
+        // Stays open, so that no other test of this process has the number.
+        let number = reader.into_raw_fd();
         for _ in 0..2 {
-            let file = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+            let file = PathBuf::from(format!("/dev/fd/{number}"));
             let listen = "127.0.0.1:0".to_owned();
             let arguments = AdminArgs { admin_listen: listen, admin_token_file: Some(file), no_admin: false };
             let options = arguments.options().unwrap().unwrap();

@@ -301,7 +301,7 @@ impl SyncCommand {
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsStr, io::Write as _, os::fd::AsRawFd as _, path::Path};
+    use std::{ffi::OsStr, io::Write as _, os::fd::IntoRawFd as _, path::Path};
 
     use clap::Parser;
 
@@ -342,8 +342,10 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n").unwrap();
         drop(writer);
+        // Stays open, so that no other test of this process has the number.
+        let number = reader.into_raw_fd();
         for _ in 0..2 {
-            let file = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+            let file = PathBuf::from(format!("/dev/fd/{number}"));
             let url = "https://example.org/".to_owned();
             assert!(webhook(Some(url), Some(file), &AccessOptions::default()).unwrap().is_some());
         }

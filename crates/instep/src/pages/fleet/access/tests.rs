@@ -2,7 +2,7 @@
 
 use std::{
     io::Write as _,
-    os::{fd::AsRawFd as _, unix::fs::PermissionsExt as _},
+    os::{fd::IntoRawFd as _, unix::fs::PermissionsExt as _},
 };
 
 use http::HeaderValue;
@@ -105,7 +105,9 @@ fn o605_operators_who_came_from_a_pipe_stay_when_the_options_are_read_again() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writeln!(writer, "ada {TOKEN}").unwrap();
     drop(writer);
-    let file = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+    // Stays open, so that no other test of this process has the number.
+    let number = reader.into_raw_fd();
+    let file = PathBuf::from(format!("/dev/fd/{number}"));
     for _ in 0..2 {
         let access = OperatorAccess::new(Some(&file), None).unwrap();
         assert_eq!(access.sign_in(TOKEN).unwrap().0, "ada");
